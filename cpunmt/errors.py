@@ -1,0 +1,16 @@
+"""The errors that cpunmt raises on purpose.
+
+A wrong argument of a public function raises the built-in TypeError or ValueError instead.
+"""
+
+
+class CpunmtError(Exception):
+    """Base class: catches everything below."""
+
+
+class ModelFileError(CpunmtError):
+    """A model, vocabulary or shortlist file is missing, broken, or of a kind that is not supported."""
+
+
+class UnsupportedIsaError(CpunmtError):
+    """`CPUNMT_ISA` names an instruction set that is unknown or that this machine lacks."""

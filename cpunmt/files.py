@@ -1,0 +1,93 @@
+"""Reading files that may be missing, broken or hostile: every failure is one ModelFileError that names the file."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+
+
+def read_bytes(path, kind, limit):
+    """The content of the regular file `path`, at least one byte.
+
+    Parameters
+    ----------
+    path : str or path-like
+    kind : str
+        What the file should be, for the message: "vocabulary".
+    limit : int
+        Bytes; a larger file is refused before anything is read.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, unreadable, empty, too large, or not a regular file (a pipe would block).
+    """
+    _checked_size(path, kind, limit)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(limit + 1)  # the file may have grown since it was measured
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot read the {kind}: {error.strerror}") from None
+    if not 1 <= len(content) <= limit:
+        raise ModelFileError(f"{path}: {kind} changed while it was read; try again")
+    return content
+
+
+def map_bytes(path, kind, limit):
+    """The content of the regular file `path` as a read-only (size,) uint8 memory map; errors as in `read_bytes`."""
+    _checked_size(path, kind, limit)
+    try:
+        return np.memmap(path, np.uint8, mode="r")
+    except (OSError, ValueError) as error:  # ValueError: emptied since it was measured
+        raise ModelFileError(f"{path}: cannot map the {kind}: {error}") from None
+
+
+def _checked_size(path, kind, limit):
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: {kind} not found; check the path, or fetch or pack the model again") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise ModelFileError(f"{path}: cannot read the {kind}: {error}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device")
+    if status.st_size == 0:
+        raise ModelFileError(f"{path}: {kind} is empty; fetch or pack the model again")
+    if status.st_size > limit:
+        raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
+
+
+def read_json(path, kind, limit=16 << 20):
+    """The JSON object in the file `path` as a dict; errors as in `read_bytes` and `parse_json`."""
+    return parse_json(read_bytes(path, kind, limit), f"{Path(path)}: {kind}")
+
+
+def parse_json(content, where):
+    """The JSON object in the UTF-8 bytes `content` as a dict.
+
+    Stricter than `json.loads`: the same key twice, NaN, infinity and anything but an object are refused, each
+    with a ModelFileError that starts with `where`.
+    """
+
+    def unique(pairs):
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            seen = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+            raise ModelFileError(f"{where}: key {twice!r} occurs twice; the file is broken, fetch or pack it again")
+        return fields
+
+    def finite(constant):
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        fields = json.loads(content.decode("utf-8"), object_pairs_hook=unique, parse_constant=finite)
+    except (ValueError, RecursionError) as error:  # ValueError: not UTF-8, not JSON, an integer of 5000 digits
+        raise ModelFileError(f"{where}: not valid JSON ({error}); fetch or pack it again") from None
+    if not isinstance(fields, dict):
+        raise ModelFileError(f"{where}: is a JSON {type(fields).__name__}, expected an object {{...}}")
+    return fields

@@ -1,0 +1,62 @@
+"""Compiled functions: the only caller of Numba's compiler.
+
+    @kernel                                  one unit of machine code, called by its symbol
+    def layer_norm(x: address, ..., rows: count): ...
+
+    @inlined                                 a helper that becomes part of every kernel that uses it
+    def exp(x): ...
+
+A kernel takes addresses, counts and floats, writes through the addresses and returns nothing (or one number).
+Kernels call one another like functions; underneath, each is compiled once, on its own, and linked by symbol
+like object files of C. Left to itself Numba would optimise every callee again inside each of its callers,
+and the first start would take minutes instead of seconds.
+
+`program` gathers the kernels, keeps the machine code on disk, and is what Python calls them through. Once
+that file exists nothing imports this module, nor Numba: compiled code needs neither.
+"""
+
+import llvmlite.binding as llvm
+import numba
+from numba import types
+
+address = types.int64  # of the first byte of a C-contiguous array
+count = types.int64  # a size, an index or an id
+real = types.float32
+
+inlined = numba.njit(error_model="numpy", inline="always")
+
+KERNELS = {}  # name -> Kernel, callees before callers: the order of definition
+
+
+class Kernel:
+    """A function of typed arguments that compiled code calls by symbol."""
+
+    def __init__(self, function):
+        annotations = dict(function.__annotations__)
+        result = annotations.pop("return", types.void)
+        self.name = function.__name__
+        self.symbol = "cpunmt_" + self.name
+        self.function = function
+        self.signature = result(*annotations.values())
+        #: one letter for the result, then one for each argument: see program._TYPES
+        letter = {types.int64: "i", types.float32: "f", types.void: "v"}
+        self.letters = letter[result] + "".join(letter[argument] for argument in annotations.values())
+        self._numba_type_ = types.ExternalFunction(self.symbol, self.signature)
+
+    def compile(self) -> llvm.ModuleRef:
+        """Optimised LLVM module that defines `symbol`."""
+        compiled = numba.cfunc(self.signature, error_model="numpy")(self.function)
+        llvm.add_symbol(self.symbol, compiled.address)  # Numba resolves the callers' references at once
+        module = llvm.parse_assembly(compiled.inspect_llvm())
+        module.get_function(compiled.native_name).name = self.symbol
+        return module
+
+
+def kernel(function):
+    """Register `function`, whose arguments are annotated with `address`, `count` or `real`, as a kernel."""
+    made = Kernel(function)
+    if made.name in KERNELS:
+        raise TypeError(f"two kernels are called {made.name!r}")
+    KERNELS[made.name] = made
+    return made
+

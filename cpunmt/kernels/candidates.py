@@ -1,0 +1,114 @@
+"""The pieces that may translate a sentence, and the output layer cut down to them.
+
+Candidates of a sentence: the first pieces of the vocabulary, the lexical translations of each of its own
+pieces, those pieces themselves where the vocabulary is shared, and a few more up to a multiple of 8; ascending.
+They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definition.
+"""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.packing import GROUP
+from cpunmt.kernels.softmax import LOWEST
+from cpunmt.records import EMBEDDING, INT8, LINEAR, SHORTLIST
+from cpunmt.simd.intrinsics import (
+    load_f32,
+    load_i32,
+    load_i64,
+    record_reader,
+    store_f32,
+    store_i32,
+    store_i64,
+    trailing_zeros,
+)
+
+MULTIPLE = 8  # of candidates, as Marian's kernels want it: keeps the sets the same as Marian's
+PANELS_TOGETHER = 4  # panels of candidates are a multiple of this: one tile of every instruction set
+
+shortlist_at = record_reader(SHORTLIST)
+embedding_at = record_reader(EMBEDDING)
+linear_at = record_reader(LINEAR)
+
+
+@kernel
+def find_candidates(
+    shortlist: address, source: address, length: count, vocab_size: count, marks: address, out: address
+) -> count:
+    """Write the candidates of int32 source [length] to int32 `out`, ascending; returns how many.
+
+    marks    int64 [vocab_size / 64 + 1], all 0; 0 again afterwards
+    """
+    table = shortlist_at(shortlist, 0)
+    words = vocab_size // 64 + 1
+    found = min(table.first, vocab_size)
+    for word in range(found // 64):
+        store_i64(marks, word, -1)
+    if found % 64:
+        store_i64(marks, found // 64, (1 << (found % 64)) - 1)
+    for i in range(length):
+        piece = load_i32(source, i)
+        first, last = 0, 0
+        if piece < table.words:
+            first, last = load_i64(table.offsets, piece), load_i64(table.offsets, piece + 1)
+        for j in range(first, last):
+            target = load_i32(table.ids, j)
+            bits = load_i64(marks, target >> 6)
+            bit = 1 << (target & 63)
+            if bits & bit == 0:
+                found += 1
+                store_i64(marks, target >> 6, bits | bit)
+        if table.shared:
+            bits = load_i64(marks, piece >> 6)
+            bit = 1 << (piece & 63)
+            if bits & bit == 0:
+                found += 1
+                store_i64(marks, piece >> 6, bits | bit)
+    extra = table.first
+    while found % MULTIPLE and extra < vocab_size:
+        bits = load_i64(marks, extra >> 6)
+        bit = 1 << (extra & 63)
+        if bits & bit == 0:
+            found += 1
+            store_i64(marks, extra >> 6, bits | bit)
+        extra += 1
+    written = 0
+    for word in range(words):
+        bits = load_i64(marks, word)
+        if bits != 0:
+            store_i64(marks, word, 0)
+        while bits != 0:
+            store_i32(out, written, 64 * word + trailing_zeros(bits))
+            written += 1
+            bits &= bits - 1
+    return written
+
+
+@kernel
+def gather_output(embedding: address, pieces: address, candidates: count, depth: count, output: address):
+    """Pack the rows of `candidates` pieces as the columns of the LINEAR record `output`.
+
+    pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves
+    output    its addresses hold room for `panels` panels, candidates <= 16 * panels; columns beyond the
+              candidates get the score LOWEST
+    """
+    table, linear = embedding_at(embedding, 0), linear_at(output, 0)
+    groups = depth // GROUP if table.scheme == INT8 else depth  # four bytes each, of one column
+    for column in range(16 * linear.panels):
+        panel = linear.weights + (column // 16) * 64 * groups
+        lane = column % 16
+        if column < candidates:
+            piece = column
+            if pieces != 0:
+                piece = load_i32(pieces, column)
+            row = table.rows + 4 * piece * groups
+            for group in range(groups):
+                store_i32(panel, 16 * group + lane, load_i32(row, group))
+            store_f32(linear.bias, column, load_f32(table.bias, piece))
+            if table.scheme == INT8:
+                store_f32(linear.scales, column, load_f32(table.scales, piece))
+                store_i32(linear.start, column, load_i32(table.start, piece))
+        else:
+            for group in range(groups):
+                store_i32(panel, 16 * group + lane, 0)
+            store_f32(linear.bias, column, LOWEST)
+            if table.scheme == INT8:
+                store_f32(linear.scales, column, 0.0)
+                store_i32(linear.start, column, 0)

@@ -1,0 +1,30 @@
+"""Token vectors: a row of the embedding matrix, scaled, plus the position signal.
+
+    x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
+"""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.records import INT8, MODEL
+from cpunmt.simd.intrinsics import load_f32, record_reader
+from cpunmt.simd.vector import fma, load, load_bytes, splat, store
+
+model_at = record_reader(MODEL)
+
+
+@kernel
+def embed(model: address, piece: count, position: count, out: address):
+    """Write the float32 [model_dim] vector of `piece` at `position`."""
+    weights = model_at(model, 0)
+    table, depth = weights.embedding, weights.model_dim
+    signal = table.positions + 4 * position * depth
+    if piece < 0:
+        for k in range(0, depth, 16):
+            store(out, k, load(signal, k))
+    elif table.scheme == INT8:
+        factor = splat(load_f32(table.scales, piece) * weights.embedding_scale)
+        for k in range(0, depth, 16):
+            store(out, k, fma(load_bytes(table.rows + piece * depth, k), factor, load(signal, k)))
+    else:
+        factor = splat(weights.embedding_scale)
+        for k in range(0, depth, 16):
+            store(out, k, fma(load(table.rows + 4 * piece * depth, k), factor, load(signal, k)))

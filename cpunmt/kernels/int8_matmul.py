@@ -1,0 +1,85 @@
+"""Products of quantized rows with packed int8 weights, and what makes floats of their sums.
+
+    INTEGERS    out[r, c] = sum_k q[r, k] * w[k, c]                                   int32, exact
+    AFFINE      out[r, c] = fma(float(sum) * scales[c], row_scales[r], bias[c])       float32
+    RELU        out[r, c] = max(AFFINE, 0)
+
+The sums are exact, so they are the same on every instruction set and for every number of rows. The integers
+are written where the floats will stand, and turned into floats while they are still in the first cache.
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.packing import GROUP, unpack_int8
+from cpunmt.records import LINEAR
+from cpunmt.simd.intrinsics import load_f32, record_reader
+from cpunmt.simd.tile import PLANES, SHAPES, int8_tiles
+from cpunmt.simd.vector import fma, load, load_ints, maximum, splat, store, to_floats
+
+INTEGERS, AFFINE, RELU = 0, 1, 2
+
+ROW_BLOCK = 64  # rows that one pass over the weights serves: they stay in the second cache
+TILE_ROWS = max(SHAPES)
+TILE_PANELS = SHAPES[TILE_ROWS]
+_ALONE = tuple(SHAPES[rows] for rows in range(1, TILE_ROWS + 1))  # panels at a time, where a tile holds all rows
+
+_tiles = int8_tiles(signed=True)
+_unsigned_tiles = int8_tiles(signed=False)
+linear_at = record_reader(LINEAR)
+
+
+@kernel
+def int8_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count, signed: count):
+    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+
+    q            bytes [rows, PLANES * depth], as `quantize_rows` writes them
+    row_scales   float32 [rows]
+    out          float32 [rows, 16 * panels] (int32 for INTEGERS)
+    mode         INTEGERS, AFFINE or RELU
+    signed       0 promises that no activation is negative: what ReLU leaves multiplies faster on AVX2
+    """
+    weights = linear_at(linear, 0)
+    depth, panels = weights.depth, weights.panels
+    row_bytes, out_bytes, panel_bytes = PLANES * depth, 64 * panels, 16 * depth
+    for first in range(0, rows, ROW_BLOCK):
+        block = min(ROW_BLOCK, rows - first)
+        step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
+        tiles = (block + TILE_ROWS - 1) // TILE_ROWS
+        panel = 0
+        while panel < panels:
+            width = step if panel + step <= panels else 1
+            w, start = weights.weights + panel * panel_bytes, weights.start + 64 * panel
+            row, left = first, tiles
+            while left > 0:
+                tall = (first + block - row + left - 1) // left  # equal tiles: none is left with a row or two
+                a, target = q + row * row_bytes, out + row * out_bytes + 64 * panel
+                if signed:
+                    _tiles(tall, width, a, row_bytes, depth, w, panel_bytes, depth // GROUP, start, target, out_bytes)
+                else:
+                    _unsigned_tiles(
+                        tall, width, a, row_bytes, depth, w, panel_bytes, depth // GROUP, start, target, out_bytes
+                    )
+                row += tall
+                left -= 1
+            if mode != INTEGERS:
+                floor = splat(np.float32(0.0)) if mode == RELU else splat(np.float32(-np.inf))
+                for column in range(16 * panel, 16 * (panel + width), 16):
+                    scale, bias = load(weights.scales, column), load(weights.bias, column)
+                    for row in range(first, first + block):
+                        target = out + row * out_bytes
+                        value = fma(to_floats(load_ints(target, column)) * scale, splat(load_f32(row_scales, row)), bias)
+                        store(target, column, maximum(value, floor))
+            panel += width
+
+
+def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
+    """INTEGERS, for q int8 [rows, depth]: int32 [rows, columns]."""
+    return q.astype(np.int32) @ unpack_int8(packed, columns).astype(np.int32)
+
+
+def int8_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
+    """AFFINE or RELU, the float steps in float64 but for the float32 conversion of the sums: float64 [rows, columns]."""
+    sums = int8_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
+    out = sums * scales[:columns].astype(np.float64) * row_scales[:, None].astype(np.float64) + bias[:columns]
+    return np.maximum(out, 0) if relu else out

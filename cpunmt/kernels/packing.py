@@ -1,0 +1,66 @@
+"""Memory layout of packed weights: the one place that knows it. NumPy only.
+
+A weight matrix [depth, columns] is cut into panels of 16 columns, one vector register of sums. For 8-bit
+products four consecutive depths of a column lie side by side, as the instructions take them:
+
+    letter = column, digit = depth           int8 [panels, depth / 4, 16, 4], memory order left to right
+
+          columns                            panel 0, group 0 (64 bytes)
+          a   b   c  ..  p | q  ..           a0 a1 a2 a3  b0 b1 b2 b3  ..  p0 p1 p2 p3
+    d 0   a0  b0  c0     p0| q0              panel 0, group 1
+    e 1   a1  b1  c1     p1| q1              a4 a5 a6 a7  b4 b5 b6 b7  ..  p4 p5 p6 p7
+    p 2   a2  b2  c2     p2| q2              ..
+    t 3   a3  b3  c3     p3| q3              panel 1, group 0
+    h 4   a4  b4  c4     p4| q4              q0 q1 q2 q3  ..
+
+Float weights have no groups: float32 [panels, depth, 16].
+
+Columns are filled up with zeros to whole panels; depths are multiples of 16 in every model (`config` checks).
+The layout is the same for every instruction set, so a packed model runs everywhere.
+"""
+
+import numpy as np
+
+PANEL = 16  # columns
+GROUP = 4  # depths that lie side by side in int8 panels
+
+
+def panels(columns: int) -> int:
+    """Number of panels that hold `columns` columns."""
+    return -(-columns // PANEL)
+
+
+def padded(vector: np.ndarray, fill=0) -> np.ndarray:
+    """`vector` [columns], filled up to whole panels."""
+    out = np.full(panels(len(vector)) * PANEL, fill, vector.dtype)
+    out[: len(vector)] = vector
+    return out
+
+
+def pack_int8(weights: np.ndarray) -> np.ndarray:
+    """int8 [depth, columns] -> int8 [panels, depth / 4, 16, 4]. `depth` must be a multiple of 4."""
+    depth, columns = weights.shape
+    full = np.zeros((depth, panels(columns) * PANEL), np.int8)
+    full[:, :columns] = weights
+    grouped = full.reshape(depth // GROUP, GROUP, -1, PANEL)
+    return np.ascontiguousarray(grouped.transpose(2, 0, 3, 1))
+
+
+def unpack_int8(packed: np.ndarray, columns: int) -> np.ndarray:
+    """Inverse of `pack_int8`: int8 [depth, columns]."""
+    count, groups, _, _ = packed.shape
+    return packed.transpose(1, 3, 0, 2).reshape(groups * GROUP, count * PANEL)[:, :columns]
+
+
+def pack_float32(weights: np.ndarray) -> np.ndarray:
+    """float32 [depth, columns] -> float32 [panels, depth, 16]."""
+    depth, columns = weights.shape
+    full = np.zeros((depth, panels(columns) * PANEL), np.float32)
+    full[:, :columns] = weights
+    return np.ascontiguousarray(full.reshape(depth, -1, PANEL).transpose(1, 0, 2))
+
+
+def unpack_float32(packed: np.ndarray, columns: int) -> np.ndarray:
+    """Inverse of `pack_float32`: float32 [depth, columns]."""
+    count, depth, _ = packed.shape
+    return packed.transpose(1, 0, 2).reshape(depth, count * PANEL)[:, :columns]

@@ -1,0 +1,97 @@
+"""Softmax of attention rows, and the choice of the best candidate with its log-probability.
+
+    softmax         p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
+    log-probability of candidate j: s[j] - max s - log(sum_i exp(s[i] - max s)), over all candidates
+
+Bias, softmax and choice in one pass over the scores: Hoang et al. 2018, "Fast Neural Machine Translation
+Implementation", section 4.
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel, real
+from cpunmt.kernels.activations import exp, log
+from cpunmt.simd.intrinsics import load_f32, store_f32
+from cpunmt.simd.vector import largest, load, maximum, splat, store, total
+
+LOWEST = np.float32(-3.0e38)  # a score that no candidate has
+
+
+@kernel
+def softmax_row(scores: address, length: count, factor: real):
+    """Softmax of `factor` times float32 [length], in place; room up to the next multiple of 16 is overwritten."""
+    padded = (length + 15) // 16 * 16
+    for j in range(length, padded):
+        store_f32(scores, j, LOWEST)
+    peak = splat(LOWEST)
+    for j in range(0, padded, 16):
+        peak = maximum(peak, load(scores, j))
+    most = splat(largest(peak))
+    sums = splat(np.float32(0.0))
+    scale = splat(factor)
+    for j in range(0, padded, 16):
+        power = exp((load(scores, j) - most) * scale)
+        store(scores, j, power)
+        sums = sums + power
+    inverse = splat(np.float32(1.0) / total(sums))
+    for j in range(0, padded, 16):
+        store(scores, j, load(scores, j) * inverse)
+
+
+@kernel
+def log_normalizer(scores: address, length: count) -> real:
+    """log(sum_j exp(s[j])) of float32 [length], a multiple of 16; unused places hold LOWEST."""
+    peak = splat(LOWEST)
+    for j in range(0, length, 16):
+        peak = maximum(peak, load(scores, j))
+    top = largest(peak)
+    most = splat(top)
+    sums = splat(np.float32(0.0))
+    for j in range(0, length, 16):
+        sums = sums + exp(load(scores, j) - most)
+    return np.float32(np.float64(top) + log(np.float64(total(sums))))
+
+
+@kernel
+def best_index(scores: address, length: count, barred: count) -> count:
+    """First index of the largest of float32 [length] (a multiple of 16), leaving out index `barred` (-1: none)."""
+    kept = LOWEST
+    if barred >= 0:
+        kept = load_f32(scores, barred)
+        store_f32(scores, barred, LOWEST)
+    peak = splat(LOWEST)
+    for j in range(0, length, 16):
+        peak = maximum(peak, load(scores, j))
+    top = largest(peak)
+    best = -1
+    for j in range(0, length, 16):
+        if largest(load(scores, j)) == top:
+            for i in range(j, j + 16):
+                if load_f32(scores, i) == top:
+                    best = i
+                    break
+            break
+    if barred >= 0:
+        store_f32(scores, barred, kept)
+    return best
+
+
+def softmax_row_reference(scores: np.ndarray, factor: float) -> np.ndarray:
+    """float64 [length]."""
+    s = scores.astype(np.float64) * factor
+    power = np.exp(s - s.max())
+    return power / power.sum()
+
+
+def log_normalizer_reference(scores: np.ndarray) -> float:
+    """float64 log-sum-exp."""
+    s = scores.astype(np.float64)
+    return float(s.max() + np.log(np.exp(s - s.max()).sum()))
+
+
+def best_index_reference(scores: np.ndarray, barred: int) -> int:
+    """First index of the largest, `barred` left out."""
+    s = scores.copy()
+    if barred >= 0:
+        s[barred] = LOWEST
+    return int(s.argmax())

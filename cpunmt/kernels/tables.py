@@ -1,0 +1,39 @@
+"""Tables that compiled code reads: made with NumPy when a model is loaded, no machine code needed."""
+
+import math
+
+import numpy as np
+
+# Sigmoid by table: its value at every 1/128 of [-16, 16]; `activations.sigmoid` draws a line between two entries.
+# The line is off by at most h^2 / 8 * max |sigmoid''| = (1/128)^2 / 8 * 0.0963 = 7.4e-7; beyond the ends the
+# nearest entry is off by at most sigmoid(-16) = 1.2e-7; rounding to float32 adds less than 2e-7.
+SIGMOID_STEPS = 128  # entries per unit
+SIGMOID_RANGE = 16
+
+
+def sigmoid_table() -> np.ndarray:
+    """float32 [2 * range * steps + 1]: sigmoid at the grid points, from `math`, never a vectorized exp."""
+    points = range(-SIGMOID_RANGE * SIGMOID_STEPS, SIGMOID_RANGE * SIGMOID_STEPS + 1)
+    return np.array([1.0 / (1.0 + math.exp(-i / SIGMOID_STEPS)) for i in points], np.float32)
+
+
+def position_signal(positions: int, model_dim: int) -> np.ndarray:
+    """Marian's sinusoids: float32 [positions, model_dim].
+
+        P[p, i] = sin(p * 10000^(-i / (h - 1))),  P[p, h + i] = cos(the same),   h = model_dim / 2, i < h
+
+    Made by turning position p into p + n with sin and cos of n alone: only `math`'s values at one position and
+    IEEE products reach the bits, never a vectorized sine that depends on the processor.
+    """
+    half = model_dim // 2
+    rates = [math.exp(-i * math.log(10000.0) / max(half - 1, 1)) for i in range(half)]
+    sines, cosines = np.zeros((1, half)), np.ones((1, half))
+    while len(sines) < positions:
+        turn = len(sines)
+        sine = np.array([math.sin(turn * rate) for rate in rates])
+        cosine = np.array([math.cos(turn * rate) for rate in rates])
+        sines, cosines = (
+            np.concatenate([sines, sines * cosine + cosines * sine]),
+            np.concatenate([cosines, cosines * cosine - sines * sine]),
+        )
+    return np.concatenate([sines[:positions], cosines[:positions]], axis=1).astype(np.float32)

@@ -1,0 +1,122 @@
+"""Attention layers: of the encoder over its own sentence, of the decoder over the encoded source.
+
+Keys and values of the source are projected once per sentence, and once for all layers that share parameters;
+a decoding step only makes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
+"""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.attention import attend, self_attention, transpose_keys
+from cpunmt.kernels.embedding import model_at
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.norm import add_and_norm
+from cpunmt.records import DECODER_LAYER, ENCODER_LAYER, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, load_i64, record_reader
+from cpunmt.simd.vector import load, store
+
+encoder_layer_at = record_reader(ENCODER_LAYER)
+decoder_layer_at = record_reader(DECODER_LAYER)
+workspace_at = record_reader(WORKSPACE)
+
+
+@kernel
+def encoder_attention(layer: address, model: address, workspace: address, offsets: address, sentences: count):
+    """x = norm(x + attention(x)) for the tokens of `sentences` sentences, one after another in the workspace's x.
+
+    offsets    int64 [sentences + 1]: where each begins, relative to the first
+    """
+    weights, m, w = encoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    start = load_i64(offsets, 0)
+    rows = load_i64(offsets, sentences) - start
+    linear(address_of(weights.query_key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    for sentence in range(sentences):
+        first = load_i64(offsets, sentence) - start
+        length = load_i64(offsets, sentence + 1) - start - first
+        self_attention(
+            w.wide + 12 * first * m.model_dim,
+            length,
+            m.model_dim,
+            m.heads,
+            m.attention_scale,
+            w.transposed,
+            w.scores,
+            w.source_stride,
+            w.context + 4 * first * m.model_dim,
+        )
+    quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
+    linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    add_and_norm(address_of(weights.attention_norm), model, workspace, rows)
+
+
+@kernel
+def keys_address(model: address, workspace: address, slot: count, parameters: count) -> count:
+    """Of float32 [heads, head_dim, source_stride]: a slot's transposed keys for one parameter set."""
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    return w.keys + 4 * (slot * m.decoder_sets + parameters) * m.model_dim * w.source_stride
+
+
+@kernel
+def values_address(model: address, workspace: address, slot: count, parameters: count) -> count:
+    """Of float32 [source_stride, model_dim]: a slot's values for one parameter set."""
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    return w.values + 4 * (slot * m.decoder_sets + parameters) * m.model_dim * w.source_stride
+
+
+@kernel
+def project_source(
+    layer: address, parameters: count, model: address, workspace: address, offsets: address, sentences: count
+):
+    """Keys and values of `sentences` encoded sentences in x, into the slots on top of the stack of free slots.
+
+    The topmost free slot is that of the first sentence. `offsets` as in `encoder_attention`.
+    """
+    weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    start = load_i64(offsets, 0)
+    rows = load_i64(offsets, sentences) - start
+    linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    head_dim = m.model_dim // m.heads
+    for sentence in range(sentences):
+        slot = load_i64(w.free_slots, w.free_count - 1 - sentence)
+        first = load_i64(offsets, sentence) - start
+        length = load_i64(offsets, sentence + 1) - start - first
+        projected = w.wide + 8 * first * m.model_dim
+        keys = keys_address(model, workspace, slot, parameters)
+        values = values_address(model, workspace, slot, parameters)
+        transpose_keys(projected, 8 * m.model_dim, length, m.heads * head_dim, keys, w.source_stride)
+        for j in range(length):
+            source, target = projected + 4 * m.model_dim * (2 * j + 1), values + 4 * m.model_dim * j
+            for k in range(0, m.model_dim, 16):
+                store(target, k, load(source, k))
+
+
+@kernel
+def cross_attention(layer: address, parameters: count, model: address, workspace: address, rows: count):
+    """x = norm(x + attention over the source) for each row of the workspace's x."""
+    weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    linear(address_of(weights.query), w.x, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    head_dim = m.model_dim // m.heads
+    for row in range(rows):
+        slot = load_i64(w.row_slot, row)
+        length = load_i64(w.source_lengths, slot)
+        keys = keys_address(model, workspace, slot, parameters)
+        values = values_address(model, workspace, slot, parameters)
+        for head in range(m.heads):
+            column = 4 * head * head_dim
+            attend(
+                w.y + 4 * row * m.model_dim + column,
+                4 * m.model_dim,
+                1,
+                keys + column * w.source_stride,
+                w.source_stride,
+                values + column,
+                4 * m.model_dim,
+                length,
+                head_dim,
+                m.attention_scale,
+                w.scores,
+                w.context + 4 * row * m.model_dim + column,
+                4 * m.model_dim,
+            )
+    quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
+    linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    add_and_norm(address_of(weights.attention_norm), model, workspace, rows)

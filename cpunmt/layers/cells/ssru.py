@@ -1,0 +1,29 @@
+"""Simpler simple recurrent unit, the decoder's recurrent layer: Kim et al. 2019, section 3.1.
+
+    f_t = sigmoid(W_f x_t + b_f)
+    c_t = f_t * c_{t-1} + (1 - f_t) * W x_t
+    x_t = norm(x_t + relu(c_t))
+
+Both products have one input, so they are one product. State: c, float32 [model_dim] per row; it starts as 0.
+"""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.embedding import model_at
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.ssru import ssru_rows
+from cpunmt.layers.linear import linear
+from cpunmt.layers.norm import add_and_norm
+from cpunmt.records import DECODER_LAYER, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, record_reader
+
+decoder_layer_at = record_reader(DECODER_LAYER)
+workspace_at = record_reader(WORKSPACE)
+
+
+@kernel
+def ssru(layer: address, cells: address, model: address, workspace: address, rows: count):
+    """One step of the workspace's x [rows, model_dim]; `cells`, float32 [rows, model_dim], is the layer's state."""
+    weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    linear(address_of(weights.cell), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    ssru_rows(w.wide, cells, rows, m.model_dim, m.sigmoid_table, w.y)
+    add_and_norm(address_of(weights.cell_norm), model, workspace, rows)

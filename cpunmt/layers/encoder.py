@@ -1,0 +1,35 @@
+"""The encoder: all tokens of a few sentences at once, ragged, into the slots of the decoder."""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.embedding import embed, model_at
+from cpunmt.layers.attention import decoder_layer_at, encoder_attention, encoder_layer_at, project_source
+from cpunmt.layers.feed_forward import feed_forward
+from cpunmt.layers.linear import quantize
+from cpunmt.records import WORKSPACE
+from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, record_reader
+
+workspace_at = record_reader(WORKSPACE)
+
+
+@kernel
+def encode(model: address, workspace: address, ids: address, offsets: address, sentences: count):
+    """Encode `sentences` sentences, and project them into the topmost free slots (see `project_source`).
+
+    ids        int32: all sources of the batch, one after another
+    offsets    int64 [sentences + 1]: where these begin in `ids`
+    """
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    start = load_i64(offsets, 0)
+    for sentence in range(sentences):
+        first = load_i64(offsets, sentence)
+        for token in range(first, load_i64(offsets, sentence + 1)):
+            embed(model, load_i32(ids, token), token - first, w.x + 4 * (token - start) * m.model_dim)
+    rows = load_i64(offsets, sentences) - start
+    quantize(m.scheme, w.x, rows, m.model_dim, w.quantized, w.row_scales)
+    for i in range(m.encoder_layers):
+        layer = encoder_layer_at(m.encoder, i)
+        encoder_attention(address_of(layer), model, workspace, offsets, sentences)
+        feed_forward(address_of(layer.feed_forward), model, workspace, rows)
+    for parameters in range(m.decoder_sets):
+        layer = decoder_layer_at(m.decoder, parameters)
+        project_source(address_of(layer), parameters, model, workspace, offsets, sentences)

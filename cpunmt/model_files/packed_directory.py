@@ -1,0 +1,260 @@
+"""Our packed model directory: the only format that is loaded as it lies on the disk.
+
+    config.json            ModelConfig
+    weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
+    vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false
+    shortlist.bin          optional, Marian's binary format
+    metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
+
+The writer makes the whole directory under another name and renames it: a directory that exists is complete.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from cpunmt.config import FORMAT_VERSION, ModelConfig
+from cpunmt.errors import ModelFileError
+from cpunmt.files import read_bytes, read_json
+from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+
+CONFIG = "config.json"
+WEIGHTS = "weights.safetensors"
+SHORTLIST = "shortlist.bin"
+METADATA = "metadata.json"
+_VOCABULARIES = {True: ("vocabulary.spm",), False: ("source.spm", "target.spm")}  # by config.shared_vocabulary
+_FILES = {CONFIG, WEIGHTS, SHORTLIST, METADATA, "vocabulary.spm", "source.spm", "target.spm"}
+_RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
+_MAX_VOCABULARY = 64 << 20  # bytes
+
+
+class PackedDirectory(NamedTuple):
+    """What `read_directory` found. The tensors are read-only views of one memory map.
+
+    `shortlist_sha256` (hexadecimal, or None without a shortlist) is what metadata.json says of shortlist.bin:
+    checking it costs a fiftieth of the checksum of the format.
+    """
+
+    config: ModelConfig
+    tensors: dict  # name -> array
+    source_vocabulary: Path
+    target_vocabulary: Path  # the same file if the vocabulary is shared
+    shortlist: Path | None
+    shortlist_sha256: str | None
+    metadata: dict  # as given to `write_directory`
+
+
+def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metadata=None, force=False):
+    """Write a packed model directory; it appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        New directory; its parent exists.
+    config : ModelConfig
+    tensors : dict
+        name -> array, see `write_safetensors`.
+    vocabulary : path or (path, path)
+        SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false.
+    shortlist : bytes, optional
+        As `Shortlist.to_bytes` makes them.
+    metadata : dict, optional
+        Anything JSON can hold; the keys "format_version" and "files" are ours.
+    force : bool
+        Replace an existing directory, if it holds nothing but files of this format.
+
+    Raises
+    ------
+    ModelFileError
+        `path` exists, or it cannot be written, or a vocabulary cannot be read.
+    ValueError, TypeError
+        Wrong arguments: tensors or metadata that the files cannot hold.
+    """
+    path = Path(path).resolve()  # of a link, the directory it points to is replaced, not the link
+    metadata = dict(metadata or {})
+    taken = [key for key in _RESERVED if key in metadata]
+    if taken:
+        raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
+    contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary)}
+    if shortlist is not None:
+        contents[SHORTLIST] = bytes(shortlist)
+    _json_bytes(metadata)  # raises before anything is written
+    _check_target(path, force)
+    partial = path.parent / f".{path.name}.{secrets.token_hex(8)}.partial"
+    try:
+        partial.mkdir()
+        try:
+            write_safetensors(partial / WEIGHTS, tensors)
+            for name, content in contents.items():
+                (partial / name).write_bytes(content)
+            described = {file.name: _describe(file) for file in sorted(partial.iterdir())}
+            whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
+            (partial / METADATA).write_bytes(_json_bytes(whole))
+            _flush(partial)
+            _move(partial, path)
+        except BaseException:  # an interrupt too leaves nothing behind
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise ModelFileError(
+            f"{path}: cannot write the model directory: {error.strerror or error}; expected an existing parent "
+            f"directory that is writable, with free space"
+        ) from error
+
+
+def _vocabulary_bytes(config, vocabulary):
+    paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary)
+    names = _VOCABULARIES[config.shared_vocabulary]
+    if len(paths) != len(names):
+        raise ValueError(
+            f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
+            f"{config.shared_vocabulary}"
+        )
+    return {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
+
+
+def _json_bytes(fields):
+    return (json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _check_target(path, force):
+    """Refuse a target that exists, unless `force` and replacing it destroys nothing but a packed model."""
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise ModelFileError(f"{path}: exists; choose another directory, or pass force=True to replace it")
+    if not path.is_dir():
+        raise ModelFileError(f"{path}: is not a directory, so it is not replaced; choose another name")
+    others = sorted(entry.name for entry in path.iterdir() if entry.name not in _FILES)
+    if others:
+        raise ModelFileError(
+            f"{path}: holds other files ({', '.join(others[:5])}), so it is not replaced; move them or choose another directory"
+        )
+
+
+def _describe(path):
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+        return {"size": file.tell(), "sha256": digest.hexdigest()}
+
+
+def _flush(directory):
+    """Bring the files to the disk before the directory gets its name: after a power cut it is not half empty."""
+    for path in [*directory.iterdir(), directory]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _move(partial, path):
+    """Rename; an existing `path` steps aside first, and back if the rename fails."""
+    old = partial.with_suffix(".old")
+    try:
+        os.rename(path, old)
+    except FileNotFoundError:
+        old = None
+    try:
+        os.rename(partial, path)
+    except BaseException:
+        if old:
+            os.rename(old, path)
+        raise
+    if old:  # open memory maps of its files stay valid
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def read_directory(path):
+    """Read a packed model directory into a `PackedDirectory`.
+
+    The tensors are mapped, not read, and SHA-256 is not compared (see `verify`); the files' structure is
+    checked completely. Other files in the directory are ignored.
+
+    Raises
+    ------
+    ModelFileError
+        A file is missing or broken, or of a newer format version.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise ModelFileError(f"{path}: no such directory; expected a model directory packed by cpunmt")
+    config = ModelConfig.from_json(read_json(path / CONFIG, "model config"), str(path / CONFIG))
+    metadata = _read_metadata(path)
+    files = metadata.pop("files")
+    del metadata["format_version"]
+    vocabularies = [path / name for name in _VOCABULARIES[config.shared_vocabulary]]
+    shortlist = path / SHORTLIST
+    for file in [*vocabularies, *([shortlist] if SHORTLIST in files else [])]:
+        if not file.is_file():
+            raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
+    return PackedDirectory(
+        config,
+        read_safetensors(path / WEIGHTS),
+        vocabularies[0],
+        vocabularies[-1],
+        shortlist if SHORTLIST in files else None,
+        files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
+        metadata,
+    )
+
+
+def _read_metadata(path):
+    """metadata.json of the directory `path`, its own fields checked."""
+    where = path / METADATA
+    metadata = read_json(where, "model metadata")
+    version, files = (metadata.get(key) for key in _RESERVED)
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+        raise ModelFileError(
+            f"{where}: format_version is {version!r}, expected 1 to {FORMAT_VERSION}; upgrade cpunmt or pack the model again"
+        )
+    known = isinstance(files, dict) and files.keys() <= _FILES - {METADATA}
+    if not known or not all(_is_description(entry) for entry in files.values()):
+        raise ModelFileError(
+            f"{where}: 'files' must give size and sha256 of files of this format; fetch or pack the model again"
+        )
+    return metadata
+
+
+def _is_description(entry):
+    return (
+        isinstance(entry, dict)
+        and entry.keys() == {"size", "sha256"}
+        and type(entry["size"]) is int
+        and isinstance(entry["sha256"], str)
+    )
+
+
+def verify(path):
+    """Compare size and SHA-256 of every file with metadata.json; returns {file name: SHA-256}.
+
+    Raises
+    ------
+    ModelFileError
+        Names all files that differ, are missing, or are not listed. metadata.json itself is not covered.
+    """
+    path = Path(path)
+    expected = _read_metadata(path)["files"]
+    problems = []
+    for name in sorted(_FILES - {METADATA}):
+        file = path / name
+        if not file.is_file():
+            if name in expected:
+                problems.append(f"{name} is missing")
+            continue
+        found = _describe(file)
+        if name not in expected:
+            problems.append(f"{name} is not listed")
+        elif found != expected[name]:
+            problems.append(f"{name} has {found}, expected {expected[name]}")
+    required = {CONFIG, WEIGHTS} - expected.keys()
+    problems += [f"{name} is not listed" for name in sorted(required) if not (path / name).is_file()]
+    if problems:
+        raise ModelFileError(f"{path}: not as packed; fetch or pack the model again:\n  " + "\n  ".join(problems))
+    return {name: entry["sha256"] for name, entry in sorted(expected.items())}

@@ -1,0 +1,207 @@
+"""The compiled program: machine code of all kernels, in memory and on disk.
+
+    program = load()                          from the cache, or compiled on the first start
+    program.translate_greedy(model, batch, workspace)
+
+A first start compiles every kernel, once for all models, and keeps one object file. Later starts map that file;
+they import neither Numba nor the kernels. The file's name is the digest of everything that shaped it: the
+sources, the compilers' versions, the instruction set and the processor. It holds machine code, which runs when
+it is called: so its folder must belong to the user and be closed to others (mode 0700), or it is not used.
+
+    CPUNMT_CACHE_DIR    where the file lives; default: cpunmt in the user's cache folder
+"""
+
+import ctypes
+import functools
+import hashlib
+import importlib
+import json
+import os
+import platform
+import stat
+import sys
+import tempfile
+import threading
+import time
+from importlib import metadata
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from cpunmt.simd import isa
+
+ENTRY = "cpunmt.search.greedy"  # importing it defines every kernel
+_SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "records.py")
+_MAGIC = b"cpunmt program 1\n"
+_TYPES = {"i": ctypes.c_int64, "f": ctypes.c_float, "v": None}
+_LOCK = threading.Lock()
+
+
+class Program:
+    """Compiled kernels, as attributes: `program.layer_norm(...)` takes numbers, and arrays for addresses."""
+
+    def __init__(self, code: bytes, signatures: dict[str, str]):
+        """`signatures` maps a kernel's name to one letter for its result and one for each argument."""
+        _initialize_llvm()
+        machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        for name, letters in signatures.items():
+            setattr(self, name, self._function(name, letters))
+
+    def _function(self, name, letters):
+        types = [_TYPES[letter] for letter in letters]
+        call = ctypes.CFUNCTYPE(*types)(self._engine.get_function_address("cpunmt_" + name))
+
+        def run(*arguments):
+            return call(*[_address(a) if isinstance(a, np.ndarray) else a for a in arguments])
+
+        run.__name__ = name
+        return run
+
+
+def _address(array: np.ndarray) -> int:
+    if not array.flags.c_contiguous:
+        raise ValueError("compiled code takes C-contiguous arrays")
+    return array.ctypes.data
+
+
+@functools.cache
+def _initialize_llvm():
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@functools.cache
+def digest() -> str:
+    """Of all that shapes the machine code."""
+    here = Path(__file__).parent
+    state = hashlib.sha256(_MAGIC)
+    for source in _SOURCES:
+        path = here / source
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            state.update(file.relative_to(here).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for fact in (
+        metadata.version("numba"),
+        metadata.version("llvmlite"),
+        platform.python_version(),
+        platform.machine(),
+        sys.platform,
+        isa.current().value,
+        *isa.target_cpu(isa.current()),
+    ):
+        state.update(fact.encode() + b"\0")
+    return state.hexdigest()[:32]
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept."""
+    chosen = os.environ.get("CPUNMT_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "cpunmt"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "cpunmt"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cpunmt"
+
+
+def cache_file() -> Path:
+    """The file of this machine's program."""
+    return cache_folder() / f"{isa.current().value}-{digest()}.program"
+
+
+@functools.cache
+def _load_once() -> Program:
+    path = cache_file()
+    data = _read(path)
+    if data is None:
+        print("cpunmt: compiling for this processor (once; a few seconds) ...", file=sys.stderr, flush=True)
+        data = build()
+        _write(path, data)
+    return _program(data)
+
+
+def load() -> Program:
+    """The program for this process's instruction set; compiles it, and says so on stderr, where there is none yet."""
+    with _LOCK:
+        return _load_once()
+
+
+def _program(data: bytes) -> Program:
+    header, _, code = data[len(_MAGIC) :].partition(b"\n")
+    return Program(code, json.loads(header)["signatures"])
+
+
+def build(report=None) -> bytes:
+    """Compile every kernel: the content of a cache file. `report(name, seconds)` is told of each kernel."""
+    importlib.import_module(ENTRY)
+    from cpunmt import jit
+
+    _initialize_llvm()
+    linked, signatures = None, {}
+    for kernel in jit.KERNELS.values():
+        began = time.perf_counter()
+        module = kernel.compile()
+        if linked is None:
+            linked = module
+        else:
+            linked.link_in(module)
+        signatures[kernel.name] = kernel.letters
+        if report:
+            report(kernel.name, time.perf_counter() - began)
+    cpu, features = isa.target_cpu(isa.current())
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
+    )
+    code = machine.emit_object(linked)
+    body = json.dumps({"signatures": signatures, "sha256": hashlib.sha256(code).hexdigest()}).encode() + b"\n" + code
+    return _MAGIC + body
+
+
+def _read(path: Path) -> bytes | None:
+    """The content of a cache file; None if there is none, it is damaged, or others could have written it."""
+    try:
+        if not _private(path.parent):
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    header, _, code = data[len(_MAGIC) :].partition(b"\n")
+    try:
+        sound = data.startswith(_MAGIC) and json.loads(header)["sha256"] == hashlib.sha256(code).hexdigest()
+    except (ValueError, KeyError, TypeError):
+        sound = False
+    return data if sound else None
+
+
+def _private(folder: Path) -> bool:
+    """Whether only this user can write in `folder`."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _write(path: Path, data: bytes):
+    """Keep `data` for later starts; where that is impossible, say so once and go on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _private(path.parent):
+            raise PermissionError("the folder belongs to someone else, or others can write in it")
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        print(
+            f"cpunmt: cannot keep the compiled program in {path.parent} ({error.strerror or error}); every start "
+            "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own.",
+            file=sys.stderr,
+        )

@@ -1,0 +1,138 @@
+"""The records that Python fills in and compiled code reads: NumPy structured types, no code.
+
+A field of type ADDRESS holds the address of the first byte of a C-contiguous array (0: there is none); the
+comment beside it gives that array's type and shape. Whoever fills a record in keeps its arrays alive.
+One set of types serves every model, so the compiled program depends on no model.
+"""
+
+import numpy as np
+
+ADDRESS = np.int64
+COUNT = np.int64
+
+FLOAT32, INT8 = 0, 1  # Linear.scheme
+
+
+def _record(*fields):
+    return np.dtype(list(fields))
+
+
+# y = x W + b. Layouts of `weights`: kernels/packing.
+LINEAR = _record(
+    ("scheme", COUNT),  # FLOAT32 or INT8
+    ("depth", COUNT),
+    ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns
+    ("weights", ADDRESS),  # int8 [panels, depth / 4, 16, 4] or float32 [panels, depth, 16]
+    ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * int8; INT8 only
+    ("start", ADDRESS),  # int32 [16 * panels]: what the integer sums begin with; INT8 only
+    ("bias", ADDRESS),  # float32 [16 * panels]
+)
+
+NORM = _record(
+    ("scale", ADDRESS),  # float32 [model_dim]
+    ("bias", ADDRESS),  # float32 [model_dim]
+)
+
+FEED_FORWARD = _record(("inner", LINEAR), ("outer", LINEAR), ("norm", NORM))
+
+ENCODER_LAYER = _record(
+    ("query_key_value", LINEAR),  # three products of one input in one: columns q, k, v
+    ("attention_output", LINEAR),
+    ("attention_norm", NORM),
+    ("feed_forward", FEED_FORWARD),
+)
+
+DECODER_LAYER = _record(
+    ("cell", LINEAR),  # columns: candidate W x, then forget gate W_f x + b_f
+    ("cell_norm", NORM),
+    ("query", LINEAR),
+    ("key_value", LINEAR),  # columns: keys, then values
+    ("attention_output", LINEAR),
+    ("attention_norm", NORM),
+    ("feed_forward", FEED_FORWARD),
+)
+
+# The matrix that source lookup, target lookup and output layer share: one row per piece.
+EMBEDDING = _record(
+    ("scheme", COUNT),
+    ("rows", ADDRESS),  # int8 or float32 [vocab_size, model_dim]
+    ("scales", ADDRESS),  # float32 [vocab_size]; INT8 only
+    ("start", ADDRESS),  # int32 [vocab_size]: see LINEAR; INT8 only
+    ("bias", ADDRESS),  # float32 [vocab_size]: of the output layer
+    ("positions", ADDRESS),  # float32 [positions, model_dim]
+)
+
+SHORTLIST = _record(
+    ("offsets", ADDRESS),  # int64 [source pieces + 1]; 0: no shortlist
+    ("ids", ADDRESS),  # int32 [offsets[-1]]
+    ("first", COUNT),  # pieces 0 .. first - 1 are always candidates
+    ("words", COUNT),  # source pieces that have a list
+    ("shared", COUNT),  # 1: a sentence's own pieces are candidates too
+)
+
+MODEL = _record(
+    ("model_dim", COUNT),
+    ("ffn_dim", COUNT),
+    ("heads", COUNT),
+    ("vocab_size", COUNT),
+    ("encoder_layers", COUNT),
+    ("decoder_layers", COUNT),
+    ("decoder_sets", COUNT),  # distinct parameter sets among the decoder layers
+    ("eos_id", COUNT),
+    ("unk_id", COUNT),
+    ("epsilon", np.float32),  # of layer norm
+    ("embedding_scale", np.float32),  # sqrt(model_dim)
+    ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
+    ("scheme", COUNT),
+    ("sigmoid_table", ADDRESS),  # see kernels/activations
+    ("embedding", EMBEDDING),
+    ("encoder", ADDRESS),  # ENCODER_LAYER [encoder_layers]
+    ("decoder", ADDRESS),  # DECODER_LAYER [decoder_sets]
+    ("decoder_parameters", ADDRESS),  # int64 [decoder_layers]: which set each layer uses
+)
+
+# What one call translates, and where it writes.
+BATCH = _record(
+    ("sentences", COUNT),
+    ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
+    ("offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `ids`
+    ("limits", ADDRESS),  # int64 [sentences]: target pieces at most, </s> included
+    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`
+    ("output", ADDRESS),  # int32 [output_offsets[-1]]
+    ("lengths", ADDRESS),  # int64 [sentences]: pieces written, </s> included
+    ("log_probs", ADDRESS),  # float32 [sentences]
+    ("shortlist", SHORTLIST),
+    ("full_output", LINEAR),  # the output layer over all pieces, where there is no shortlist (else weights = 0)
+)
+
+# Memory of one call. `rows` is the largest number of rows that any product has at once.
+WORKSPACE = _record(
+    ("slots", COUNT),  # sentences that are decoded side by side
+    ("tokens", COUNT),  # source pieces that are encoded side by side
+    ("source_stride", COUNT),  # longest source, rounded up to 16
+    ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
+    ("logit_rows", COUNT),  # rows of logits at once
+    ("x", ADDRESS),  # float32 [rows, model_dim]: the residual stream
+    ("wide", ADDRESS),  # float32 [rows, max(ffn_dim, 3 * model_dim)]
+    ("y", ADDRESS),  # float32 [rows, model_dim]: what a sub-layer adds to x
+    ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
+    ("quantized", ADDRESS),  # bytes [rows, planes * max(ffn_dim, model_dim)]
+    ("row_scales", ADDRESS),  # float32 [rows]
+    ("scores", ADDRESS),  # float32 [source_stride, source_stride]
+    ("transposed", ADDRESS),  # float32 [head_dim, source_stride]
+    ("logits", ADDRESS),  # float32 [logit_rows, columns]
+    ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
+    ("keys", ADDRESS),  # float32 [slots, decoder_sets, heads, head_dim, source_stride]
+    ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, model_dim]
+    ("cells", ADDRESS),  # float32 [decoder_layers, slots, model_dim]: by row
+    ("row_slot", ADDRESS),  # int64 [slots]: the slot of each row that is being decoded
+    ("row_sentence", ADDRESS),  # int64 [slots]
+    ("row_step", ADDRESS),  # int64 [slots]: pieces written so far
+    ("row_previous", ADDRESS),  # int64 [slots]: the piece written last, -1 at the start
+    ("free_slots", ADDRESS),  # int64 [slots]: a stack
+    ("free_count", COUNT),  # its height
+    ("source_lengths", ADDRESS),  # int64 [slots]
+    ("barred", ADDRESS),  # int64 [slots]: where <unk> is among the slot's candidates, or -1
+    ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
+    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
+)

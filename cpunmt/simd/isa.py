@@ -1,0 +1,94 @@
+"""Which instructions this process uses: detected once, lowered by `CPUNMT_ISA`, asked by everything else.
+
+An `Isa` decides the inner instruction of the int8 product (`simd/tile`) and what LLVM may emit for all other
+code. It never decides a result: every path returns the same bits (tests/simd/test_isa_equality).
+"""
+
+import enum
+import functools
+import os
+import platform
+
+import llvmlite.binding as llvm
+
+from cpunmt.errors import UnsupportedIsaError
+
+
+class Isa(enum.Enum):
+    """Instruction sets with an int8 path of their own, best first."""
+
+    AVX512_VNNI = "avx512_vnni"  # vpdpbusd on 512-bit registers
+    AVX_VNNI = "avx_vnni"  # vpdpbusd on 256-bit registers
+    AVX2 = "avx2"  # vpsignb, vpmaddubsw, vpmaddwd
+    GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
+
+
+# What a path needs, in LLVM's names.
+_FEATURES = {
+    Isa.AVX512_VNNI: {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"},
+    Isa.AVX_VNNI: {"avx2", "fma", "avxvnni"},
+    Isa.AVX2: {"avx2", "fma"},
+    Isa.GENERIC: set(),
+}
+
+# The processor that LLVM compiles for when a lower path than the machine's best is asked for.
+_LOWERED = {
+    Isa.AVX512_VNNI: ("x86-64-v4", "+avx512vnni"),
+    Isa.AVX_VNNI: ("x86-64-v3", "+avxvnni"),
+    Isa.AVX2: ("x86-64-v3", ""),
+    Isa.GENERIC: ("x86-64", ""),
+}
+
+
+@functools.cache
+def host_features() -> frozenset[str]:
+    """LLVM's names of what this processor (and its operating system) supports."""
+    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+
+
+def supported() -> list[Isa]:
+    """The paths that run on this machine, best first."""
+    return [isa for isa in Isa if host_features() >= _FEATURES[isa]]
+
+
+@functools.cache
+def current() -> Isa:
+    """The path of this process: the best supported one, or the one that `CPUNMT_ISA` names.
+
+    Raises UnsupportedIsaError if that name is unknown, or not supported here.
+    """
+    paths = supported()
+    name = os.environ.get("CPUNMT_ISA", "").strip().lower()
+    if not name:
+        return paths[0]
+    usable = ", ".join(isa.value for isa in paths)
+    if name not in {isa.value for isa in Isa}:
+        raise UnsupportedIsaError(f"CPUNMT_ISA={name!r} is not an instruction set that cpunmt knows; use one of: {usable}")
+    if Isa(name) not in paths:
+        raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: this processor does not support it; use one of: {usable}")
+    return Isa(name)
+
+
+def target_cpu(isa: Isa) -> tuple[str, str]:
+    """The (processor, features) that LLVM compiles for."""
+    if isa is supported()[0] or platform.machine().lower() not in ("x86_64", "amd64"):
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return _LOWERED[isa]
+
+
+def activation_offset() -> int:
+    """An activation q in [-127, 127] is stored in a byte as q + this.
+
+    vpdpbusd wants its left operand unsigned; a product's start values then take offset * (sum of the column's
+    weights) away again.
+    """
+    return 128 if current() in (Isa.AVX512_VNNI, Isa.AVX_VNNI) else 0
+
+
+def activation_planes() -> int:
+    """How many times a row of activations is stored.
+
+    Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the weight, so that vpmaddubsw multiplies 7
+    bits by 8 and its 16-bit sum of two products (at most 2 * 127 * 127) cannot saturate.
+    """
+    return 2 if current() is Isa.AVX2 else 1

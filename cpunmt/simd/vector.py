@@ -1,0 +1,234 @@
+"""`f32x16` and `i32x16`: sixteen lanes that compiled code uses like numbers.
+
+Every float kernel is written on these types, whatever the processor: LLVM splits them into the registers
+the machine has (one of AVX-512, two of AVX2, four of SSE or NEON) without changing a bit of any lane, and sums over
+lanes end in one fixed tree. So float results do not depend on the instruction set.
+
+Operators: `+ - * /` on two f32x16, `+ - <<` on two i32x16. Everything else is a function below. Addresses are
+integers, indices count elements; loads and stores need 4-byte alignment only, and are not bounds-checked.
+"""
+
+import operator
+
+from llvmlite import ir
+from numba import types
+from numba.core.datamodel.models import PrimitiveModel
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, register_model
+
+LANES = 16
+
+_i8, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+FLOATS = ir.VectorType(_f32, LANES)
+INTS = ir.VectorType(_i32, LANES)
+
+
+class _VectorType(types.Type):
+    def __init__(self, name, llvm_type):
+        super().__init__(name)
+        self.llvm_type = llvm_type
+
+
+f32x16 = _VectorType("f32x16", FLOATS)
+i32x16 = _VectorType("i32x16", INTS)
+
+
+@register_model(_VectorType)
+class _VectorModel(PrimitiveModel):
+    def __init__(self, manager, vector_type):
+        super().__init__(manager, vector_type, vector_type.llvm_type)
+
+
+def _operator(python_operator, instructions):
+    """Give two vectors of one type a binary operator, as one LLVM instruction."""
+
+    @infer_global(python_operator)
+    class _Typing(AbstractTemplate):
+        def generic(self, args, kws):
+            if len(args) == 2 and args[0] == args[1] and args[0] in instructions:
+                return signature(args[0], *args)
+
+    for vector_type, instruction in instructions.items():
+
+        @lower_builtin(python_operator, vector_type, vector_type)
+        def _lower(context, builder, sig, args, instruction=instruction):
+            return getattr(builder, instruction)(*args)
+
+
+_operator(operator.add, {f32x16: "fadd", i32x16: "add"})
+_operator(operator.sub, {f32x16: "fsub", i32x16: "sub"})
+_operator(operator.mul, {f32x16: "fmul"})
+_operator(operator.truediv, {f32x16: "fdiv"})
+_operator(operator.lshift, {i32x16: "shl"})
+
+
+def element_pointer(builder, address, index, llvm_type, size):
+    """Pointer to `llvm_type` at address + index * size, for code generators."""
+    offset = builder.mul(index, ir.Constant(_i64, size))
+    return builder.inttoptr(builder.add(address, offset), llvm_type.as_pointer())
+
+
+def splat_constant(number, element_type=_i32, lanes=LANES):
+    return ir.Constant(ir.VectorType(element_type, lanes), [number] * lanes)
+
+
+def splat_value(builder, scalar, lanes=LANES):
+    """Vector of `lanes` copies of an LLVM scalar."""
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(_i32, 0))
+    return builder.shuffle_vector(first, undefined, splat_constant(0, lanes=lanes))
+
+
+def call_llvm(builder, name, result_type, arguments):
+    """Call the LLVM intrinsic `name`."""
+    function_type = ir.FunctionType(result_type, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
+    return builder.call(function, arguments)
+
+
+def _function(result, arguments, doc):
+    """Decorator: make `emit(builder, *values)` a function for compiled code, of the given Numba types."""
+
+    def decorate(emit):
+        def typed(typing_context, *given):
+            def generate(context, builder, sig, values):
+                made = emit(builder, *values)
+                return context.get_dummy_value() if result is types.void else made
+
+            return result(*arguments), generate
+
+        names = ", ".join(f"argument{i}" for i in range(len(arguments)))
+        scope = {"typed": typed}
+        exec(f"def {emit.__name__}(typing_context, {names}): return typed(typing_context, {names})", scope)
+        function = scope[emit.__name__]
+        function.__doc__ = doc
+        return intrinsic(function)
+
+    return decorate
+
+
+def _load(vector_type, name):
+    def emit(builder, address, index):
+        value = builder.load(element_pointer(builder, address, index, vector_type.llvm_type, 4))
+        value.align = 4
+        return value
+
+    emit.__name__ = name
+    return _function(vector_type, (types.int64, types.int64), "Sixteen consecutive elements from `index` on.")(emit)
+
+
+def _store(vector_type, name):
+    def emit(builder, address, index, value):
+        stored = builder.store(value, element_pointer(builder, address, index, vector_type.llvm_type, 4))
+        stored.align = 4
+
+    emit.__name__ = name
+    return _function(types.void, (types.int64, types.int64, vector_type), "Inverse of the load.")(emit)
+
+
+load = _load(f32x16, "load")
+load_ints = _load(i32x16, "load_ints")
+store = _store(f32x16, "store")
+store_ints = _store(i32x16, "store_ints")
+
+
+@_function(f32x16, (types.float32,), "Sixteen copies of a float32.")
+def splat(builder, scalar):
+    return splat_value(builder, scalar)
+
+
+@_function(i32x16, (types.int64,), "Sixteen copies of an integer, taken modulo 2**32.")
+def splat_int(builder, scalar):
+    return splat_value(builder, builder.trunc(scalar, _i32))
+
+
+@_function(f32x16, (f32x16, f32x16, f32x16), "x * y + z with one rounding.")
+def fma(builder, x, y, z):
+    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
+
+
+@_function(f32x16, (f32x16,), "|x|.")
+def absolute(builder, x):
+    return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])
+
+
+@_function(f32x16, (f32x16,), "To the nearest integer, halves to even.")
+def round_even(builder, x):
+    return call_llvm(builder, "llvm.roundeven.v16f32", FLOATS, [x])
+
+
+@_function(f32x16, (f32x16, f32x16), "The larger of each pair (of finite numbers).")
+def maximum(builder, x, y):
+    return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+
+@_function(f32x16, (f32x16, f32x16), "The smaller of each pair (of finite numbers).")
+def minimum(builder, x, y):
+    return builder.select(builder.fcmp_ordered("<", x, y), x, y)
+
+
+@_function(i32x16, (f32x16,), "Integers from whole floats below 2**31 in magnitude.")
+def to_ints(builder, x):
+    return builder.fptosi(x, INTS)
+
+
+@_function(f32x16, (i32x16,), "Nearest floats.")
+def to_floats(builder, x):
+    return builder.sitofp(x, FLOATS)
+
+
+@_function(f32x16, (i32x16,), "The same bits, read as floats.")
+def bits_to_floats(builder, x):
+    return builder.bitcast(x, FLOATS)
+
+
+@_function(f32x16, (types.int64, types.int64), "Sixteen consecutive int8 from byte `index` on, as floats.")
+def load_bytes(builder, address, index):
+    narrow = ir.VectorType(_i8, LANES)
+    value = builder.load(element_pointer(builder, address, index, narrow, 1))
+    value.align = 1
+    return builder.sitofp(builder.sext(value, INTS), FLOATS)
+
+
+@_function(types.void, (types.int64, types.int64, i32x16), "Store the low byte of each lane, from byte `index` on.")
+def store_bytes(builder, address, index, value):
+    narrow = ir.VectorType(_i8, LANES)
+    stored = builder.store(builder.trunc(value, narrow), element_pointer(builder, address, index, narrow, 1))
+    stored.align = 1
+
+
+@_function(f32x16, (types.int64, i32x16), "Lane by lane: the float at `address + 4 * index`.")
+def gather(builder, address, indices):
+    lanes = []
+    for lane in range(LANES):
+        index = builder.sext(builder.extract_element(indices, ir.Constant(_i32, lane)), _i64)
+        lanes.append(builder.load(element_pointer(builder, address, index, _f32, 4)))
+    value = ir.Constant(FLOATS, ir.Undefined)
+    for lane, scalar in enumerate(lanes):
+        value = builder.insert_element(value, scalar, ir.Constant(_i32, lane))
+    return value
+
+
+def fold(builder, vector, combine):
+    """Combine all lanes in the fixed tree 16 -> 8 -> 4 -> 2 -> 1."""
+    lanes = LANES
+    while lanes > 1:
+        lanes //= 2
+        low, high = (
+            builder.shuffle_vector(
+                vector, vector, ir.Constant(ir.VectorType(_i32, lanes), list(range(start, start + lanes)))
+            )
+            for start in (0, lanes)
+        )
+        vector = combine(low, high)
+    return builder.extract_element(vector, ir.Constant(_i32, 0))
+
+
+@_function(types.float32, (f32x16,), "Sum of the lanes, in a fixed tree.")
+def total(builder, x):
+    return fold(builder, x, builder.fadd)
+
+
+@_function(types.float32, (f32x16,), "Largest lane.")
+def largest(builder, x):
+    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered(">", low, high), low, high))
