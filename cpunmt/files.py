@@ -1,4 +1,4 @@
-"""Reading files that may be missing, broken or hostile: every failure is one ModelFileError that names the file."""
+"""Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def read_bytes(path, kind, limit):
 
 
 def map_bytes(path, kind, limit):
-    """The content of the regular file `path` as a read-only (size,) uint8 memory map; errors as in `read_bytes`."""
+    """The content of `path` as a read-only (size,) uint8 memory map; arguments and errors of `read_bytes`."""
     _checked_size(path, kind, limit)
     try:
         return np.memmap(path, np.uint8, mode="r")
@@ -50,15 +50,21 @@ def _checked_size(path, kind, limit):
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: {kind} not found; check the path, or fetch or pack the model again") from None
+        raise ModelFileError(
+            f"{path}: {kind} not found; check the path, or fetch or pack the model again"
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise ModelFileError(f"{path}: cannot read the {kind}: {error}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError(f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device")
+        raise ModelFileError(
+            f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device"
+        )
     if status.st_size == 0:
         raise ModelFileError(f"{path}: {kind} is empty; fetch or pack the model again")
     if status.st_size > limit:
-        raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
+        raise ModelFileError(
+            f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?"
+        )
 
 
 def read_json(path, kind, limit=16 << 20):
@@ -78,7 +84,9 @@ def parse_json(content, where):
         if len(fields) < len(pairs):
             seen = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-            raise ModelFileError(f"{where}: key {twice!r} occurs twice; the file is broken, fetch or pack it again")
+            raise ModelFileError(
+                f"{where}: key {twice!r} occurs twice; the file is broken, fetch or pack it again"
+            )
         return fields
 
     def finite(constant):
@@ -86,7 +94,7 @@ def parse_json(content, where):
 
     try:
         fields = json.loads(content.decode("utf-8"), object_pairs_hook=unique, parse_constant=finite)
-    except (ValueError, RecursionError) as error:  # ValueError: not UTF-8, not JSON, an integer of 5000 digits
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, an integer of 5000 digits; too deep
         raise ModelFileError(f"{where}: not valid JSON ({error}); fetch or pack it again") from None
     if not isinstance(fields, dict):
         raise ModelFileError(f"{where}: is a JSON {type(fields).__name__}, expected an object {{...}}")

@@ -22,7 +22,6 @@ import stat
 import sys
 import tempfile
 import threading
-import time
 from importlib import metadata
 from pathlib import Path
 
@@ -101,11 +100,15 @@ def cache_folder() -> Path:
     chosen = os.environ.get("CPUNMT_CACHE_DIR")
     if chosen:
         return Path(chosen)
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME, and a user without an entry in the password file: a container
+        return Path(tempfile.gettempdir()) / f"cpunmt-{os.getuid()}"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "cpunmt"
+        return home / "Library" / "Caches" / "cpunmt"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "cpunmt"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cpunmt"
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "cpunmt"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "cpunmt"
 
 
 def cache_file() -> Path:
@@ -135,23 +138,26 @@ def _program(data: bytes) -> Program:
     return Program(code, json.loads(header)["signatures"])
 
 
-def build(report=None) -> bytes:
-    """Compile every kernel: the content of a cache file. `report(name, seconds)` is told of each kernel."""
+def warm_up(progress=iter) -> bool:
+    """Compile and keep the program unless it is there already; whether it is kept (if not, stderr says why)."""
+    path = cache_file()
+    return _read(path) is not None or _write(path, build(progress))
+
+
+def build(progress=iter) -> bytes:
+    """Compile every kernel: the content of a cache file. `progress` is handed the list, to count along (tqdm)."""
     importlib.import_module(ENTRY)
     from cpunmt import jit
 
     _initialize_llvm()
     linked, signatures = None, {}
-    for kernel in jit.KERNELS.values():
-        began = time.perf_counter()
+    for kernel in progress(list(jit.KERNELS.values())):
         module = kernel.compile()
         if linked is None:
             linked = module
         else:
             linked.link_in(module)
         signatures[kernel.name] = kernel.letters
-        if report:
-            report(kernel.name, time.perf_counter() - began)
     cpu, features = isa.target_cpu(isa.current())
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
@@ -185,8 +191,8 @@ def _private(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _write(path: Path, data: bytes):
-    """Keep `data` for later starts; where that is impossible, say so once and go on."""
+def _write(path: Path, data: bytes) -> bool:
+    """Keep `data` for later starts; where that is impossible, say so and go on. Whether it is kept."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not _private(path.parent):
@@ -199,9 +205,11 @@ def _write(path: Path, data: bytes):
         except BaseException:
             os.unlink(temporary)
             raise
+        return True
     except OSError as error:
         print(
             f"cpunmt: cannot keep the compiled program in {path.parent} ({error.strerror or error}); every start "
             "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own.",
             file=sys.stderr,
         )
+        return False

@@ -118,7 +118,8 @@ WORKSPACE = _record(
     ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
     ("quantized", ADDRESS),  # bytes [rows, planes * max(ffn_dim, model_dim)]
     ("row_scales", ADDRESS),  # float32 [rows]
-    ("scores", ADDRESS),  # float32 [source_stride, source_stride]
+    ("scores", ADDRESS),  # float32 [max(source_stride, heads), source_stride]
+    ("sums", ADDRESS),  # float32 [max(source_stride, heads)]
     ("transposed", ADDRESS),  # float32 [head_dim, source_stride]
     ("logits", ADDRESS),  # float32 [logit_rows, columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece

@@ -1,7 +1,7 @@
 """The network, written down in NumPy float32: the definition that everything else is compared with.
 
-A post-norm Transformer encoder and an SSRU decoder with cross-attention, one sentence at a time, no caches but
-the decoder's state, and none of the runtime's code. Equations as in Marian, for which the models are trained:
+A post-norm Transformer encoder and an SSRU decoder with cross-attention, one sentence at a time, without any
+of the runtime's code. Equations as in Marian, for which the models are trained:
 
     encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
     every block      x = layer_norm(x + block(x)), for block = attention, SSRU, feed-forward
@@ -40,7 +40,7 @@ class Translation(NamedTuple):
 
 
 class Reference:
-    """The network with its weights. `product` and `embed` may be overridden, to calibrate or to simulate integers.
+    """The network with its weights. To calibrate or to simulate integers, override `product` and `embed`.
 
     `tensors` maps canonical names to float32 arrays as `cpunmt.model_files` reads them: weights [in, out].
     """
@@ -50,7 +50,7 @@ class Reference:
         self.tensors = tensors
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
-        """x W for the weight called `name`; for "embedding", the output layer's product with its transpose."""
+        """x W for the weight called `name`; "embedding" is the output layer, a product with its transpose."""
         weight = self.tensors[name]
         return x @ (weight.T if name == "embedding" else weight)
 
@@ -78,13 +78,13 @@ class Reference:
     def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
         """Logits (rows, vocab_size) of the next token, and the state after `previous`.
 
-        `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) only their
-        logits are computed: (rows, len(candidates)).
+        `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
+        logits are theirs only: (rows, len(candidates)).
         """
         embedded = self.embed(previous) if state.position else np.zeros_like(state.cells[0])
         x = self._scaled(embedded) + positions(state.position, 1, self.config.model_dim)
         cells = []
-        for p, cell, memory in zip(self.config.decoder_parameters, state.cells, state.memories):
+        for p, cell, memory in zip(self.config.decoder_parameters, state.cells, state.memories, strict=True):
             forget = sigmoid(self._affine(f"decoder.{p}.cell.forget", x))
             cells.append(forget * cell + (1 - forget) * self.product(f"decoder.{p}.cell.candidate.weight", x))
             x = self._normed(f"decoder.{p}.cell", x + relu(cells[-1]))
@@ -92,13 +92,17 @@ class Reference:
             x = self._normed(attention, x + self._attention(attention, x, *memory))
             x = self._normed(feed_forward, x + self._feed_forward(feed_forward, x))
         logits = self.product("embedding", x) + self.tensors["output.bias"]
-        return logits if candidates is None else logits[:, candidates], State(state.position + 1, cells, state.memories)
+        if candidates is not None:
+            logits = logits[:, candidates]
+        return logits, State(state.position + 1, cells, state.memories)
 
-    def greedy(self, source: Sequence[int], candidates=None, max_length_factor: float | None = None) -> Translation:
+    def greedy(
+        self, source: Sequence[int], candidates=None, max_length_factor: float | None = None
+    ) -> Translation:
         """The most probable token at every step (the lowest id of equals), until the end of sentence.
 
         `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log
-        probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax to them.
+        probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax.
         The unknown id is barred after the log-softmax, so it keeps its share of the probability. At most
         ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
         """
@@ -149,14 +153,17 @@ def positions(first: int, count: int, d: int) -> np.ndarray:
 
 
 def attention(queries, keys, values, heads: int) -> np.ndarray:
-    """Scaled dot-product attention; head h owns columns h d/heads to (h + 1) d/heads. Returns (queries, d)."""
+    """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
     q, k, v = (x.reshape(len(x), heads, -1).transpose(1, 0, 2) for x in (queries, keys, values))
     weights = softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
     return (weights @ v).transpose(1, 0, 2).reshape(queries.shape)
 
 
 def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
-    """Each row to mean 0 and (biased) variance 1, then scale and bias. Ba et al. 2016, https://arxiv.org/abs/1607.06450"""
+    """Each row to mean 0 and (biased) variance 1, then scale and bias.
+
+    Ba et al. 2016, https://arxiv.org/abs/1607.06450, section 3.
+    """
     centred = x - x.mean(axis=1, keepdims=True)
     variance = np.square(centred).mean(axis=1, keepdims=True)
     return scale * centred / np.sqrt(variance + np.float32(epsilon)) + bias

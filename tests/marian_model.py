@@ -25,25 +25,31 @@ def marian_options(*, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=(
     }
 
 
-def marian_tensors(seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()) -> dict[str, np.ndarray]:
-    """Marian's name -> float32 array. Sizes are chosen so that translations vary and mostly end by themselves."""
+def marian_tensors(
+    seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()
+) -> dict[str, np.ndarray]:
+    """Marian's name -> float32 array, scaled so that translations depend on the source and some of them end.
+
+    How many do depends on the seed: a test that needs either asserts it.
+    """
     generator = np.random.default_rng(seed)
     tensors = {}
 
     def normal(name, *shape, mean=0.0, deviation=0.1):
         tensors[name] = generator.normal(mean, deviation, shape).astype(np.float32)
 
-    def affine(prefix, letter, inputs, outputs):
-        normal(f"{prefix}_W{letter}", inputs, outputs, deviation=inputs**-0.5)
+    def affine(prefix, letter, inputs, outputs, gain=1.0):
+        normal(f"{prefix}_W{letter}", inputs, outputs, deviation=gain * inputs**-0.5)
         normal(f"{prefix}_b{letter}", 1, outputs)
 
     def norm(prefix):
-        normal(f"{prefix}_ln_scale", 1, d, mean=1.0)
+        # Scales of either sign: with all near 1 the tied output repeats the previous token for ever.
+        normal(f"{prefix}_ln_scale", 1, d, deviation=1.0)
         normal(f"{prefix}_ln_bias", 1, d)
 
-    def attention(prefix):
+    def attention(prefix, gain=1.0):
         for letter in "qkvo":
-            affine(prefix, letter, d, d)
+            affine(prefix, letter, d, d, gain)
         norm(f"{prefix}_Wo")
 
     def feed_forward(prefix):
@@ -56,10 +62,10 @@ def marian_tensors(seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_la
         attention(f"encoder_l{i}_self")
         feed_forward(f"encoder_l{i}_ffn")
     for i in sorted(set(tied_layers)) or range(1, dec + 1):
-        normal(f"decoder_l{i}_rnn_W", d, d, deviation=d**-0.5)
-        affine(f"decoder_l{i}_rnn", "f", d, d)
+        normal(f"decoder_l{i}_rnn_W", d, d, deviation=2 * d**-0.5)
+        affine(f"decoder_l{i}_rnn", "f", d, d, gain=2)
         norm(f"decoder_l{i}_rnn_ffn")
-        attention(f"decoder_l{i}_context")
+        attention(f"decoder_l{i}_context", gain=2)
         feed_forward(f"decoder_l{i}_ffn")
     normal("decoder_ff_logit_out_b", 1, vocab)
     tensors["decoder_ff_logit_out_b"][0, 0] += 2.5  # end of sentence

@@ -9,8 +9,8 @@ h * head_dim ... (h + 1) * head_dim - 1. Keys are turned into columns first, so 
 import numpy as np
 
 from cpunmt.jit import address, count, kernel, real
-from cpunmt.kernels.float_matmul import float_matmul
-from cpunmt.kernels.softmax import softmax_row
+from cpunmt.kernels.float_matmul import float_heads, float_matmul
+from cpunmt.kernels.softmax import softmax_rows
 from cpunmt.simd.intrinsics import load_f32, store_f32
 
 
@@ -26,36 +26,6 @@ def transpose_keys(keys: address, row_bytes: count, length: count, head_dim: cou
 
 
 @kernel
-def attend(
-    q: address,
-    query_bytes: count,
-    queries: count,
-    keys: address,
-    stride: count,
-    values: address,
-    value_bytes: count,
-    length: count,
-    head_dim: count,
-    factor: real,
-    scores: address,
-    out: address,
-    out_bytes: count,
-):
-    """One head: `queries` rows of q against `length` keys.
-
-    q       float32 [queries, head_dim], rows `query_bytes` apart
-    keys    float32 [head_dim, stride], transposed; values float32 [length, head_dim], rows `value_bytes` apart
-    scores  room for float32 [queries, stride]
-    out     float32 [queries, head_dim], rows `out_bytes` apart
-    """
-    panels = (length + 15) // 16
-    float_matmul(q, query_bytes, queries, keys, 64, 4 * stride, panels, head_dim, scores, 4 * stride)
-    for i in range(queries):
-        softmax_row(scores + 4 * i * stride, length, factor)
-    float_matmul(scores, 4 * stride, queries, values, 64, value_bytes, head_dim // 16, length, out, out_bytes)
-
-
-@kernel
 def self_attention(
     qkv: address,
     length: count,
@@ -64,35 +34,59 @@ def self_attention(
     factor: real,
     transposed: address,
     scores: address,
+    sums: address,
     stride: count,
     out: address,
 ):
-    """All heads of one sentence.
+    """All heads of one sentence, one after another.
 
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
-    transposed  room for float32 [head_dim, stride], scores for [length, stride]; stride >= length, a multiple of 16
+    transposed  room for float32 [head_dim, stride], scores for [length, stride], sums for [length];
+                stride >= length, a multiple of 16
     out         float32 [length, model_dim]
     """
     head_dim = model_dim // heads
-    row_bytes = 12 * model_dim
+    row_bytes, score_bytes = 12 * model_dim, 4 * stride
+    panels = (length + 15) // 16
     for head in range(heads):
         q = qkv + 4 * head * head_dim
-        transpose_keys(q + 4 * model_dim, row_bytes, length, head_dim, transposed, stride)
-        attend(
-            q,
-            row_bytes,
-            length,
-            transposed,
-            stride,
-            q + 8 * model_dim,
-            row_bytes,
-            length,
-            head_dim,
-            factor,
-            scores,
-            out + 4 * head * head_dim,
-            4 * model_dim,
-        )
+        k, v = q + 4 * model_dim, q + 8 * model_dim
+        context = out + 4 * head * head_dim
+        transpose_keys(k, row_bytes, length, head_dim, transposed, stride)
+        float_matmul(q, row_bytes, length, transposed, 64, score_bytes, panels, head_dim, scores, score_bytes)
+        softmax_rows(scores, length, stride, length, factor, sums)
+        float_matmul(scores, score_bytes, length, v, 64, row_bytes, head_dim // 16, length, context, 4 * model_dim)
+
+
+@kernel
+def cross_attention_row(
+    q: address,
+    keys: address,
+    values: address,
+    length: count,
+    model_dim: count,
+    heads: count,
+    factor: real,
+    scores: address,
+    sums: address,
+    stride: count,
+    out: address,
+):
+    """All heads of one query against the keys of one source sentence, side by side.
+
+    q        float32 [model_dim]
+    keys     float32 [model_dim, stride], transposed; values float32 [length, model_dim]
+    scores   room for float32 [heads, stride], sums for [heads]
+    out      float32 [model_dim]
+    """
+    head_dim = model_dim // heads
+    head_bytes, score_bytes = 4 * head_dim, 4 * stride
+    panels = (length + 15) // 16
+    float_heads(q, head_bytes, heads, keys, head_dim * score_bytes, 64, score_bytes, panels, head_dim, scores, score_bytes)
+    softmax_rows(scores, heads, stride, length, factor, sums)
+    float_heads(
+        scores, score_bytes, heads, values, head_bytes, 64, 4 * model_dim, head_dim // 16, length, out, head_bytes
+    )
 
 
 def attention_reference(q, k, v, heads: int) -> np.ndarray:

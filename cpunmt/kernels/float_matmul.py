@@ -9,7 +9,7 @@ import numpy as np
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import INTEGERS, RELU, linear_at
 from cpunmt.kernels.packing import unpack_float32
-from cpunmt.simd.tile import FLOAT_SHAPES, float_tiles
+from cpunmt.simd.tile import FLOAT_SHAPES, HEADS, float_tiles, head_tiles
 from cpunmt.simd.vector import load, maximum, splat, store
 
 ROW_BLOCK = 48
@@ -18,6 +18,7 @@ TILE_PANELS = FLOAT_SHAPES[TILE_ROWS]
 _ALONE = tuple(FLOAT_SHAPES[rows] for rows in range(1, TILE_ROWS + 1))
 
 _tiles = float_tiles()
+_head_tiles = head_tiles()
 
 
 @kernel
@@ -64,6 +65,42 @@ def float_matmul(
                 row += tall
                 left -= 1
             panel += width
+
+
+@kernel
+def float_heads(
+    a: address,
+    head_bytes: count,
+    heads: count,
+    w: address,
+    weight_bytes: count,
+    panel_bytes: count,
+    step_bytes: count,
+    panels: count,
+    depth: count,
+    out: address,
+    out_bytes: count,
+):
+    """out[h, c] = sum_k a[h, k] * w[h, k, c]: `float_matmul` of one row for each of several attention heads.
+
+    a      float32 [depth] per head, `head_bytes` apart
+    w      as in `float_matmul`, per head, `weight_bytes` apart
+    out    float32 [16 * panels] per head, `out_bytes` apart
+    """
+    for head in range(0, heads, HEADS):
+        together = min(HEADS, heads - head)
+        for panel in range(panels):
+            _head_tiles(
+                together,
+                a + head * head_bytes,
+                head_bytes,
+                w + head * weight_bytes + panel * panel_bytes,
+                weight_bytes,
+                step_bytes,
+                depth,
+                out + head * out_bytes + 64 * panel,
+                out_bytes,
+            )
 
 
 @kernel

@@ -18,24 +18,36 @@ LOWEST = np.float32(-3.0e38)  # a score that no candidate has
 
 
 @kernel
-def softmax_row(scores: address, length: count, factor: real):
-    """Softmax of `factor` times float32 [length], in place; room up to the next multiple of 16 is overwritten."""
+def softmax_rows(scores: address, rows: count, stride: count, length: count, factor: real, sums: address):
+    """Softmax of `factor` times each row of float32 [rows, length], in place, rows `stride` floats apart.
+
+    Places of a row up to the next multiple of 16 are overwritten. `sums` is room for float32 [rows]. Every pass
+    goes over all rows: the rows' reductions have nothing to wait for but their own.
+    """
     padded = (length + 15) // 16 * 16
-    for j in range(length, padded):
-        store_f32(scores, j, LOWEST)
-    peak = splat(LOWEST)
-    for j in range(0, padded, 16):
-        peak = maximum(peak, load(scores, j))
-    most = splat(largest(peak))
-    sums = splat(np.float32(0.0))
+    for row in range(rows):
+        first = scores + 4 * row * stride
+        for j in range(length, padded):
+            store_f32(first, j, LOWEST)
+        peak = load(first, 0)
+        for j in range(16, padded, 16):
+            peak = maximum(peak, load(first, j))
+        store_f32(sums, row, largest(peak))
     scale = splat(factor)
-    for j in range(0, padded, 16):
-        power = exp((load(scores, j) - most) * scale)
-        store(scores, j, power)
-        sums = sums + power
-    inverse = splat(np.float32(1.0) / total(sums))
-    for j in range(0, padded, 16):
-        store(scores, j, load(scores, j) * inverse)
+    for row in range(rows):
+        first = scores + 4 * row * stride
+        most = splat(load_f32(sums, row))
+        powers = splat(np.float32(0.0))
+        for j in range(0, padded, 16):
+            power = exp((load(first, j) - most) * scale)
+            store(first, j, power)
+            powers = powers + power
+        store_f32(sums, row, total(powers))
+    for row in range(rows):
+        first = scores + 4 * row * stride
+        inverse = splat(np.float32(1.0) / load_f32(sums, row))
+        for j in range(0, padded, 16):
+            store(first, j, load(first, j) * inverse)
 
 
 @kernel
@@ -76,11 +88,11 @@ def best_index(scores: address, length: count, barred: count) -> count:
     return best
 
 
-def softmax_row_reference(scores: np.ndarray, factor: float) -> np.ndarray:
-    """float64 [length]."""
+def softmax_rows_reference(scores: np.ndarray, factor: float) -> np.ndarray:
+    """float64 [rows, length]."""
     s = scores.astype(np.float64) * factor
-    power = np.exp(s - s.max())
-    return power / power.sum()
+    power = np.exp(s - s.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
 
 
 def log_normalizer_reference(scores: np.ndarray) -> float:

@@ -5,7 +5,7 @@ a decoding step only makes its query. ("Precomputed attention": Devlin 2017, sec
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.attention import attend, self_attention, transpose_keys
+from cpunmt.kernels.attention import cross_attention_row, self_attention, transpose_keys
 from cpunmt.kernels.embedding import model_at
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.layers.linear import linear, quantize
@@ -40,6 +40,7 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
             m.attention_scale,
             w.transposed,
             w.scores,
+            w.sums,
             w.source_stride,
             w.context + 4 * first * m.model_dim,
         )
@@ -74,7 +75,6 @@ def project_source(
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
-    head_dim = m.model_dim // m.heads
     for sentence in range(sentences):
         slot = load_i64(w.free_slots, w.free_count - 1 - sentence)
         first = load_i64(offsets, sentence) - start
@@ -82,7 +82,7 @@ def project_source(
         projected = w.wide + 8 * first * m.model_dim
         keys = keys_address(model, workspace, slot, parameters)
         values = values_address(model, workspace, slot, parameters)
-        transpose_keys(projected, 8 * m.model_dim, length, m.heads * head_dim, keys, w.source_stride)
+        transpose_keys(projected, 8 * m.model_dim, length, m.model_dim, keys, w.source_stride)
         for j in range(length):
             source, target = projected + 4 * m.model_dim * (2 * j + 1), values + 4 * m.model_dim * j
             for k in range(0, m.model_dim, 16):
@@ -94,29 +94,21 @@ def cross_attention(layer: address, parameters: count, model: address, workspace
     """x = norm(x + attention over the source) for each row of the workspace's x."""
     weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     linear(address_of(weights.query), w.x, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
-    head_dim = m.model_dim // m.heads
     for row in range(rows):
         slot = load_i64(w.row_slot, row)
-        length = load_i64(w.source_lengths, slot)
-        keys = keys_address(model, workspace, slot, parameters)
-        values = values_address(model, workspace, slot, parameters)
-        for head in range(m.heads):
-            column = 4 * head * head_dim
-            attend(
-                w.y + 4 * row * m.model_dim + column,
-                4 * m.model_dim,
-                1,
-                keys + column * w.source_stride,
-                w.source_stride,
-                values + column,
-                4 * m.model_dim,
-                length,
-                head_dim,
-                m.attention_scale,
-                w.scores,
-                w.context + 4 * row * m.model_dim + column,
-                4 * m.model_dim,
-            )
+        cross_attention_row(
+            w.y + 4 * row * m.model_dim,
+            keys_address(model, workspace, slot, parameters),
+            values_address(model, workspace, slot, parameters),
+            load_i64(w.source_lengths, slot),
+            m.model_dim,
+            m.heads,
+            m.attention_scale,
+            w.scores,
+            w.sums,
+            w.source_stride,
+            w.context + 4 * row * m.model_dim,
+        )
     quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
     linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
     add_and_norm(address_of(weights.attention_norm), model, workspace, rows)

@@ -17,8 +17,8 @@ OUTPUT_BIAS = "decoder_ff_logit_out_b"
 def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Architecture and parameters: canonical name -> float32 array, weights [in, out], vectors 1-D.
 
-    With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1; the
-    options hold no limit on lengths, so those keep the defaults of ModelConfig.
+    With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1;
+    the options hold no limit on lengths, so those keep the defaults of ModelConfig.
 
     Raises
     ------
@@ -29,12 +29,13 @@ def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.
     where = os.fspath(path)
     arrays = read_npz(where)
     if OPTIONS not in arrays:
-        raise ModelFileError(f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer")
+        raise ModelFileError(
+            f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer"
+        )
     options = parse_options(arrays[OPTIONS].tobytes(), where)
     config, decoder_numbers = read_config(options, where)
-    arrays = {
-        name: array for name, array in arrays.items() if not name.startswith("special:") and not name.endswith(ALPHA)
-    }
+    for name in [name for name in arrays if name.startswith("special:") or name.endswith(ALPHA)]:
+        del arrays[name]
     if options.get("output-omit-bias"):
         arrays.setdefault(OUTPUT_BIAS, np.zeros((1, config.vocab_size), np.float32))
     return config, canonical_tensors(arrays, parameter_names(config, decoder_numbers), where)

@@ -1,11 +1,11 @@
 """What Marian's options and parameter names mean to us, whatever file they come from.
 
-Marian keeps its training options as YAML in the item `special:model.yml`, and names parameters after the options.
-Supported is the student architecture of Bergamot: a post-norm Transformer encoder, an SSRU decoder (layers may
-share parameters), ReLU, one joint vocabulary with tied embeddings. Anything else is refused by option name.
+Marian keeps its training options as YAML in the item `special:model.yml`, and names parameters by its layers.
+Supported is the student architecture of Bergamot: a post-norm Transformer encoder, an SSRU decoder (whose
+layers may share parameters), ReLU, a joint vocabulary, tied embeddings. All else is refused by option name.
 
 Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
-(https://github.com/marian-nmt/marian-dev); defaults below are those of `config_parser.cpp`, which old files lack.
+(https://github.com/marian-nmt/marian-dev).
 """
 
 import re
@@ -17,7 +17,7 @@ import yaml
 from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
 
-# option -> (Marian's default, the values we support)
+# option -> (Marian's default, for files older than the option; the values we support)
 _SUPPORTED = {
     "type": ("amun", ("transformer",)),
     "transformer-decoder-autoreg": ("self-attention", ("rnn",)),
@@ -42,26 +42,39 @@ _SUPPORTED = {
     "lemma-dim-emb": (0, (0,)),
     "ulr": (False, (False,)),
 }
-_YAML_LIMIT = 1 << 16  # real ones have 1 to 2 kB
+_YAML_LIMIT = 1 << 14  # bytes; real ones have 1 to 3 kB
 
 
 def parse_options(text: bytes, where: str) -> dict:
-    """The options in the bytes of `special:model.yml`, which end at the first NUL (newer Marian pads with NULs).
+    """The options in the bytes of `special:model.yml`, up to the first NUL: newer Marian pads with NULs.
 
-    Raises ModelFileError if they are not a YAML mapping, or use aliases (few bytes could then unfold to many).
+    Raises ModelFileError if they are not a flat YAML mapping of names to values and lists.
     """
     text = text.split(b"\0", 1)[0]
     if len(text) > _YAML_LIMIT:
-        raise ModelFileError(f"{where}: special:model.yml has {len(text)} bytes, expected at most {_YAML_LIMIT}")
+        raise ModelFileError(
+            f"{where}: special:model.yml has {len(text)} bytes, expected at most {_YAML_LIMIT}"
+        )
     try:
         decoded = text.decode("utf-8")
-        has_alias = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(decoded, yaml.SafeLoader))
-        options = None if has_alias else yaml.safe_load(decoded)
-    except Exception as error:  # besides YAMLError: whatever yaml's constructors meet (IndexError, RecursionError, ...)
-        raise ModelFileError(f"{where}: special:model.yml is not valid YAML ({error}); export the model again") from error
+        _refuse_unfolding(yaml.parse(decoded, yaml.SafeLoader))
+        options = yaml.safe_load(decoded)
+    except Exception as error:  # besides YAMLError whatever its constructors meet: IndexError, KeyError, ...
+        raise ModelFileError(
+            f"{where}: special:model.yml is not valid YAML ({error}); export the model again"
+        ) from error
     if not isinstance(options, dict):
-        raise ModelFileError(f"{where}: special:model.yml is not a mapping of option names to values without aliases")
+        raise ModelFileError(f"{where}: special:model.yml is not a mapping of option names to values")
     return {name: _plain(value) for name, value in options.items()}
+
+
+def _refuse_unfolding(events) -> None:
+    """Aliases let a few bytes unfold to gigabytes; brackets nested by the thousand cost PyYAML minutes."""
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > 4:
+            raise ValueError("expected neither aliases nor deep nesting")
 
 
 def _plain(value):
@@ -89,13 +102,18 @@ def read_config(options: Mapping, where: str) -> tuple[ModelConfig, list[int]]:
     if not _value(options, "tied-embeddings-all", False) and not (
         _value(options, "tied-embeddings", False) and _value(options, "tied-embeddings-src", False)
     ):
-        problems.append("tied-embeddings-all is False, supported are tied source, target and output embeddings only")
+        problems.append(
+            "tied-embeddings-all is False, supported is True (source, target and output embeddings tied)"
+        )
     vocab_sizes = options.get("dim-vocabs")
     if not isinstance(vocab_sizes, list) or len(vocab_sizes) != 2 or vocab_sizes[0] != vocab_sizes[1]:
         problems.append(f"dim-vocabs is {vocab_sizes!r}, supported is one joint vocabulary: two equal sizes")
     ffn_dim = _value(options, "transformer-dim-ffn", 2048)
-    if _value(options, "transformer-decoder-dim-ffn", 0) not in (0, ffn_dim):
-        problems.append(f"transformer-decoder-dim-ffn differs from transformer-dim-ffn {ffn_dim!r}, supported is 0")
+    decoder_ffn_dim = _value(options, "transformer-decoder-dim-ffn", 0)
+    if decoder_ffn_dim not in (0, ffn_dim):
+        problems.append(
+            f"transformer-decoder-dim-ffn is {decoder_ffn_dim!r}, supported is 0 or the encoder's {ffn_dim!r}"
+        )
     depth = _value(options, "dec-depth", 1)
     tied_layers = _value(options, "transformer-tied-layers", [])
     if type(depth) is not int or not 1 <= depth <= 128:
@@ -103,7 +121,9 @@ def read_config(options: Mapping, where: str) -> tuple[ModelConfig, list[int]]:
     elif not tied_layers:
         tied_layers = list(range(1, depth + 1))
     elif not _is_layer_list(tied_layers, depth):
-        problems.append(f"transformer-tied-layers is {tied_layers!r}, expected {depth} layer numbers from 1 to {depth}")
+        problems.append(
+            f"transformer-tied-layers is {tied_layers!r}, expected {depth} layer numbers from 1 to {depth}"
+        )
     if problems:
         raise ModelFileError(f"{where}: not a supported architecture: {'; '.join(problems)}")
     numbers = sorted(set(tied_layers))
@@ -134,7 +154,9 @@ def _is_layer_list(value, depth) -> bool:
     )
 
 
-def parameter_names(config: ModelConfig, decoder_numbers: list[int]) -> dict[str, tuple[str, tuple[int, ...]]]:
+def parameter_names(
+    config: ModelConfig, decoder_numbers: list[int]
+) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Canonical name -> (Marian's name, canonical shape) of every parameter."""
     return dict(_parameter_names(config, decoder_numbers))
 
@@ -193,10 +215,14 @@ def canonical_tensors(
         elif array.dtype.kind != "f":
             problems.append(f"{theirs} has dtype {array.dtype}, expected a float")
         else:
-            with np.errstate(over="ignore", invalid="ignore"):  # a float64 too large becomes infinity, caught below
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # too large a float64 becomes inf, caught below
                 tensors[ours] = np.array(array.reshape(shape), np.float32, order="C")
             if not np.isfinite(tensors[ours]).all():
                 problems.append(f"{theirs} holds NaN or infinity")
     if problems:
-        raise ModelFileError(f"{where}: does not hold the parameters that its options ask for: {'; '.join(problems)}")
+        raise ModelFileError(
+            f"{where}: does not hold the parameters that its options ask for: {'; '.join(problems)}"
+        )
     return tensors

@@ -26,8 +26,15 @@ CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
 SHORTLIST = "shortlist.bin"
 METADATA = "metadata.json"
-_VOCABULARIES = {True: ("vocabulary.spm",), False: ("source.spm", "target.spm")}  # by config.shared_vocabulary
-_FILES = {CONFIG, WEIGHTS, SHORTLIST, METADATA, "vocabulary.spm", "source.spm", "target.spm"}
+SHARED_VOCABULARY = ("vocabulary.spm",)
+SPLIT_VOCABULARY = ("source.spm", "target.spm")
+_LISTED = {
+    CONFIG,
+    WEIGHTS,
+    SHORTLIST,
+    *SHARED_VOCABULARY,
+    *SPLIT_VOCABULARY,
+}  # what metadata.json may describe
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 _MAX_VOCABULARY = 64 << 20  # bytes
 
@@ -35,8 +42,8 @@ _MAX_VOCABULARY = 64 << 20  # bytes
 class PackedDirectory(NamedTuple):
     """What `read_directory` found. The tensors are read-only views of one memory map.
 
-    `shortlist_sha256` (hexadecimal, or None without a shortlist) is what metadata.json says of shortlist.bin:
-    checking it costs a fiftieth of the checksum of the format.
+    `shortlist_sha256` (hexadecimal, or None) is what metadata.json says of shortlist.bin: comparing it costs
+    a fiftieth of computing the checksum of Marian's format.
     """
 
     config: ModelConfig
@@ -78,7 +85,9 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
     metadata = dict(metadata or {})
     taken = [key for key in _RESERVED if key in metadata]
     if taken:
-        raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
+        raise ValueError(
+            f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them"
+        )
     contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary)}
     if shortlist is not None:
         contents[SHORTLIST] = bytes(shortlist)
@@ -89,32 +98,36 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
         partial.mkdir()
         try:
             write_safetensors(partial / WEIGHTS, tensors)
-            for name, content in contents.items():
-                (partial / name).write_bytes(content)
-            described = {file.name: _describe(file) for file in sorted(partial.iterdir())}
-            whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
-            (partial / METADATA).write_bytes(_json_bytes(whole))
-            _flush(partial)
-            _move(partial, path)
+            _write_files(partial, contents, metadata)
+            if force and path.exists():
+                _replace(path, partial)
+            else:
+                os.rename(partial, path)  # refuses a directory that appeared meanwhile
         except BaseException:  # an interrupt too leaves nothing behind
             shutil.rmtree(partial, ignore_errors=True)
             raise
     except OSError as error:
         raise ModelFileError(
-            f"{path}: cannot write the model directory: {error.strerror or error}; expected an existing parent "
-            f"directory that is writable, with free space"
+            f"{path}: cannot write the model directory: {error.strerror or error}; expected a parent "
+            f"directory that exists and is writable, with free space"
         ) from error
 
 
 def _vocabulary_bytes(config, vocabulary):
     paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary)
-    names = _VOCABULARIES[config.shared_vocabulary]
+    names = _vocabulary_names(config)
     if len(paths) != len(names):
         raise ValueError(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    return {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
+    return {
+        name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)
+    }
+
+
+def _vocabulary_names(config):
+    return SHARED_VOCABULARY if config.shared_vocabulary else SPLIT_VOCABULARY
 
 
 def _json_bytes(fields):
@@ -129,11 +142,27 @@ def _check_target(path, force):
         raise ModelFileError(f"{path}: exists; choose another directory, or pass force=True to replace it")
     if not path.is_dir():
         raise ModelFileError(f"{path}: is not a directory, so it is not replaced; choose another name")
-    others = sorted(entry.name for entry in path.iterdir() if entry.name not in _FILES)
+    others = sorted(entry.name for entry in path.iterdir() if entry.name not in _LISTED | {METADATA})
     if others:
         raise ModelFileError(
-            f"{path}: holds other files ({', '.join(others[:5])}), so it is not replaced; move them or choose another directory"
+            f"{path}: holds other files ({', '.join(others[:5])}), so it is not replaced; move them, or "
+            f"choose another directory"
         )
+
+
+def _write_files(directory, contents, metadata):
+    """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    described = {file.name: _describe(file) for file in sorted(directory.iterdir())}
+    whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
+    (directory / METADATA).write_bytes(_json_bytes(whole))
+    for path in [*directory.iterdir(), directory]:  # on the disk before the directory gets its name,
+        descriptor = os.open(path, os.O_RDONLY)  # or a power cut leaves a complete-looking directory of holes
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _describe(path):
@@ -144,31 +173,16 @@ def _describe(path):
         return {"size": file.tell(), "sha256": digest.hexdigest()}
 
 
-def _flush(directory):
-    """Bring the files to the disk before the directory gets its name: after a power cut it is not half empty."""
-    for path in [*directory.iterdir(), directory]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _move(partial, path):
-    """Rename; an existing `path` steps aside first, and back if the rename fails."""
+def _replace(path, partial):
+    """Give the directory `partial` the name of the directory `path`, which goes; on failure it is back."""
     old = partial.with_suffix(".old")
-    try:
-        os.rename(path, old)
-    except FileNotFoundError:
-        old = None
+    os.rename(path, old)
     try:
         os.rename(partial, path)
     except BaseException:
-        if old:
-            os.rename(old, path)
+        os.rename(old, path)
         raise
-    if old:  # open memory maps of its files stay valid
-        shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)  # open memory maps of its files stay valid
 
 
 def read_directory(path):
@@ -185,24 +199,32 @@ def read_directory(path):
     path = Path(path)
     if not path.is_dir():
         raise ModelFileError(f"{path}: no such directory; expected a model directory packed by cpunmt")
-    config = ModelConfig.from_json(read_json(path / CONFIG, "model config"), str(path / CONFIG))
+    config = _read_config(path / CONFIG)
     metadata = _read_metadata(path)
     files = metadata.pop("files")
     del metadata["format_version"]
-    vocabularies = [path / name for name in _VOCABULARIES[config.shared_vocabulary]]
+    vocabularies = [path / name for name in _vocabulary_names(config)]
     shortlist = path / SHORTLIST
     for file in [*vocabularies, *([shortlist] if SHORTLIST in files else [])]:
         if not file.is_file():
             raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
     return PackedDirectory(
-        config,
-        read_safetensors(path / WEIGHTS),
-        vocabularies[0],
-        vocabularies[-1],
-        shortlist if SHORTLIST in files else None,
-        files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
-        metadata,
+        config=config,
+        tensors=read_safetensors(path / WEIGHTS),
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[-1],
+        shortlist=shortlist if shortlist.is_file() else None,
+        shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
+        metadata=metadata,
     )
+
+
+def _read_config(path):
+    fields = read_json(path, "model config")
+    try:
+        return ModelConfig.from_json(fields, "model config")
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
 
 
 def _read_metadata(path):
@@ -212,12 +234,13 @@ def _read_metadata(path):
     version, files = (metadata.get(key) for key in _RESERVED)
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelFileError(
-            f"{where}: format_version is {version!r}, expected 1 to {FORMAT_VERSION}; upgrade cpunmt or pack the model again"
+            f"{where}: format_version is {version!r}, expected 1 to {FORMAT_VERSION}; upgrade cpunmt, "
+            f"or pack the model again"
         )
-    known = isinstance(files, dict) and files.keys() <= _FILES - {METADATA}
+    known = isinstance(files, dict) and files.keys() <= _LISTED
     if not known or not all(_is_description(entry) for entry in files.values()):
         raise ModelFileError(
-            f"{where}: 'files' must give size and sha256 of files of this format; fetch or pack the model again"
+            f"{where}: 'files' does not give size and sha256 of known files; fetch or pack the model again"
         )
     return metadata
 
@@ -240,21 +263,18 @@ def verify(path):
         Names all files that differ, are missing, or are not listed. metadata.json itself is not covered.
     """
     path = Path(path)
-    expected = _read_metadata(path)["files"]
+    listed = _read_metadata(path)["files"]
+    present = {name for name in _LISTED if (path / name).is_file()}
     problems = []
-    for name in sorted(_FILES - {METADATA}):
-        file = path / name
-        if not file.is_file():
-            if name in expected:
-                problems.append(f"{name} is missing")
-            continue
-        found = _describe(file)
-        if name not in expected:
-            problems.append(f"{name} is not listed")
-        elif found != expected[name]:
-            problems.append(f"{name} has {found}, expected {expected[name]}")
-    required = {CONFIG, WEIGHTS} - expected.keys()
-    problems += [f"{name} is not listed" for name in sorted(required) if not (path / name).is_file()]
+    for name in sorted(listed.keys() | present | {CONFIG, WEIGHTS}):
+        try:
+            found = _describe(path / name) if name in present else "no such file"
+        except OSError as error:
+            found = error.strerror
+        expected = listed.get(name, "not in metadata.json")
+        if found != expected:
+            problems.append(f"{name}: found {found}, expected {expected}")
     if problems:
-        raise ModelFileError(f"{path}: not as packed; fetch or pack the model again:\n  " + "\n  ".join(problems))
-    return {name: entry["sha256"] for name, entry in sorted(expected.items())}
+        lines = "\n  ".join(problems)
+        raise ModelFileError(f"{path}: not as it was packed; fetch or pack the model again\n  {lines}")
+    return {name: entry["sha256"] for name, entry in listed.items()}

@@ -13,6 +13,7 @@ Format: https://github.com/huggingface/safetensors#format
 import json
 import math
 import re
+import reprlib
 
 import numpy as np
 
@@ -61,7 +62,9 @@ def write_safetensors(path, tensors):
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > _MAX_HEADER:
-        raise ValueError(f"{len(tensors)} tensors make a header of {len(text)} bytes, expected at most {_MAX_HEADER}")
+        raise ValueError(
+            f"{len(tensors)} tensors make a header of {len(text)} bytes, expected at most {_MAX_HEADER}"
+        )
     with open(path, "xb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in tensors.values():
@@ -71,7 +74,9 @@ def write_safetensors(path, tensors):
 
 def _check_writable(name, array):
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith(_PADDING):
-        raise ValueError(f"tensor name {name!r}: expected letters, digits and '_' joined by dots, not 'padding.'")
+        raise ValueError(
+            f"tensor name {name!r}: expected letters, digits and '_' joined by dots, not 'padding.'"
+        )
     if not isinstance(array, np.ndarray) or array.dtype not in _DTYPE_NAMES:
         found = getattr(array, "dtype", type(array).__name__)
         raise ValueError(f"tensor {name!r} has dtype {found}, expected one of {_allowed()}")
@@ -99,59 +104,64 @@ def read_safetensors(path):
     content = map_bytes(path, "tensor file", _MAX_FILE)
     size = content.size
     length = int.from_bytes(content[:8].tobytes(), "little")
-    if size < 8 or length > min(size - 8, _MAX_HEADER):
-        raise ModelFileError(
-            f"{path}: header of {length} bytes, expected at most {min(max(size - 8, 0), _MAX_HEADER)} (the file has "
-            f"{size}): truncated, or not a safetensors file; {_REPACK}"
-        )
+    longest = min(max(size - 8, 0), _MAX_HEADER)
+    if size < 8 or length > longest:
+        raise _broken(path, f"header of {length} bytes in a file of {size}, expected at most {longest}")
     start = 8 + length
     if start % ALIGNMENT:
-        raise ModelFileError(f"{path}: tensor data starts at byte {start}, expected a multiple of 64; {_REPACK}")
+        raise _broken(path, f"tensor data starts at byte {start}, expected a multiple of 64")
     header = parse_json(content[8:start].tobytes(), f"{path}: tensor header")
     header.pop("__metadata__", None)  # free text in the format
     spans, tensors = [], {}
     for name, entry in header.items():
         dtype, shape, begin, end = _parse_entry(path, name, entry)
         if end > size - start:
-            raise ModelFileError(
-                f"{path}: tensor {name!r} ends at byte {end} of the data, which has {size - start}: truncated? {_REPACK}"
-            )
+            raise _broken(path, f"tensor {name!r} ends at byte {end} of the data, which has {size - start}")
         spans.append((begin, end, name))
         if name.startswith(_PADDING):
             if dtype != np.uint8 or len(shape) != 1 or shape[0] >= ALIGNMENT:
-                raise ModelFileError(f"{path}: tensor {name!r} is not padding (uint8, under 64 bytes); {_REPACK}")
+                raise _broken(
+                    path, f"tensor {name!r} is {_described(dtype, shape)}, expected under 64 bytes uint8"
+                )
         elif begin % ALIGNMENT:
-            raise ModelFileError(f"{path}: tensor {name!r} starts at byte {begin}, expected a multiple of 64; {_REPACK}")
+            raise _broken(path, f"tensor {name!r} starts at byte {begin}, expected a multiple of 64")
         else:
             tensors[name] = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
     _check_covered(path, spans, size - start)
     return tensors
 
 
+def _broken(path, problem):
+    return ModelFileError(f"{path}: {problem}; {_REPACK}")
+
+
 def _parse_entry(path, name, entry):
     """(dtype, shape, begin, end) of a header entry, consistent with each other."""
     if not _NAME.fullmatch(name) or len(name) > 256:
-        raise ModelFileError(
-            f"{path}: tensor name {name[:80]!r}: expected at most 256 letters, digits and '_' joined by dots; {_REPACK}"
-        )
+        raise _broken(path, f"tensor name {name[:80]!r}, expected at most 256 letters, digits, '_' and dots")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ModelFileError(f"{path}: tensor {name!r}: expected the fields dtype, shape and data_offsets; {_REPACK}")
-    dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
-    if dtype is None:
-        raise ModelFileError(
-            f"{path}: tensor {name!r} has dtype {str(entry['dtype'])[:80]!r}, expected one of {', '.join(DTYPES)}; {_REPACK}"
+        raise _broken(
+            path, f"tensor {name!r} is {reprlib.repr(entry)}, expected dtype, shape and data_offsets"
         )
-    shape, offsets = entry["shape"], entry["data_offsets"]
-    if not _are_sizes(shape) or not _are_sizes(offsets) or len(shape) > 8 or len(offsets) != 2:
-        raise ModelFileError(
-            f"{path}: tensor {name!r} has shape {str(shape)[:80]} and data_offsets {str(offsets)[:80]}, expected at most 8 "
-            f"dimensions and 2 offsets, integers from 0 to 2^40; {_REPACK}"
+    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    dtype = DTYPES.get(code) if isinstance(code, str) else None
+    if dtype is None:
+        raise _broken(
+            path, f"tensor {name!r} has dtype {reprlib.repr(code)}, expected one of {', '.join(DTYPES)}"
+        )
+    if not _are_sizes(shape) or len(shape) > 8:
+        raise _broken(
+            path, f"tensor {name!r} has shape {reprlib.repr(shape)}, expected at most 8 sizes below 2^40"
+        )
+    if not _are_sizes(offsets) or len(offsets) != 2:
+        raise _broken(
+            path, f"tensor {name!r} has data_offsets {reprlib.repr(offsets)}, expected two below 2^40"
         )
     begin, end = offsets
-    if end - begin != math.prod(shape) * dtype.itemsize:
-        raise ModelFileError(
-            f"{path}: tensor {name!r} of dtype {dtype} and shape {shape} has {end - begin} bytes of data, expected "
-            f"{math.prod(shape) * dtype.itemsize}; {_REPACK}"
+    needed = math.prod(shape) * dtype.itemsize
+    if end - begin != needed:
+        raise _broken(
+            path, f"tensor {name!r}, {_described(dtype, shape)}, has {end - begin} bytes, expected {needed}"
         )
     return dtype, shape, begin, end
 
@@ -162,17 +172,16 @@ def _are_sizes(values):
 
 def _check_covered(path, spans, size):
     """Every byte of the data belongs to exactly one tensor."""
-    covered, before = 0, None
+    covered, before = 0, "the header"
     for begin, end, name in sorted(spans):
         if begin != covered:
             problem = "overlaps" if begin < covered else "leaves a gap after"
-            neighbour = f"tensor {before!r}" if before else "the header"
-            raise ModelFileError(
-                f"{path}: tensor {name!r} starts at byte {begin} and {problem} {neighbour}, expected byte {covered}; {_REPACK}"
+            raise _broken(
+                path, f"tensor {name!r} at byte {begin} {problem} {before}, expected byte {covered}"
             )
-        covered, before = end, name
+        covered, before = end, f"tensor {name!r}"
     if covered != size:
-        raise ModelFileError(f"{path}: {size} bytes of data, the tensors take {covered}; {_REPACK}")
+        raise _broken(path, f"{size} bytes of tensor data, the tensors take {covered}")
 
 
 def check_tensors(tensors, expected, where):
@@ -192,13 +201,17 @@ def check_tensors(tensors, expected, where):
     ModelFileError
         One message with a line for each missing, unexpected and wrong tensor.
     """
-    problems = [f"missing {name!r} {_described(*expected[name])}" for name in expected.keys() - tensors.keys()]
+    problems = [
+        f"missing {name!r} {_described(*expected[name])}" for name in expected.keys() - tensors.keys()
+    ]
     problems += [f"unexpected {name!r}" for name in tensors.keys() - expected.keys()]
     for name in expected.keys() & tensors.keys():
         dtype, shape = expected[name]
         found = tensors[name]
         if found.dtype != dtype or found.shape != tuple(shape):
-            problems.append(f"{name!r} is {_described(found.dtype, found.shape)}, expected {_described(dtype, shape)}")
+            problems.append(
+                f"{name!r} is {_described(found.dtype, found.shape)}, expected {_described(dtype, shape)}"
+            )
     if problems:
         lines = "\n  ".join(sorted(problems))
         raise ModelFileError(f"{where}: {len(problems)} wrong tensor(s); {_REPACK}\n  {lines}")

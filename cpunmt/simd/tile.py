@@ -33,11 +33,16 @@ PLANES = isa.activation_planes()
 
 # Tile shapes, {rows: panels at a time}: as many sums as there are registers left beside the operands.
 SHAPES = {
-    Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 4, 1: 4},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 4},
-    Isa.AVX2: {4: 1, 3: 1, 2: 2, 1: 4},
-    Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 2},
+    Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 4, 1: 1},
+    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
+    Isa.AVX2: {4: 1, 3: 1, 2: 2, 1: 1},
+    Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
 }[isa.current()]
+
+# One row against one panel has only one sum to wait for. It walks down four groups at a time, each with a sum
+# of its own, and so reads the weights as one stream, as memory likes it: on AVX2, 2 MB of weights in the third
+# cache flow 20 % faster than as four panels side by side.
+CHAINS = 4
 
 FLOAT_SHAPES = {
     Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 4, 1: 4},
@@ -45,6 +50,8 @@ FLOAT_SHAPES = {
     Isa.AVX2: {3: 2, 2: 2, 1: 4},
     Isa.GENERIC: {2: 1, 1: 2},
 }[isa.current()]
+
+HEADS = 4  # attention heads whose single rows are multiplied side by side: chains enough to hide a fma's latency
 
 
 def tile_shapes(shapes):
@@ -159,16 +166,6 @@ class _Generic:
         return [total]
 
 
-def _prefetch(builder, base, offset):
-    pointer = _pointer(builder, base, offset, _i8)
-    arguments = [pointer] + [ir.Constant(_i32, value) for value in (0, 3, 1)]  # read, keep close, data
-    function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
-        builder.module, function_type, "llvm.prefetch.p0"
-    )
-    builder.call(function, arguments)
-
-
 def _switch(builder, rows, panels, shapes, emit):
     """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
     done = builder.append_basic_block("tiled")
@@ -214,31 +211,35 @@ def _depth_loop(builder, steps, start, body):
     return made
 
 
-def _emit_int8(builder, rows, panels, use, prefetch, a, row_bytes, plane, w, panel_bytes, groups, start, out, out_bytes):
+def _emit_int8(builder, rows, panels, use, a, row_bytes, plane, w, panel_bytes, groups, start, out, out_bytes):
     row_addresses = [builder.add(a, builder.mul(row_bytes, _constant(r))) for r in range(rows)]
     panel_addresses = [builder.add(w, builder.mul(panel_bytes, _constant(p))) for p in range(panels)]
-    ahead = builder.mul(panel_bytes, _constant(panels))  # the same place in the panels that come next
+    chains = CHAINS if rows == panels == 1 else 1
     beginning = []
     for p in range(panels):
         vector = _load(builder, start, _constant(64 * p), INTS)
         beginning.append([vector] if use.parts == 1 else _halves(builder, vector))
+    first = [part for _ in range(rows) for panel in beginning for part in panel]
+    zeros = [ir.Constant(part.type, None) for part in first]
 
-    def body(group, flat):
-        sums = iter(flat)
-        offset = builder.mul(group, _constant(PANEL_BYTES))
-        if prefetch:
-            for panel in panel_addresses:
-                _prefetch(builder, builder.add(panel, ahead), offset)
-        weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
-        made = []
-        for address in row_addresses:
-            row = use.row(builder, address, plane, builder.mul(group, _constant(GROUP)))
-            for panel in weights:
-                made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel)
+    def body(step, flat):
+        sums, made = iter(flat), []
+        for chain in range(chains):
+            group = builder.add(builder.mul(step, _constant(chains)), _constant(chain))
+            offset = builder.mul(group, _constant(PANEL_BYTES))
+            weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
+            for address in row_addresses:
+                row = use.row(builder, address, plane, builder.mul(group, _constant(GROUP)))
+                for panel in weights:
+                    made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel)
         return made
 
-    flat = [part for _ in range(rows) for panel in beginning for part in panel]
-    sums = iter(_depth_loop(builder, groups, flat, body))
+    steps = builder.udiv(groups, _constant(chains))
+    made = _depth_loop(builder, steps, first + zeros * (chains - 1), body)
+    while len(made) > len(first):  # a chain more than one: add it to the first
+        made, last = made[: -len(first)], made[-len(first) :]
+        made[: len(first)] = [builder.add(x, y) for x, y in zip(made, last, strict=False)]
+    sums = iter(made)
     for r in range(rows):
         row = builder.add(out, builder.mul(out_bytes, _constant(r)))
         for p in range(panels):
@@ -254,7 +255,7 @@ def int8_tiles(signed=True):
     a            address of `rows` rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET;
                  where PLANES is 2, |q| follows `plane` bytes after q
     w            address of the first of `panels` panels of packed weights, `panel_bytes` apart
-    groups       depth / 4, at least 1
+    groups       depth / 4, a multiple of CHAINS
     start        address of int32 [16 * panels]: what the sums begin with
     out          address of int32 [rows, 16 * panels], rows `out_bytes` apart; written
 
@@ -263,14 +264,7 @@ def int8_tiles(signed=True):
     use = _instructions(signed)
 
     def emit(builder, rows, panels, *operands):
-        # one row is bound by reading the weights: ask early for those that come next
-        _switch(
-            builder,
-            rows,
-            panels,
-            tile_shapes(SHAPES),
-            lambda r, p: _emit_int8(builder, r, p, use, r == 1, *operands),
-        )
+        _switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_int8(builder, r, p, use, *operands))
 
     @intrinsic
     def tiles(typing_context, rows, panels, a, row_bytes, plane, w, panel_bytes, groups, start, out, out_bytes):
@@ -306,6 +300,46 @@ def _emit_float(builder, rows, panels, a, row_bytes, w, panel_bytes, step_bytes,
             builder.store(sums[r * panels + p], _pointer(builder, row, _constant(64 * p), FLOATS)).align = 4
 
 
+def _emit_heads(builder, heads, a, head_bytes, w, weight_bytes, step_bytes, depth, out, out_bytes):
+    rows = [builder.add(a, builder.mul(head_bytes, _constant(h))) for h in range(heads)]
+    panels = [builder.add(w, builder.mul(weight_bytes, _constant(h))) for h in range(heads)]
+
+    def body(k, sums):
+        step, made = builder.mul(k, step_bytes), []
+        for row, panel, total in zip(rows, panels, sums, strict=True):
+            scalar = splat_value(builder, _load(builder, row, builder.mul(k, _constant(4)), ir.FloatType()))
+            made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, [scalar, _load(builder, panel, step, FLOATS), total]))
+        return made
+
+    zero = splat_constant(0.0, ir.FloatType())
+    for h, total in enumerate(_depth_loop(builder, depth, [zero] * heads, body)):
+        builder.store(total, _pointer(builder, out, builder.mul(out_bytes, _constant(h)), FLOATS)).align = 4
+
+
+def head_tiles():
+    """A function `tiles(heads, a, head_bytes, w, weight_bytes, step_bytes, depth, out, out_bytes)`: one row and one
+    panel for each of 1 to HEADS attention heads, each with weights of its own.
+
+    a            float32 [depth] of head h at `a + h * head_bytes`
+    w            float32 [depth, 16] of head h at `w + h * weight_bytes`, depths `step_bytes` apart
+    out          float32 [16] of head h at `out + h * out_bytes`; written
+    """
+
+    def emit(builder, heads, *operands):
+        shapes = [(h, 1) for h in range(1, HEADS + 1)]
+        _switch(builder, heads, _constant(1), shapes, lambda h, _: _emit_heads(builder, h, *operands))
+
+    @intrinsic
+    def tiles(typing_context, heads, a, head_bytes, w, weight_bytes, step_bytes, depth, out, out_bytes):
+        def generate(context, builder, sig, args):
+            emit(builder, *args)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 9), generate
+
+    return tiles
+
+
 def float_tiles():
     """A function `tiles(rows, panels, a, row_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes)`.
 
@@ -318,13 +352,7 @@ def float_tiles():
     """
 
     def emit(builder, rows, panels, *operands):
-        _switch(
-            builder,
-            rows,
-            panels,
-            tile_shapes(FLOAT_SHAPES),
-            lambda r, p: _emit_float(builder, r, p, *operands),
-        )
+        _switch(builder, rows, panels, tile_shapes(FLOAT_SHAPES), lambda r, p: _emit_float(builder, r, p, *operands))
 
     @intrinsic
     def tiles(typing_context, rows, panels, a, row_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):

@@ -1,8 +1,5 @@
 """Marian's .npz: what is read equals what was written; all else is one clear ModelFileError."""
 
-import io
-import zipfile
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -107,7 +104,12 @@ def test_options_saved_as_text_are_understood(path, tensors):
 
 def test_absent_options_have_marian_defaults(path):
     options = marian_options(heads=8, f=2048, d=128)
-    for name in ("transformer-heads", "transformer-dim-ffn", "transformer-postprocess", "transformer-tied-layers"):
+    for name in (
+        "transformer-heads",
+        "transformer-dim-ffn",
+        "transformer-postprocess",
+        "transformer-tied-layers",
+    ):
         del options[name]
     write(path, marian_tensors(1, heads=8, f=2048, d=128), options)
     config, _ = read_marian_npz(path)
@@ -115,8 +117,8 @@ def test_absent_options_have_marian_defaults(path):
 
 
 def test_member_names_may_carry_npy_twice(path, tensors):
-    np.savez(path, **{f"{name}.npy": array for name, array in tensors.items()},
-             **{"special:model.yml.npy": options_item(marian_options())})
+    members = tensors | {"special:model.yml": options_item(marian_options())}
+    np.savez(path, **{f"{name}.npy": array for name, array in members.items()})
     np.testing.assert_array_equal(read_marian_npz(path)[1]["embedding"], tensors["Wemb"])
 
 
@@ -128,7 +130,11 @@ def test_other_float_widths_are_converted(path, tensors, dtype):
 
 
 def test_vectors_may_be_one_dimensional(path, tensors):
-    write(path, {name: array[0] if len(array) == 1 else array for name, array in tensors.items()}, marian_options())
+    write(
+        path,
+        {name: array[0] if len(array) == 1 else array for name, array in tensors.items()},
+        marian_options(),
+    )
     assert read_marian_npz(path)[1]["encoder.0.self_attention.query.bias"].shape == (32,)
 
 
@@ -142,62 +148,6 @@ def test_omitted_output_bias_is_zero(path, tensors):
     del tensors["decoder_ff_logit_out_b"]
     write(path, tensors, marian_options() | {"output-omit-bias": True})
     assert not read_marian_npz(path)[1]["output.bias"].any()
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("type", "s2s"),
-        ("type", None),
-        ("transformer-decoder-autoreg", "self-attention"),
-        ("transformer-decoder-autoreg", "average-attention"),
-        ("dec-cell", "gru"),
-        ("transformer-ffn-activation", "swish"),
-        ("transformer-ffn-activation", None),
-        ("transformer-ffn-depth", 3),
-        ("transformer-decoder-ffn-depth", 1),
-        ("transformer-decoder-dim-ffn", 128),
-        ("transformer-preprocess", "n"),
-        ("transformer-postprocess", "da"),
-        ("transformer-postprocess-emb", "n"),
-        ("transformer-postprocess-top", "n"),
-        ("transformer-no-projection", True),
-        ("transformer-rnn-projection", True),
-        ("transformer-pool", True),
-        ("transformer-no-bias", True),
-        ("transformer-attention-mask", "alibi"),
-        ("layer-normalization", True),
-        ("right-left", True),
-        ("input-types", ["sequence", "class"]),
-        ("tied-embeddings-all", False),
-        ("dim-vocabs", [96, 97]),
-        ("dim-vocabs", [96]),
-        ("dim-vocabs", None),
-        ("dec-depth", 0),
-        ("dec-depth", 10**9),
-        ("transformer-tied-layers", [1]),
-        ("transformer-tied-layers", [1, 3]),
-        ("transformer-tied-layers", [1, [1]]),
-    ],
-)
-def test_unsupported_options_are_named(path, tensors, option, value):
-    options = marian_options() | {option: value}
-    if value is None:
-        del options[option]
-    write(path, tensors, options)
-    message = refusal(path)
-    assert f"{option} is" in message and ("supported is" in message or "expected" in message)
-
-
-def test_all_unsupported_options_are_listed_at_once(path, tensors):
-    write(path, tensors, marian_options() | {"dec-cell": "gru", "transformer-preprocess": "n", "right-left": True})
-    message = refusal(path)
-    assert "dec-cell" in message and "transformer-preprocess" in message and "right-left" in message
-
-
-def test_heads_that_do_not_fit_are_refused(path, tensors):
-    write(path, tensors, marian_options() | {"transformer-heads": 4})
-    assert "heads 4" in refusal(path)
 
 
 def test_all_wrong_tensors_are_listed_at_once(path, tensors):
@@ -238,90 +188,6 @@ def test_npz_without_options_is_refused(path, tensors):
     assert "special:model.yml" in refusal(path)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"",
-        b"- a\n- list",
-        b"just text",
-        b"a: [1, 2",
-        b"\xff\xfe\x00",
-        b"a: \xff",
-        b"[" * 20000,
-        b"a: !!int ''",
-        b"a: !!bool maybe",
-        b"a: !!timestamp x",
-        b"? [1]\n: 2",
-        b"!!python/object/apply:os.getcwd []",
-        b"a: &x [1, 2]\nb: *x",
-        b"a: &a {k: 1}\n" + b"b: &b {<<: [*a, *a]}\n",
-        b"#" * 70000,
-    ],
-)
-def test_hostile_yaml_is_refused(path, tensors, text):
-    write(path, tensors, np.frombuffer(text + b"\0", np.int8))
-    assert "special:model.yml" in refusal(path)
-
-
-def test_compressed_members_are_refused(path, tensors):
-    np.savez_compressed(path, **tensors)
-    assert "numpy.savez" in refusal(path)
-
-
-def test_fortran_order_is_refused(path, tensors):
-    tensors["Wemb"] = np.asfortranarray(tensors["Wemb"])
-    write(path, tensors, marian_options())
-    assert "Fortran" in refusal(path)
-
-
-def test_pickles_are_never_loaded(path, tmp_path):
-    class Bomb:
-        def __reduce__(self):
-            return open, (str(tmp_path / "exploded"), "w")
-
-    np.savez(path, Wemb=np.array([Bomb()], dtype=object))
-    refusal(path)
-    assert not (tmp_path / "exploded").exists()
-
-
-def npy(shape: str, data: bytes) -> bytes:
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
-
-
-@pytest.mark.parametrize(
-    "shape", ["(1000000000, 1000000)", "(999999999999999, 999999999999999)", "(9, 9", "(-1,)", "(1.0,)", "[4]", "(0x4,)", "(2, 2, 9999)"]
-)
-def test_headers_that_lie_are_refused(path, shape):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("Wemb.npy", npy(shape, b"\0" * 16))
-    assert "Wemb" in refusal(path)
-
-
-def test_well_formed_header_of_the_lying_test_is_accepted(path):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("Wemb.npy", npy("(2, 2)", b"\0" * 16))
-    assert "holds no special:model.yml" in refusal(path)
-
-
-def test_claimed_member_sizes_are_not_believed(path):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("Wemb.npy", npy("(2, 2)", b"\0" * 16))
-    data = bytearray(buffer.getvalue())
-    central = data.index(b"PK\x01\x02")
-    data[central + 20 : central + 28] = b"\xf0\xff\xff\xff" * 2  # compressed and plain size: 4 GB
-    path.write_bytes(data)
-    assert "claim 4294967280 bytes" in refusal(path)
-
-
-def test_repeated_members_are_refused(path):
-    with zipfile.ZipFile(path, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        for _ in range(2):
-            archive.writestr("Wemb.npy", npy("(2, 2)", b"\0" * 16))
-    assert "Wemb occurs twice" in refusal(path)
-
-
 def read_or_refuse(small, data):
     path, _, (config, tensors) = small
     path.write_bytes(data)
@@ -335,14 +201,14 @@ def read_or_refuse(small, data):
     return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_truncated_files_are_refused(small, data):
     _, whole, _ = small
     assert not read_or_refuse(small, whole[: data.draw(st.integers(0, len(whole) - 1))])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_flipped_bits_are_refused_or_harmless(small, data):
     _, whole, _ = small

@@ -1,0 +1,53 @@
+# Each target works alone on a clean clone: what it needs is installed first, once, into .venv.
+PYTHON ?= python3
+VENV ?= .venv
+RUN = $(VENV)/bin/python
+
+DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
+	"Where is the train station?" "I would like a cup of coffee."
+
+.PHONY: help demo test test-all bench check clean
+
+help:
+	@echo "make demo      translate a few sentences with the model that comes along"
+	@echo "make test      the tests that should pass before every commit"
+	@echo "make test-all  the same, and the slow ones"
+	@echo "make bench     measure kernels, translation and one decoder step"
+	@echo "make check     style: ruff"
+	@echo "make clean     remove what the others made"
+
+demo: $(VENV)/runtime.done
+	@printf '%s\n' $(DEMO)
+	@echo
+	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-student
+
+test: $(VENV)/test.done
+	$(RUN) -m pytest -q -m "not slow"
+
+test-all: $(VENV)/test.done
+	$(RUN) -m pytest -q
+
+bench: $(VENV)/bench.done
+	$(RUN) -m bench.kernels
+	$(RUN) -m bench.translate
+	$(RUN) -m bench.decode_step
+
+check: $(VENV)/test.done
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache
+
+$(VENV)/runtime.done: setup.py pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/test.done: $(VENV)/runtime.done
+	$(RUN) -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/bench.done: $(VENV)/test.done
+	$(RUN) -m pip install --quiet --editable ".[test,bench]"
+	touch $@

@@ -1,0 +1,55 @@
+"""The program with a `repeat_NAME` beside each kernel: loops in machine code, so that no call from Python is timed.
+
+Also the machine's limits, as kernels: `int8_peak`, `float_peak`, `read_memory`.
+"""
+
+import functools
+
+from cpunmt import program
+from cpunmt.jit import KERNELS, count, kernel
+
+REPEATED = (
+    "int8_linear",
+    "float_linear",
+    "float_matmul",
+    "quantize_rows",
+    "residual_layer_norm",
+    "self_attention",
+    "cross_attention_row",
+    "transpose_keys",
+    "softmax_rows",
+    "log_normalizer",
+    "best_index",
+    "ssru_rows",
+    "embed",
+    "find_candidates",
+    "gather_output",
+    "decode_step",
+    "cross_attention",
+    "feed_forward",
+    "ssru",
+    "score_rows",
+    "encode",
+)
+
+
+def _define_repeats():
+    for name in REPEATED:
+        wrapped = KERNELS[name]
+        annotations = {k: v for k, v in wrapped.function.__annotations__.items() if k != "return"}
+        arguments = ", ".join(annotations)
+        scope = {"wrapped": wrapped}
+        exec(f"def repeat_{name}(times, {arguments}):\n for _ in range(times): wrapped({arguments})", scope)
+        function = scope[f"repeat_{name}"]
+        function.__annotations__ = {"times": count, **annotations}
+        kernel(function)
+
+
+@functools.cache
+def load() -> program.Program:
+    """Compile everything anew, with the additions (about ten seconds)."""
+    import cpunmt.search.greedy  # noqa: F401  defines the kernels
+    import bench.limits  # noqa: F401
+
+    _define_repeats()
+    return program._program(program.build())

@@ -1,0 +1,50 @@
+"""Sentences longer than the model takes: cut at the best place, so that nothing is cut off in silence.
+
+Works on pieces, not on text: the model's limit counts pieces, and every piece stays what it was.
+"""
+
+_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
+_SENTENCE_ENDS = tuple(".!?\u2026\u3002\uff01\uff1f\u061f\u0964")
+_CLAUSE_ENDS = tuple(",;:\u2013\u2014)\u3001\uff0c\uff1b\uff1a\u060c")
+_UNSPACED = tuple("\u3002\uff01\uff1f\u3001\uff0c")  # no space follows these
+_INSIDE_WORD, _BETWEEN_WORDS, _CLAUSE, _SENTENCE = range(4)
+
+
+def split_pieces(pieces: list[str], limit: int) -> list[int]:
+    """Where to cut `pieces` so that no part has more than `limit` of them.
+
+    Returns the beginnings of the parts after the first, ascending. Each cut takes the best place in the second
+    half of what fits: after a sentence's end, else after a clause's, the latest of equals; else between words,
+    else anywhere, and there nearest to where parts of equal size would be cut, so that no stump is left over.
+    """
+    cuts, begin = [], 0
+    while len(pieces) - begin > limit:
+        remaining = len(pieces) - begin
+        parts = -(-remaining // limit)
+        even = begin + -(-remaining // parts)
+        cut = max(
+            range(begin + (limit + 1) // 2, begin + limit + 1),
+            key=lambda place: _preference(_quality(pieces, place), place, even),
+        )
+        cuts.append(cut)
+        begin = cut
+    return cuts
+
+
+def _preference(quality, place, even):
+    return quality, place if quality >= _CLAUSE else -abs(place - even)
+
+
+def _quality(pieces, place) -> int:
+    """How good a cut before piece `place` is."""
+    before, after = pieces[place - 1], pieces[place]
+    if not after.startswith(_WORD) and not before.endswith(_UNSPACED):
+        return _INSIDE_WORD
+    if before.endswith(_SENTENCE_ENDS):
+        return _SENTENCE
+    return _CLAUSE if before.endswith(_CLAUSE_ENDS) else _BETWEEN_WORDS
+
+
+def joined(texts: list[str]) -> str:
+    """The translations of the parts as one sentence."""
+    return " ".join(text for text in texts if text)

@@ -1,0 +1,109 @@
+"""Text to ids and back: a SentencePiece model, as Marian uses it.
+
+Needs sentencepiece 0.2.1 or newer: older ones crash the process on some broken models.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files import read_bytes
+
+_MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Vocabulary:
+    """The pieces of one SentencePiece model; safe to share between threads.
+
+    Attributes
+    ----------
+    size : int
+        Number of pieces; ids are 0 .. size - 1.
+    eos_id, unk_id : int
+        As the model says: 0 and 1 in models trained for Marian.
+    path : Path
+    """
+
+    def __init__(self, path):
+        """Load `path`.
+
+        Raises
+        ------
+        ModelFileError
+            The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
+        """
+        self.path = Path(path)
+        content = read_bytes(path, "vocabulary", _MAX_FILE)
+        self._processor = sentencepiece.SentencePieceProcessor(add_eos=True)
+        try:
+            self._processor.LoadFromSerializedProto(content)
+            self.size = self._processor.get_piece_size()
+            self.eos_id = self._processor.eos_id()
+            self.unk_id = self._processor.unk_id()
+            self._processor.decode(list(range(self.size)))  # finds pieces that are not UTF-8, 1 ms for 8,000
+        except (RuntimeError, UnicodeDecodeError) as error:
+            raise ModelFileError(
+                f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
+            ) from None
+        if not 0 <= self.unk_id < self.size:
+            raise ModelFileError(f"{path}: the SentencePiece model has no <unk>; train it with unk_id=1")
+        if not 0 <= self.eos_id < self.size or not self._processor.is_control(self.eos_id):
+            raise ModelFileError(f"{path}: the SentencePiece model has no </s>; train it with eos_id=0")
+
+    def encode(self, text):
+        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
+
+        Line breaks count as spaces. Lone surrogates are read as U+FFFD.
+        """
+        return self._processor.encode(_clean(text))
+
+    def encode_batch(self, texts):
+        """Ids of each of `texts`: a list of lists."""
+        # SentencePiece's own batch call starts threads, which do not survive a fork, and saves 2 us a text.
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids):
+        """Text of `ids` (list or integer array) up to the first `eos_id`, if there is one.
+
+        Raises
+        ------
+        ValueError
+            An id is not in the vocabulary.
+        ModelFileError
+            The vocabulary file makes text that is not UTF-8.
+        """
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        if self.eos_id in ids:
+            ids = ids[: ids.index(self.eos_id)]
+        try:
+            return self._processor.decode(ids)
+        except (IndexError, UnicodeDecodeError) as error:
+            raise self._refused(error) from None
+
+    def pieces(self, ids):
+        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        try:
+            return [self._processor.id_to_piece(id_) for id_ in ids]
+        except (IndexError, UnicodeDecodeError) as error:
+            raise self._refused(error) from None
+
+    def ids(self, pieces):
+        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
+        return [self._processor.piece_to_id(_clean(piece)) for piece in pieces]
+
+    def _refused(self, error):
+        if isinstance(error, IndexError):
+            return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
+        return ModelFileError(f"{self.path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
+
+
+def _clean(text):
+    """`text` without lone surrogates, which SentencePiece refuses."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is {type(text).__name__}, expected str")
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

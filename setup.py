@@ -1,0 +1,52 @@
+"""Packaging of both packages: cpunmt, which translates, and quantize, which prepares models offline."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
+
+setup(
+    name="cpunmt",
+    version=VERSION,
+    description="Fast neural machine translation on one CPU core",
+    author="cpunmt authors",
+    license="MIT",
+    classifiers=[
+        "Intended Audience :: Developers",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+        "Topic :: Text Processing :: Linguistic",
+    ],
+    packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
+    package_data={"cpunmt": ["py.typed"], "quantize": ["py.typed"]},
+    python_requires=">=3.10",
+    install_requires=[
+        "numpy>=1.24",
+        "numba>=0.61",
+        "sentencepiece>=0.2.1",  # older ones crash the process on some broken vocabularies
+        "PyYAML>=6",
+        "tqdm>=4.60",
+    ],
+    extras_require={
+        "test": [
+            "pytest>=8",
+            "hypothesis>=6.100",
+            "ruff>=0.9",
+            "sacrebleu>=2.4",
+            "safetensors>=0.4",
+            "setuptools>=70.1",  # a test builds the wheel without the network
+        ],
+        "bench": ["onnxruntime>=1.18"],
+    },
+    entry_points={
+        "console_scripts": [
+            "cpunmt = cpunmt.cli:main",
+            "cpunmt-quantize = quantize.__main__:main",
+        ]
+    },
+    zip_safe=False,
+)

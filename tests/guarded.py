@@ -1,0 +1,51 @@
+"""Arrays for compiled code that is not bounds-checked: each lies in a larger buffer full of markers.
+
+    guard = Guards()
+    x, out = guard.copy(x), guard.empty((3, 16), np.float32)
+    program.some_kernel(x, out)
+    guard.check()                    nothing was written but `out`
+
+The marker is a huge float32 (8.5e37) and a large int8 (126) too: a kernel that reads beyond an array and uses
+what it finds there gives a wrong result.
+"""
+
+import numpy as np
+
+MARKER = 0x7E
+_MARGIN = 256  # bytes on each side: four cache lines
+
+
+class Guards:
+    """The arrays of one call, and what must not change around and in them."""
+
+    def __init__(self, misaligned: int = 0):
+        """Arrays begin `misaligned` bytes (below 64) after a cache line."""
+        self._misaligned = misaligned
+        self._made = []  # (buffer, first byte of the array, its end, content to keep or None)
+
+    def empty(self, shape, dtype) -> np.ndarray:
+        """An array that may be written anywhere; it holds markers."""
+        return self._place(shape, dtype, None)
+
+    def copy(self, values: np.ndarray, written: bool = False) -> np.ndarray:
+        """A copy of `values` that must stay as it is, unless `written`."""
+        values = np.ascontiguousarray(values)
+        array = self._place(values.shape, values.dtype, None if written else values.tobytes())
+        array[...] = values
+        return array
+
+    def check(self):
+        """Fail if a byte beside an array, or in one that is only read, has changed."""
+        for buffer, first, end, kept in self._made:
+            before, after = np.flatnonzero(buffer[:first] != MARKER), np.flatnonzero(buffer[end:] != MARKER)
+            assert not before.size, f"written {first - before[0]} bytes before the array"
+            assert not after.size, f"written {after[0]} bytes after the array's end"
+            assert kept is None or buffer[first:end].tobytes() == kept, "an input was changed"
+
+    def _place(self, shape, dtype, kept):
+        shape = tuple(np.atleast_1d(shape))
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        buffer = np.full(size + 2 * _MARGIN + 128, MARKER, np.uint8)
+        first = _MARGIN + -(buffer.ctypes.data + _MARGIN) % 64 + self._misaligned
+        self._made.append((buffer, first, first + size, kept))
+        return buffer[first : first + size].view(dtype).reshape(shape)

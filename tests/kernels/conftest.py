@@ -1,0 +1,10 @@
+"""The compiled program: tests run the machine code that users run."""
+
+import pytest
+
+from cpunmt import program as compiled
+
+
+@pytest.fixture(scope="session")
+def program():
+    return compiled.load()

@@ -1,0 +1,98 @@
+"""exp, log and sigmoid, through kernels that hand their values on: the errors stay below what they promise."""
+
+import numpy as np
+import pytest
+
+from cpunmt.kernels.activations import sigmoid_reference
+from cpunmt.kernels.tables import sigmoid_table
+from tests.float_steps import UNIT, same_bits
+
+
+def sigmoid(program, x):
+    """The cell's update with c = 1 and z = 0 is the gate itself."""
+    x = x.astype(np.float32).reshape(1, -1)
+    gates = np.concatenate([np.zeros_like(x), x], axis=1)
+    cells, out = np.ones_like(x), np.empty_like(x)
+    program.ssru_rows(gates, cells, 1, x.shape[1], sigmoid_table(), out)
+    return cells[0]
+
+
+def powers(program, x):
+    """Softmax rows of (0, x1, ..., x15), float32 [len(x) / 15, 16]."""
+    rows = np.zeros((len(x) // 15, 16), np.float32)
+    rows[:, 1:] = x.reshape(-1, 15)
+    program.softmax_rows(rows, len(rows), 16, 16, 1.0, np.empty(len(rows), np.float32))
+    return rows
+
+
+def exp(program, x):
+    """exp of x < -20: beside exp(0) = 1 the others vanish in the sum of their row."""
+    rows = powers(program, x)
+    assert (rows[:, 0] == 1).all()
+    return rows[:, 1:].ravel()
+
+
+def test_sigmoid_is_within_its_bound(program):
+    x = np.linspace(-20, 20, 1 << 20, dtype=np.float32)
+    error = np.abs(sigmoid(program, x) - sigmoid_reference(x))
+    assert error.max() < 1.1e-6
+
+
+def test_sigmoid_between_two_grid_points(program):
+    """Every float32 from one grid point to beyond the next, where the line is furthest off (sigmoid'' is largest)."""
+    first = np.float32(1.3125).view(np.int32)
+    last = np.float32(1.3125 + 1.1 / 128).view(np.int32)
+    x = np.arange(first, first + (last - first) // 16 * 16, dtype=np.int32).view(np.float32)
+    made = sigmoid(program, x)
+    assert np.abs(made - sigmoid_reference(x)).max() < 1.1e-6
+    assert (np.diff(made) >= -2 * UNIT).all()  # a line, but for rounding
+
+
+def test_sigmoid_of_extremes(program):
+    x = np.array([0, -0.0, 16, -16, 15.999999, -15.999999, 17, -17, 1e10, -1e10, 3.4e38, -3.4e38, 1e-45, 0, 0, 0])
+    made = sigmoid(program, x)
+    assert np.abs(made - sigmoid_reference(np.clip(x, -700, 700))).max() < 1.1e-6
+    assert (made[[0, 1, 12]] == 0.5).all() and (made >= 0).all() and (made <= 1).all()
+    table = sigmoid_table()
+    assert same_bits(made[[6, 7, 8, 9, 10, 11]], table[[-1, 0, -1, 0, -1, 0]])
+
+
+def test_sigmoid_meets_the_table_at_its_grid_points(program):
+    x = np.arange(-2048, 2048) / 128
+    assert same_bits(sigmoid(program, x), sigmoid_table()[:-1])
+
+
+def test_exp_below_minus_20_is_within_its_bound(program):
+    x = np.linspace(-87, -20.5, 15 << 12, dtype=np.float32)
+    exact = np.exp(x.astype(np.float64))
+    assert (np.abs(exp(program, x) - exact) <= 2e-7 * exact).all()
+
+
+def test_exp_from_minus_20_to_0_is_within_its_bound(program):
+    """Quotients of softmax entries: three roundings more (the sum's inverse is in both)."""
+    x = np.linspace(-20.5, 0, 15 << 12, dtype=np.float32)
+    rows = powers(program, x)
+    exact = np.exp(x.astype(np.float64))
+    quotient = (rows[:, 1:] / rows[:, :1].astype(np.float64)).ravel()
+    assert (np.abs(quotient - exact) <= (2e-7 + 3 * UNIT) * exact).all()
+
+
+@pytest.mark.parametrize("x", [-87.0, -88.0, -1e10, -3.4e38])
+def test_exp_stays_a_normal_number(program, x):
+    made = exp(program, np.full(15, x, np.float32))
+    assert np.abs(made / np.exp(-87.0) - 1).max() < 2e-7 and (made >= np.finfo(np.float32).tiny).all()
+
+
+def test_log_is_within_its_bound(program):
+    """Of the number of equal scores 0: log(16) up to log(100,000), rounded to float32 once."""
+    scores = np.zeros(100_000, np.float32)
+    for length in [*range(16, 4096, 16), 10_000, 65_536, 100_000]:
+        exact = np.log(length)
+        made = program.log_normalizer(scores, length)
+        assert abs(made - exact) <= np.spacing(np.float32(exact)) / 2 + 1e-12
+
+
+def test_log_of_one_is_zero(program):
+    scores = np.full(16, -3e38, np.float32)
+    scores[5] = 0
+    assert program.log_normalizer(scores, 16) == 0

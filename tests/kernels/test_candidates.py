@@ -1,0 +1,127 @@
+"""Candidates are those of `Shortlist.candidates`; the output layer cut down to them is the packed matrix."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cpunmt import records
+from cpunmt.kernels.packing import PANEL, pack_float32, pack_int8
+from cpunmt.kernels.softmax import LOWEST
+from cpunmt.shortlist import Shortlist
+from tests.guarded import Guards
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_shortlist(generator, words, vocab_size, first):
+    """One ascending list of 0 to 12 targets for each source piece."""
+    lists = [
+        np.sort(generator.choice(vocab_size, generator.integers(0, min(13, vocab_size + 1)), replace=False))
+        for _ in range(words)
+    ]
+    offsets = np.zeros(words + 1, np.int64)
+    np.cumsum([len(targets) for targets in lists], out=offsets[1:])
+    return Shortlist(offsets, np.concatenate(lists).astype(np.int32), first, 12, vocab_size)
+
+
+def find(program, shortlist, source, shared, misaligned=0):
+    """The candidates that the kernel writes; the guards and the marks are checked."""
+    guard = Guards(misaligned)
+    record = np.zeros(1, records.SHORTLIST)
+    record["offsets"] = guard.copy(shortlist.offsets).ctypes.data
+    record["ids"] = guard.copy(shortlist.ids).ctypes.data
+    record["first"], record["words"], record["shared"] = shortlist.first, len(shortlist.offsets) - 1, shared
+    marks = guard.copy(np.zeros(shortlist.vocab_size // 64 + 1, np.int64))  # 0 again: checked by the guard
+    source = np.asarray(source, np.int32)
+    most = shortlist.first + sum(np.diff(shortlist.offsets)[source[source < record["words"][0]]]) + len(source) + 7
+    out = guard.empty(min(most, shortlist.vocab_size), np.int32)
+    found = program.find_candidates(
+        record, guard.copy(source), len(source), shortlist.vocab_size, marks, out
+    )
+    guard.check()
+    return out[:found].copy()
+
+
+@given(seeds, st.integers(1, 300), st.integers(1, 200), st.integers(1, 20), st.booleans(), st.sampled_from([0, 8, 40]))
+@example(0, 64, 64, 3, True, 0)
+@example(0, 63, 63, 3, True, 0)
+@example(0, 128, 64, 5, True, 0)
+@example(0, 1, 1, 1, True, 0)
+@settings(deadline=None, max_examples=300)
+def test_candidates_are_those_of_the_definition(program, seed, vocab_size, first, length, shared, misaligned):
+    generator = np.random.default_rng(seed)
+    words = vocab_size if shared else int(generator.integers(1, 100))
+    shortlist = random_shortlist(generator, words, vocab_size, min(first, vocab_size))
+    source = generator.integers(0, words, length)
+    expected = shortlist.candidates(source, shared)
+    assert np.array_equal(find(program, shortlist, source, shared, misaligned), expected)
+
+
+def test_a_piece_without_a_list_adds_only_itself(program):
+    """A source piece beyond the shortlist's last."""
+    shortlist = Shortlist(np.array([0, 2], np.int64), np.array([30, 40], np.int32), 8, 2, 100)
+    assert find(program, shortlist, [0, 70], True).tolist() == [*range(13), 30, 40, 70]
+    assert find(program, shortlist, [70], False).tolist() == list(range(8))
+
+
+def gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=0):
+    """(weights, scales, start, bias) as the kernel packs them; the guards are checked."""
+    guard = Guards(misaligned)
+    quantized = rows.dtype == np.int8
+    table, output = np.zeros(1, records.EMBEDDING), np.zeros(1, records.LINEAR)
+    table["scheme"] = output["scheme"] = records.INT8 if quantized else records.FLOAT32
+    for name, vector in (("rows", rows), ("scales", scales), ("start", start), ("bias", bias)):
+        table[name] = guard.copy(vector).ctypes.data
+    depth = rows.shape[1]
+    output["depth"], output["panels"] = depth, panel_count
+    packed = pack_int8 if quantized else pack_float32
+    columns = PANEL * panel_count
+    made = {
+        "weights": guard.empty(packed(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype),
+        "scales": guard.empty(columns, np.float32),
+        "start": guard.empty(columns, np.int32),
+        "bias": guard.empty(columns, np.float32),
+    }
+    for name, array in made.items():
+        output[name] = array.ctypes.data
+    ids = 0 if pieces is None else guard.copy(pieces)
+    program.gather_output(table, ids, len(rows) if pieces is None else len(pieces), depth, output)
+    guard.check()
+    return made
+
+
+@given(seeds, st.integers(1, 100), st.integers(1, 6), st.booleans(), st.booleans(), st.integers(0, 3))
+@settings(deadline=None)
+def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteens, quantized, every, more):
+    """Of chosen pieces, or of the whole vocabulary; beside them, columns that no softmax sees."""
+    generator = np.random.default_rng(seed)
+    vocab_size, depth = candidates if every else 150, 16 * sixteens
+    rows = generator.integers(-127, 128, (vocab_size, depth), np.int8)
+    if not quantized:
+        rows = generator.standard_normal(rows.shape).astype(np.float32)
+    scales, bias = (generator.standard_normal(vocab_size).astype(np.float32) for _ in range(2))
+    start = generator.integers(-(2**31), 2**31, vocab_size, np.int32)
+    pieces = None if every else np.sort(generator.choice(vocab_size, candidates, replace=False)).astype(np.int32)
+    panel_count = -(-candidates // PANEL) + more
+    made = gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=4 * (seed % 3))
+    chosen = np.arange(vocab_size) if every else pieces
+    full = np.zeros((depth, PANEL * panel_count), rows.dtype)
+    full[:, :candidates] = rows[chosen].T
+    assert np.array_equal(made["weights"], (pack_int8 if quantized else pack_float32)(full))
+    assert np.array_equal(made["bias"][:candidates], bias[chosen])
+    assert (made["bias"][candidates:] == LOWEST).all()
+    if quantized:
+        assert np.array_equal(made["scales"][:candidates], scales[chosen])
+        assert np.array_equal(made["start"][:candidates], start[chosen])
+        assert not made["scales"][candidates:].any() and not made["start"][candidates:].any()
+
+
+@pytest.mark.parametrize("quantized", [True, False])
+def test_columns_beyond_the_candidates_score_lowest(program, quantized):
+    """Whatever the hidden vector: their weights are 0 and their bias is LOWEST."""
+    dtype = np.int8 if quantized else np.float32
+    rows, vector = np.ones((5, 16), dtype), np.ones(5, np.float32)
+    made = gather(program, rows, vector, vector.astype(np.int32), vector, None, 1)
+    assert not made["weights"].reshape(-1, PANEL, 4 if quantized else 1)[:, 5:].any()
+    assert (made["bias"][5:] == LOWEST).all()

@@ -1,0 +1,63 @@
+"""Token vectors: one fused multiply-add per number, to the bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt import records
+from cpunmt.kernels.tables import position_signal
+from tests.float_steps import fma, same_bits
+from tests.guarded import Guards
+
+VOCABULARY, POSITIONS = 20, 9
+depths = st.integers(1, 20).map(lambda n: 16 * n)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def embed(program, rows, scales, positions, piece, position, misaligned=0):
+    """float32 [model_dim]; the guards are checked. `scales` is None for float32 rows."""
+    guard = Guards(misaligned)
+    depth = rows.shape[1]
+    model = np.zeros(1, records.MODEL)
+    model["model_dim"], model["vocab_size"] = depth, len(rows)
+    model["embedding_scale"] = np.sqrt(depth)
+    table = model[0]["embedding"]
+    table["scheme"] = records.FLOAT32 if scales is None else records.INT8
+    table["rows"], table["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
+    if scales is not None:
+        table["scales"] = guard.copy(scales).ctypes.data
+    out = guard.empty(depth, np.float32)
+    program.embed(model, piece, position, out)
+    guard.check()
+    return out.copy()
+
+
+@given(
+    seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 36])
+)
+@settings(deadline=None)
+def test_float32_rows(program, seed, depth, piece, position, misaligned):
+    rows = np.random.default_rng(seed).standard_normal((VOCABULARY, depth)).astype(np.float32)
+    signal = position_signal(POSITIONS, depth)
+    expected = fma(rows[piece], np.float32(np.sqrt(depth)), signal[position])
+    assert same_bits(embed(program, rows, None, signal, piece, position, misaligned), expected)
+
+
+@given(
+    seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 20])
+)
+@settings(deadline=None)
+def test_int8_rows(program, seed, depth, piece, position, misaligned):
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(-127, 128, (VOCABULARY, depth), np.int8)
+    scales = generator.lognormal(-5, 1, VOCABULARY).astype(np.float32)
+    signal = position_signal(POSITIONS, depth)
+    expected = fma(rows[piece], scales[piece] * np.float32(np.sqrt(depth)), signal[position])
+    assert same_bits(embed(program, rows, scales, signal, piece, position, misaligned), expected)
+
+
+@pytest.mark.parametrize("position", [0, 5])
+def test_the_start_of_the_decoder_is_the_position_alone(program, position):
+    rows, signal = np.ones((VOCABULARY, 32), np.float32), position_signal(POSITIONS, 32)
+    assert same_bits(embed(program, rows, None, signal, -1, position), signal[position])

@@ -1,0 +1,154 @@
+"""Float32 products: one chain of fused multiply-adds for each output, to the bit."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.kernels.float_matmul import float_linear_reference
+from cpunmt.kernels.int8_matmul import AFFINE, INTEGERS, RELU
+from cpunmt.kernels.packing import pack_float32, panels
+from tests.float_steps import UNIT, fma, same_bits
+from tests.guarded import Guards
+from tests.packed_linear import float_record
+
+rows = st.integers(1, 70)
+misaligned = st.sampled_from([0, 4, 36])
+seeds = st.integers(0, 2**32 - 1)
+
+
+def chain(a, w):
+    """a[:, 0] * w[0] + a[:, 1] * w[1] + ..., fused: float32 [rows, columns]."""
+    out = np.zeros((len(a), w.shape[1]), np.float32)
+    for k in range(a.shape[1]):
+        out = fma(a[:, k, None], w[k], out)
+    return out
+
+
+def random_matrix(generator, *shape):
+    return generator.standard_normal(shape).astype(np.float32)
+
+
+def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
+    """float_linear's output without the padding; the guards are checked."""
+    guard = Guards(misaligned)
+    record = float_record(guard, weights, bias)
+    out = guard.empty((len(x), 16 * panels(weights.shape[1])), np.float32)
+    program.float_linear(record, guard.copy(x), len(x), out, mode)
+    guard.check()
+    return np.ascontiguousarray(out[:, : weights.shape[1]])
+
+
+@given(seeds, rows, st.integers(1, 6), st.integers(1, 20 * 16), misaligned)
+@settings(deadline=None)
+def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns, misaligned):
+    generator = np.random.default_rng(seed)
+    x, weights = random_matrix(generator, rows, 16 * sixteens), random_matrix(generator, 16 * sixteens, columns)
+    bias = random_matrix(generator, columns)
+    expected = chain(x, weights)
+    assert same_bits(multiply(program, x, weights, bias, INTEGERS, misaligned), expected)
+    assert same_bits(multiply(program, x, weights, bias, AFFINE, misaligned), expected + bias)
+    relu = np.maximum(expected + bias, 0)
+    assert np.array_equal(multiply(program, x, weights, bias, RELU, misaligned), relu)
+
+
+@given(seeds, rows, st.integers(1, 8), st.integers(1, 100))
+@settings(deadline=None)
+def test_linear_equals_its_reference(program, seed, rows, sixteens, columns):
+    """A chain of n steps is off by at most n roundings of the sum of magnitudes; the bias adds one."""
+    generator = np.random.default_rng(seed)
+    depth = 16 * sixteens
+    x, weights = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
+    bias = random_matrix(generator, columns)
+    expected = float_linear_reference(x, pack_float32(weights), columns, bias)
+    magnitude = np.abs(x).astype(np.float64) @ np.abs(weights) + np.abs(bias)
+    out = multiply(program, x, weights, bias)
+    assert (np.abs(out - expected) <= (depth + 2) * UNIT * magnitude).all()
+
+
+@given(seeds, rows, st.integers(1, 6), st.integers(1, 70), st.booleans(), misaligned)
+@settings(deadline=None)
+def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, misaligned):
+    """Rows, panels, depths and outputs apart from each other; what lies between stays untouched."""
+    generator = np.random.default_rng(seed)
+    columns = 16 * panel_count
+    a, w = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
+    guard = Guards(misaligned)
+    given_a = guard.empty((rows, depth + 5), np.float32)
+    given_a[:, :depth] = a
+    if packed:
+        given_w = guard.empty((panel_count, depth + 1, 16), np.float32)
+        given_w[:, :depth] = pack_float32(w)
+        panel_bytes, step_bytes = 64 * (depth + 1), 64
+    else:  # columns of a matrix that lies in memory row by row
+        given_w = guard.empty((depth, columns + 32), np.float32)
+        given_w[:, :columns] = w
+        panel_bytes, step_bytes = 64, 4 * (columns + 32)
+    out = guard.empty((rows, columns + 16), np.float32)
+    before = out.copy()
+    program.float_matmul(
+        given_a,
+        given_a.strides[0],
+        rows,
+        given_w,
+        panel_bytes,
+        step_bytes,
+        panel_count,
+        depth,
+        out,
+        out.strides[0],
+    )
+    guard.check()
+    assert same_bits(out[:, columns:].copy(), before[:, columns:].copy())
+    assert same_bits(out[:, :columns].copy(), chain(a, w))
+
+
+@given(seeds, st.integers(2, 120), st.integers(1, 20))
+@settings(deadline=None)
+def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
+    generator = np.random.default_rng(seed)
+    x, weights = random_matrix(generator, rows, 32), random_matrix(generator, 32, 16 * panel_count)
+    bias = random_matrix(generator, 16 * panel_count)
+    together = multiply(program, x, weights, bias)
+    first = generator.integers(rows)
+    last = generator.integers(first, rows) + 1
+    assert same_bits(multiply(program, x[first:last], weights, bias), together[first:last])
+
+
+def test_huge_and_tiny_values(program):
+    x = np.full((2, 16), 1e-30, np.float32)
+    weights = np.full((16, 16), 1e-30, np.float32)
+    x[1], weights[:, 1] = 1e18, 1e18
+    out = multiply(program, x, weights, np.zeros(16, np.float32))
+    assert out[0, 0] == 0 and np.isfinite(out).all() and out[1, 1] == chain(x, weights)[1, 1]
+
+
+@given(seeds, st.integers(1, 17), st.integers(1, 5), st.integers(1, 70), misaligned)
+@settings(deadline=None)
+def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, misaligned):
+    """Each head with weights of its own, heads, panels, depths and outputs apart from each other."""
+    generator = np.random.default_rng(seed)
+    columns = 16 * panel_count
+    a = random_matrix(generator, heads, depth)
+    w = random_matrix(generator, heads, depth, columns)
+    guard = Guards(misaligned)
+    given_a, given_w = guard.empty((heads, depth + 3), np.float32), guard.empty((heads, depth, columns + 32), np.float32)
+    given_a[:, :depth], given_w[:, :, :columns] = a, w
+    out = guard.empty((heads, columns + 16), np.float32)
+    before = out.copy()
+    program.float_heads(
+        given_a,
+        given_a.strides[0],
+        heads,
+        given_w,
+        given_w.strides[0],
+        64,
+        given_w.strides[1],
+        panel_count,
+        depth,
+        out,
+        out.strides[0],
+    )
+    guard.check()
+    assert same_bits(out[:, columns:].copy(), before[:, columns:].copy())
+    expected = np.concatenate([chain(a[h : h + 1], w[h]) for h in range(heads)])
+    assert same_bits(out[:, :columns].copy(), expected)

@@ -1,0 +1,98 @@
+"""Residual layer norm: within the error of its roundings, and quantized as quantize_rows does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt import records
+from cpunmt.kernels.layer_norm import residual_layer_norm_reference
+from cpunmt.kernels.quantize_rows import quantize_rows_reference, stored_bytes
+from tests.float_steps import UNIT, same_bits
+from tests.guarded import Guards
+
+rows = st.integers(1, 70)
+depths = st.integers(1, 20).map(lambda n: 16 * n)
+seeds = st.integers(0, 2**32 - 1)
+EPSILON = 1e-6
+
+
+def normalize(program, x, y, scale, bias, quantized=True, misaligned=0):
+    """(x, stored bytes, row scales) after the kernel; the guards are checked."""
+    guard = Guards(misaligned)
+    record = np.zeros(1, records.NORM)
+    record["scale"], record["bias"] = (guard.copy(vector).ctypes.data for vector in (scale, bias))
+    x = guard.copy(x, written=True)
+    q = guard.empty(stored_bytes(np.zeros(x.shape, np.int8)).shape, np.uint8)
+    row_scales = guard.empty(len(x), np.float32)
+    program.residual_layer_norm(
+        x, guard.copy(y), record, EPSILON, *x.shape, q if quantized else 0, row_scales if quantized else 0
+    )
+    guard.check()
+    return x.copy(), q.copy(), row_scales.copy()
+
+
+def random_operands(seed, rows, depth, offset=0.0, spread=1.0):
+    generator = np.random.default_rng(seed)
+    x, y = (
+        (offset + spread * generator.standard_normal((rows, depth))).astype(np.float32) for _ in range(2)
+    )
+    scale, bias = (generator.standard_normal(depth).astype(np.float32) for _ in range(2))
+    return x, y, scale, bias
+
+
+def tolerance(x, y, scale, expected):
+    """Rounding errors of mean, centring, variance and the last three steps, in units of the deviation."""
+    s = x.astype(np.float64) + y
+    deviation = np.sqrt(s.var(axis=1, keepdims=True) + EPSILON)
+    normalized = (s - s.mean(axis=1, keepdims=True)) / deviation
+    roundings = x.shape[1] / 16 + 5  # of a sum over the depth, in sixteen lanes and a tree
+    centring = (roundings + 3) * UNIT * np.abs(s).max(axis=1, keepdims=True) / deviation
+    inside = centring + np.abs(normalized) * (centring + centring**2 + (roundings + 8) * UNIT)
+    return 1.01 * (np.abs(scale) * inside + UNIT * np.abs(expected))
+
+
+@given(
+    seeds,
+    rows,
+    depths,
+    st.sampled_from([0.0, 1.0, -30.0]),
+    st.sampled_from([1e-6, 1.0, 1e6]),
+    st.sampled_from([0, 4, 36]),
+)
+@settings(deadline=None)
+def test_equals_its_reference(program, seed, rows, depth, offset, spread, misaligned):
+    x, y, scale, bias = random_operands(seed, rows, depth, offset, spread)
+    made, q, row_scales = normalize(program, x, y, scale, bias, misaligned=misaligned)
+    expected = residual_layer_norm_reference(x, y, scale, bias, EPSILON)
+    assert (np.abs(made - expected) <= tolerance(x, y, scale, expected)).all()
+    integers, scales = quantize_rows_reference(made)
+    assert np.array_equal(q, stored_bytes(integers)) and same_bits(row_scales, scales)
+
+
+@given(seeds, rows, depths)
+@settings(deadline=None, max_examples=20)
+def test_without_quantization_the_floats_are_the_same(program, seed, rows, depth):
+    operands = random_operands(seed, rows, depth)
+    assert same_bits(normalize(program, *operands, quantized=False)[0], normalize(program, *operands)[0])
+
+
+@given(seeds, st.integers(2, 70), depths)
+@settings(deadline=None)
+def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth):
+    x, y, scale, bias = random_operands(seed, rows, depth)
+    together, q, row_scales = normalize(program, x, y, scale, bias)
+    row = seed % rows
+    part = slice(row, row + 1)
+    alone, q_alone, scale_alone = normalize(program, x[part], y[part], scale, bias)
+    assert same_bits(alone, together[part]) and same_bits(scale_alone, row_scales[part])
+    assert np.array_equal(q_alone, q[part])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.5, -1e6, 1e18])
+def test_a_constant_row_becomes_the_bias(program, value):
+    """The mean of equal numbers is exact where their sums are, so nothing is left."""
+    x = np.full((2, 64), value, np.float32)
+    _, _, scale, bias = random_operands(1, 1, 64)
+    made, _, _ = normalize(program, x, x, scale, bias)
+    assert np.array_equal(made, np.broadcast_to(bias, made.shape))

@@ -1,0 +1,63 @@
+"""Packed layouts: every byte is where the index formula says, and comes back."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.kernels.packing import (
+    GROUP,
+    PANEL,
+    pack_float32,
+    pack_int8,
+    padded,
+    panels,
+    unpack_float32,
+    unpack_int8,
+)
+
+depths = st.integers(1, 20).map(lambda n: 4 * n)
+columns = st.integers(1, 70)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(depths, columns, seeds)
+@settings(deadline=None)
+def test_pack_int8_places_every_weight(depth, columns, seed):
+    weights = np.random.default_rng(seed).integers(-127, 128, (depth, columns), np.int8)
+    packed = pack_int8(weights)
+    assert packed.flags.c_contiguous and packed.dtype == np.int8
+    assert packed.shape == (-(-columns // 16), depth // 4, 16, 4)
+    full = np.zeros((depth, packed.shape[0] * 16), np.int8)
+    full[:, :columns] = weights
+    k, c = np.indices(full.shape)
+    assert np.array_equal(packed[c // PANEL, k // GROUP, c % PANEL, k % GROUP], full)
+    assert np.array_equal(unpack_int8(packed, columns), weights)
+
+
+@given(st.integers(1, 80), columns, seeds)
+@settings(deadline=None)
+def test_pack_float32_places_every_weight(depth, columns, seed):
+    weights = np.random.default_rng(seed).standard_normal((depth, columns)).astype(np.float32)
+    packed = pack_float32(weights)
+    assert packed.flags.c_contiguous and packed.dtype == np.float32
+    assert packed.shape == (-(-columns // 16), depth, 16)
+    full = np.zeros((depth, packed.shape[0] * 16), np.float32)
+    full[:, :columns] = weights
+    k, c = np.indices(full.shape)
+    assert np.array_equal(packed[c // PANEL, k, c % PANEL], full)
+    assert np.array_equal(unpack_float32(packed, columns), weights)
+
+
+def test_the_picture_in_the_docstring():
+    letters = np.arange(17, dtype=np.int8)[None, :] * 5 + np.arange(5 * 4, dtype=np.int8)[:, None] % 5
+    packed = pack_int8(letters).reshape(-1)
+    assert packed[:8].tolist() == [0, 1, 2, 3, 5, 6, 7, 8]  # a0 a1 a2 a3  b0 b1 b2 b3
+    assert packed[64 * 5 : 64 * 5 + 8].tolist() == [80, 81, 82, 83, 0, 0, 0, 0]  # q0 q1 q2 q3, then padding
+
+
+@given(st.integers(1, 100), st.sampled_from([np.float32, np.int32]), st.integers(-5, 5))
+def test_padded_fills_whole_panels(columns, dtype, fill):
+    vector = np.arange(columns).astype(dtype)
+    made = padded(vector, fill)
+    assert made.dtype == dtype and len(made) == 16 * panels(columns) < columns + 16
+    assert np.array_equal(made[:columns], vector) and (made[columns:] == fill).all()

@@ -1,0 +1,131 @@
+"""Softmax rows, the normalizer of log-probabilities, and the choice of the best."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.kernels.softmax import (
+    LOWEST,
+    best_index_reference,
+    log_normalizer_reference,
+    softmax_rows_reference,
+)
+from tests.float_steps import UNIT, same_bits
+from tests.guarded import Guards
+
+EXP = 2e-7  # relative error of exp: kernels/activations
+lengths = st.integers(1, 70)
+seeds = st.integers(0, 2**32 - 1)
+misaligned = st.sampled_from([0, 4, 36])
+
+
+def softmax(program, scores, factor, misaligned=0, apart=0):
+    """softmax_rows of float32 [rows, length], the rows `apart` floats farther apart than need be."""
+    rows, length = scores.shape
+    guard = Guards(misaligned)
+    padded = -(-length // 16) * 16
+    room = guard.empty((rows, padded + apart), np.float32)
+    room[:, :length] = scores
+    between = room[:, padded:].copy()
+    program.softmax_rows(room, rows, padded + apart, length, factor, guard.empty(rows, np.float32))
+    guard.check()
+    assert same_bits(room[:, padded:].copy(), between)
+    return room[:, :length].copy()
+
+
+def roundings(length):
+    """Of a sum of `length` numbers in sixteen lanes and a tree."""
+    return -(-length // 16) + 4
+
+
+@given(seeds, st.integers(1, 20), lengths, st.floats(0.0625, 2, width=32), st.floats(0.1, 30), misaligned)
+@settings(deadline=None)
+def test_softmax_rows_equals_its_reference(program, seed, rows, length, factor, spread, misaligned):
+    scores = (np.random.default_rng(seed).standard_normal((rows, length)) * spread).astype(np.float32)
+    expected = softmax_rows_reference(scores, factor)
+    made = softmax(program, scores, factor, misaligned, apart=seed % 3)
+    # exp's argument is rounded twice (difference, product), which exp makes a relative error;
+    # arguments below -87 count as -87
+    argument = factor * np.ptp(scores.astype(np.float64), axis=1, keepdims=True)
+    relative = 2 * (EXP + 2 * UNIT * argument) + (roundings(length) + 3) * UNIT
+    assert (np.abs(made - expected) <= relative * expected + 1.00001 * np.exp(-87.0)).all()
+    assert (abs(made.sum(axis=1, dtype=np.float64) - 1) <= (roundings(length) + 4) * UNIT).all()
+
+
+@given(seeds, st.integers(2, 20), lengths)
+@settings(deadline=None)
+def test_a_softmax_row_does_not_depend_on_the_others(program, seed, rows, length):
+    scores = np.random.default_rng(seed).standard_normal((rows, length)).astype(np.float32)
+    part = slice(seed % rows, seed % rows + 1)
+    alone, together = softmax(program, scores[part], 0.5), softmax(program, scores, 0.5, apart=16)
+    assert same_bits(alone, together[part])
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 33])
+@pytest.mark.parametrize("value", [0.0, -2.9e38, 3.0e38, 5.5])
+def test_equal_scores_share_equally(program, length, value):
+    made = softmax(program, np.full((1, length), value, np.float32), 0.25)
+    assert np.abs(made * length - 1).max() <= 2 * (roundings(length) + 2) * UNIT
+    assert (made == made[0, 0]).all()
+
+
+def test_a_winner_takes_all(program):
+    scores = np.full((1, 40), -3e38, np.float32)
+    scores[0, 17] = 3e38
+    made = softmax(program, scores, 1.0)
+    assert made[0, 17] == 1 and np.delete(made, 17).max() < 2e-38
+
+
+def padded_scores(scores, guard):
+    room = guard.empty(-(-len(scores) // 16) * 16, np.float32)
+    room[:] = LOWEST
+    room[: len(scores)] = scores
+    return room
+
+
+@given(seeds, st.integers(1, 700), st.floats(0.1, 30), st.floats(-1e4, 1e4), misaligned)
+@settings(deadline=None)
+def test_log_normalizer_equals_its_reference(program, seed, length, spread, offset, misaligned):
+    scores = (np.random.default_rng(seed).standard_normal(length) * spread + offset).astype(np.float32)
+    guard = Guards(misaligned)
+    room = padded_scores(scores, guard)
+    made = program.log_normalizer(room, len(room))
+    guard.check()
+    expected = log_normalizer_reference(scores)
+    argument = min(87, np.abs(scores.astype(np.float64) - scores.max()).max())
+    inside = EXP + UNIT * argument + roundings(length) * UNIT + length * np.exp(-87.0)
+    assert abs(made - expected) <= inside + UNIT * abs(expected) + 1e-12
+
+
+@given(
+    seeds,
+    st.integers(1, 400),
+    st.sampled_from([3, 1000, 2**24]),
+    st.booleans(),
+    misaligned,
+)
+@settings(deadline=None)
+def test_best_index_is_the_first_of_the_largest(program, seed, length, different, bar, misaligned):
+    """With three different scores most are equal; the barred one is often the best."""
+    generator = np.random.default_rng(seed)
+    scores = (generator.integers(0, different, length) - different / 2).astype(np.float32)
+    barred = -1
+    if bar and length > 1:
+        barred = int(generator.choice([scores.argmax(), generator.integers(length)]))
+    guard = Guards(misaligned)
+    room = padded_scores(scores, guard)
+    before = room.copy()
+    assert program.best_index(room, len(room), barred) == best_index_reference(scores, barred)
+    guard.check()
+    assert same_bits(room, before)  # the barred score is back
+
+
+@pytest.mark.parametrize("place", [0, 15, 16, 31, 32, 47])
+def test_best_index_finds_every_place(program, place):
+    scores = np.full(48, -5, np.float32)
+    scores[place] = -4
+    assert program.best_index(scores, 48, -1) == place
+    assert program.best_index(scores, 48, place) == (1 if place == 0 else 0)
+    scores[:place] = -np.inf  # infinities lose to any number
+    assert program.best_index(scores, 48, -1) == place

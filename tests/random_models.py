@@ -1,0 +1,45 @@
+"""Tiny random models in memory, for tests of the engine and of packing."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.engine import Engine
+from cpunmt.model import Model
+from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.shortlist import Shortlist
+from quantize.pack import pack_tensors
+from tests.marian_model import write_marian_npz
+
+
+def random_checkpoint(seed, **sizes):
+    """(config, float32 tensors) of a random model; sizes as in tests.marian_model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        write_marian_npz(path, seed, **sizes)
+        return read_marian_npz(path)
+
+
+def engine_of(config, tensors, scheme="float32", shortlist=None) -> Engine:
+    config, packed, _ = pack_tensors(config, tensors, scheme)
+    return Engine(Model(config, packed), shortlist)
+
+
+def random_sources(seed, vocab_size, count, longest=20) -> list:
+    """`count` sentences of 1 to `longest` ids and the final end-of-sentence id 0."""
+    generator = np.random.default_rng(seed)
+    return [
+        [*generator.integers(2, vocab_size, generator.integers(1, longest + 1)).tolist(), 0] for _ in range(count)
+    ]
+
+
+def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
+    """A shortlist of up to `most` targets for each source piece."""
+    generator = np.random.default_rng(seed)
+    lists = [
+        np.sort(generator.choice(vocab_size, generator.integers(0, most + 1), replace=False)) for _ in range(vocab_size)
+    ]
+    offsets = np.zeros(vocab_size + 1, np.int64)
+    np.cumsum([len(targets) for targets in lists], out=offsets[1:])
+    return Shortlist(offsets, np.concatenate(lists).astype(np.int32), first, most, vocab_size)

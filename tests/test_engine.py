@@ -1,0 +1,199 @@
+"""The engine: what the reference says, and the same bits whatever is translated beside a sentence."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.kernels.quantize_rows import quantize_rows_reference
+from quantize.reference import Reference, log_softmax
+from quantize.weights import quantize_columns
+from tests import real_model
+from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+
+MODELS = {
+    "untied": {"d": 32, "f": 64, "heads": 2, "enc": 2, "dec": 2, "vocab": 96},
+    "tied": {"d": 32, "f": 48, "heads": 1, "enc": 1, "dec": 3, "vocab": 101, "tied_layers": (1, 1, 1)},
+    "wide": {"d": 80, "f": 16, "heads": 5, "enc": 1, "dec": 1, "vocab": 64},
+    "partly tied": {"d": 48, "f": 32, "heads": 3, "enc": 3, "dec": 3, "vocab": 33, "tied_layers": (1, 2, 1)},
+    "many heads": {"d": 144, "f": 32, "heads": 9, "enc": 1, "dec": 1, "vocab": 1000},
+}
+NEAR = 1e-3  # two pieces of nearly equal score: either is right
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def checkpoint(request):
+    return random_checkpoint(len(request.param), **MODELS[request.param])
+
+
+def limits_of(sources, factor=3):
+    return [factor * len(source) for source in sources]
+
+
+def bits(translations):
+    """What must be equal to the last bit."""
+    return [(t.ids.tolist(), np.float32(t.log_prob).tobytes(), t.truncated) for t in translations]
+
+
+def is_near_tie(reference, source, candidates, expected, made):
+    """Whether the first piece in which two translations differ was a matter of less than NEAR."""
+    position = next(i for i, (a, b) in enumerate(zip(expected, made, strict=False)) if a != b)
+    state, previous = reference.start(reference.encode(source)), []
+    for piece in [*expected[:position], None]:
+        logits, state = reference.step(state, previous, candidates)
+        previous = [piece]
+    chosen = np.searchsorted(candidates, [expected[position], made[position]])
+    scores = log_softmax(logits[0])[chosen]
+    return abs(float(scores[0] - scores[1])) < NEAR
+
+
+@pytest.mark.parametrize("with_shortlist", [False, True])
+def test_float32_equals_the_reference(checkpoint, with_shortlist):
+    config, tensors = checkpoint
+    reference = Reference(config, tensors)
+    shortlist = random_shortlist(5, config.vocab_size) if with_shortlist else None
+    sources = random_sources(1, config.vocab_size, 30)
+    made = engine_of(config, tensors, shortlist=shortlist).translate(sources, limits_of(sources))
+    ties = 0
+    for source, translation in zip(sources, made, strict=True):
+        candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
+        expected = reference.greedy(source, candidates, max_length_factor=3)
+        if translation.ids.tolist() == expected.ids:
+            assert abs(translation.log_prob - expected.log_prob) < 1e-3
+            assert translation.truncated == expected.truncated
+        else:
+            assert is_near_tie(reference, source, candidates, expected.ids, translation.ids.tolist())
+            ties += 1
+    assert ties <= 1
+    assert len({tuple(t.ids.tolist()) for t in made}) > 8  # translations do vary
+
+
+class QuantizedReference(Reference):
+    """The reference with the int8 scheme's integers: activations quantized per row, weights per column."""
+
+    def __init__(self, config, tensors):
+        super().__init__(config, tensors)
+        weights = {name: tensor for name, tensor in tensors.items() if name.endswith(".weight")}
+        weights["embedding"] = tensors["embedding"].T
+        self.quantized = {name: quantize_columns(tensor) for name, tensor in weights.items()}
+
+    def product(self, name, x):
+        weights, scales = self.quantized[name]
+        q, row_scales = quantize_rows_reference(np.asarray(x, np.float32))
+        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * scales * row_scales[:, None]
+
+    def embed(self, ids):
+        weights, scales = self.quantized["embedding"]
+        return (weights * scales).T[np.asarray(ids, np.int64)]
+
+
+def test_int8_equals_the_reference_with_quantized_products(checkpoint):
+    """A float's last bit may move an activation to the next integer: so a few of random weights' choices change."""
+    config, tensors = checkpoint
+    reference = QuantizedReference(config, tensors)
+    sources = random_sources(2, config.vocab_size, 30)
+    made = engine_of(config, tensors, "int8").translate(sources, limits_of(sources))
+    expected = [reference.greedy(source, max_length_factor=3) for source in sources]
+    pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids.tolist() == e.ids]
+    assert len(pairs) >= 0.9 * len(sources)
+    difference = [abs(t.log_prob - e.log_prob) / len(e.ids) for t, e in pairs]
+    assert max(difference) < 0.05 and np.median(difference) < 1e-5
+
+
+@pytest.fixture(scope="module", params=["int8", "float32"])
+def engines(request):
+    """(engine without, engine with a shortlist, vocabulary size)."""
+    config, tensors = random_checkpoint(3, **MODELS["untied"])
+    shortlist = random_shortlist(4, config.vocab_size)
+    return (
+        engine_of(config, tensors, request.param),
+        engine_of(config, tensors, request.param, shortlist),
+        config.vocab_size,
+    )
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 70), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_a_translation_does_not_depend_on_its_batch(engines, seed, count, slots, with_shortlist, full):
+    """Law 2, on sentences of all lengths: alone, and in any batch, in any order, with any number of slots."""
+    engine, vocab_size = engines[with_shortlist], engines[2]
+    generator = np.random.default_rng(seed)
+    sources = random_sources(seed, vocab_size, count, longest=int(generator.integers(1, 60)))
+    limits = generator.integers(1, 30, count).tolist()
+    alone = [engine.translate([s], [m], full)[0] for s, m in zip(sources, limits, strict=True)]
+    order = generator.permutation(count)
+    together = engine.translate([sources[i] for i in order], [limits[i] for i in order], full, slots)
+    assert bits(together) == [bits(alone)[i] for i in order]
+    for translation, limit in zip(alone, limits, strict=True):
+        ended = translation.ids[-1] == 0
+        assert translation.truncated == (not ended) and len(translation.ids) <= limit
+        assert ended or len(translation.ids) == limit
+        assert 0 not in translation.ids[:-1] and 1 not in translation.ids  # </s> ends, <unk> is barred
+
+
+def test_an_empty_batch(engines):
+    assert engines[0].translate([], []) == []
+
+
+def test_a_full_vocabulary_ignores_the_shortlist(engines):
+    without, with_shortlist, vocab_size = engines
+    sources = random_sources(8, vocab_size, 20)
+    limits = limits_of(sources)
+    assert bits(with_shortlist.translate(sources, limits, full=True)) == bits(without.translate(sources, limits))
+    assert bits(with_shortlist.translate(sources, limits)) != bits(without.translate(sources, limits))
+
+
+def test_sources_and_outputs_longer_than_the_config_says(engines):
+    """Positions are made as they are needed."""
+    engine, _, vocab_size = engines
+    config = engine.model.config
+    source = random_sources(1, vocab_size, 1, longest=2)[0][:-1] * (2 * config.max_source_length) + [0]
+    long = engine.translate([source], [2 * len(source)])
+    assert bits(engine.translate([source, source[:3]], [2 * len(source), 4], slots=1))[:1] == bits(long)
+
+
+def test_threads_share_an_engine(engines):
+    """Four threads at once, with batches of different shape: the same bits as one after another."""
+    for engine in engines[:2]:
+        batches = [random_sources(seed, engines[2], 5 + 9 * seed, longest=10 + 5 * seed) for seed in range(4)]
+        expected = [bits(engine.translate(batch, limits_of(batch))) for batch in batches]
+        start, failures = threading.Barrier(4), []
+
+        def run(number, engine=engine, expected=expected, batches=batches, start=start, failures=failures):
+            start.wait()
+            for turn in range(20):
+                chosen = (number + turn) % 4
+                if bits(engine.translate(batches[chosen], limits_of(batches[chosen]))) != expected[chosen]:
+                    failures.append((number, turn))
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("scheme", ["int8", "float32"])
+@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
+    """Law 2 on a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
+    engine, sources = real_model.engine(scheme), list(real_model.sources(count))
+    limits = limits_of(sources, 2)
+    alone = [bits(engine.translate([s], [m], full))[0] for s, m in zip(sources, limits, strict=True)]
+    by_length = sorted(range(count), key=lambda i: len(sources[i]))
+    shuffled = np.random.default_rng(1).permutation(count).tolist()
+    for order, size, slots in (
+        (range(count), 7, 64),
+        (range(count), 64, 5),
+        (shuffled, count, 64),
+        (by_length, count, 17),
+        (by_length[::-1], 64, 64),
+    ):
+        for first in range(0, count, size):
+            chosen = order[first : first + size]
+            made = engine.translate([sources[i] for i in chosen], [limits[i] for i in chosen], full, slots)
+            assert bits(made) == [alone[i] for i in chosen]
