@@ -27,7 +27,7 @@ from cpunmt.translate_command import translate_file
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status; wrong usage raises SystemExit, and Ctrl-C ends the process."""
     if sys.stderr is None:  # closed by whoever started us
-        sys.stderr = open(os.devnull, "w")
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
     given = _parser().parse_args(arguments)
     try:
         return _run_interruptible(given)
@@ -189,11 +189,11 @@ def _add_options(parser):
     """One flag for each field of Options, and Marian's spellings."""
     for option in dataclasses.fields(Options):
         rule = option.metadata
-        short = [flag for flag, (name, value) in MARIAN_FLAGS.items() if name == option.name and value is None]
+        flags = ["--" + option.name.replace("_", "-")]
+        flags += [flag for flag, (name, value) in MARIAN_FLAGS.items() if name == option.name and value is None]
         default = "" if option.default is None else f" (default: {option.default})"
         parser.add_argument(
-            *short,
-            "--" + option.name.replace("_", "-"),
+            *sorted(flags, key=lambda flag: flag.startswith("--")),
             dest=option.name,
             type=None if rule["choices"] else float if "float" in str(option.type) else int,
             choices=rule["choices"],

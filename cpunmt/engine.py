@@ -129,5 +129,6 @@ class Engine:
         addresses = [weights.ctypes.data] + [vector.ctypes.data for vector in vectors]
         record[0] = (records.INT8 if quantized else records.FLOAT32, config.model_dim, count, *addresses)
         embedding = self.model.record["embedding"]
-        self._program.gather_output(embedding, 0, config.vocab_size, config.model_dim, record)
+        pointers = np.empty(PANEL, np.int64)
+        self._program.gather_output(embedding, 0, config.vocab_size, config.model_dim, pointers, record)
         return record[0], weights, vectors

@@ -50,21 +50,15 @@ def _checked_size(path, kind, limit):
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise ModelFileError(
-            f"{path}: {kind} not found; check the path, or fetch or pack the model again"
-        ) from None
+        raise ModelFileError(f"{path}: {kind} not found; check the path, or fetch or pack the model again") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise ModelFileError(f"{path}: cannot read the {kind}: {error}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError(
-            f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device"
-        )
+        raise ModelFileError(f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device")
     if status.st_size == 0:
         raise ModelFileError(f"{path}: {kind} is empty; fetch or pack the model again")
     if status.st_size > limit:
-        raise ModelFileError(
-            f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?"
-        )
+        raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
 
 
 def read_json(path, kind, limit=16 << 20):
@@ -84,9 +78,7 @@ def parse_json(content, where):
         if len(fields) < len(pairs):
             seen = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-            raise ModelFileError(
-                f"{where}: key {twice!r} occurs twice; the file is broken, fetch or pack it again"
-            )
+            raise ModelFileError(f"{where}: key {twice!r} occurs twice; the file is broken, fetch or pack it again")
         return fields
 
     def finite(constant):

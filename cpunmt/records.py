@@ -121,6 +121,7 @@ WORKSPACE = _record(
     ("scores", ADDRESS),  # float32 [max(source_stride, heads), source_stride]
     ("sums", ADDRESS),  # float32 [max(source_stride, heads)]
     ("transposed", ADDRESS),  # float32 [head_dim, source_stride]
+    ("pointers", ADDRESS),  # int64 [16]
     ("logits", ADDRESS),  # float32 [logit_rows, columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("keys", ADDRESS),  # float32 [slots, decoder_sets, heads, head_dim, source_stride]

@@ -67,9 +67,7 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
         ) from None
     values = np.array(probabilities, np.float32)
     if not values.size or not (values >= 0).all() or np.isinf(values).any():
-        raise ModelFileError(
-            f"{path}: no pair, or a probability that is negative, infinite or NaN; make it anew"
-        )
+        raise ModelFileError(f"{path}: no pair, or a probability that is negative, infinite or NaN; make it anew")
     return np.array(targets, np.int64), np.array(sources, np.int64), values
 
 

@@ -15,9 +15,7 @@ from cpunmt.shortlist import MAGIC, Shortlist, checksum_of
 def make(lists, first=2, vocab_size=64, best=9):
     """A Shortlist of one ascending list of target ids for each source id."""
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return Shortlist(
-        offsets, np.array([id_ for ids in lists for id_ in ids], np.int32), first, best, vocab_size
-    )
+    return Shortlist(offsets, np.array([id_ for ids in lists for id_ in ids], np.int32), first, best, vocab_size)
 
 
 def same(one, other):
@@ -31,9 +29,7 @@ def same(one, other):
 @st.composite
 def shortlists(draw):
     vocab_size = draw(st.integers(1, 70))
-    lists = draw(
-        st.lists(st.sets(st.integers(0, vocab_size - 1), max_size=12).map(sorted), min_size=1, max_size=20)
-    )
+    lists = draw(st.lists(st.sets(st.integers(0, vocab_size - 1), max_size=12).map(sorted), min_size=1, max_size=20))
     return make(lists, draw(st.integers(1, vocab_size)), vocab_size)
 
 
@@ -64,7 +60,7 @@ def test_candidates_of_a_sentence():
     shortlist = make([[], [], [3, 40], [40, 41, 50], [63]])
     assert shortlist.candidates([2, 3, 2, 0], False).tolist() == [0, 1, 2, 3, 4, 40, 41, 50]
     # Here 2 + 5 of the lists + 2 of the source (0 and 3 are in already) = 9 ids, and 7 more.
-    expected = [0, 1, 2, 3, 4, 40, 41, 50, 63] + [5, 6, 7, 8, 9, 10, 11]
+    expected = [0, 1, 2, 3, 4, 40, 41, 50, 63, 5, 6, 7, 8, 9, 10, 11]
     assert shortlist.candidates([4, 3, 2, 0], True).tolist() == sorted(expected)
     assert shortlist.candidates([], False).tolist() == list(range(8))
 
@@ -235,4 +231,4 @@ def test_without_a_checksum_the_arrays_are_still_safe(binary, data):
         assert str(path) in str(error)
     else:
         found = read.candidates(range(30), False)
-        assert 0 <= found[0] and found[-1] < 64
+        assert found[0] >= 0 and found[-1] < 64

@@ -162,9 +162,7 @@ def test_other_ids_of_eos_and_unk_are_followed(tmp_path):
 
 def test_pieces_that_are_halves_of_a_character_are_refused_when_used(tmp_path, path, vocabulary):
     """Loading looks at all pieces in a row: halves that follow each other pass, alone they are no text."""
-    letters = [
-        piece if len(piece) == 1 and piece.isascii() else "" for piece in vocabulary.pieces(range(128))
-    ]
+    letters = [piece if len(piece) == 1 and piece.isascii() else "" for piece in vocabulary.pieces(range(128))]
     first = next(id_ for id_ in range(127) if letters[id_] and letters[id_ + 1])
     content = path.read_bytes()
     for letter, half in ((letters[first], b"\xc3"), (letters[first + 1], b"\xbc")):

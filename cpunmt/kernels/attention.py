@@ -11,18 +11,23 @@ import numpy as np
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.float_matmul import float_heads, float_matmul
 from cpunmt.kernels.softmax import softmax_rows
-from cpunmt.simd.intrinsics import load_f32, store_f32
+from cpunmt.simd.intrinsics import store_i64
+from cpunmt.simd.vector import transpose
 
 
 @kernel
-def transpose_keys(keys: address, row_bytes: count, length: count, head_dim: count, out: address, stride: count):
-    """out[d, j] = keys[j, d]: float32 [head_dim, stride] from `length` rows; places up to a multiple of 16 are 0."""
-    padded = (length + 15) // 16 * 16
-    for d in range(head_dim):
-        for j in range(length):
-            store_f32(out, d * stride + j, load_f32(keys + j * row_bytes, d))
-        for j in range(length, padded):
-            store_f32(out, d * stride + j, np.float32(0.0))
+def transpose_keys(
+    keys: address, row_bytes: count, length: count, depth: count, pointers: address, out: address, stride: count
+):
+    """out[d, j] = keys[j, d]: float32 [depth, stride] from `length` rows of `depth` floats, a multiple of 16.
+
+    Places from `length` up to the next multiple of 16 get copies of the last key. `pointers` is room for int64 [16].
+    """
+    for first in range(0, length, 16):
+        for i in range(16):
+            store_i64(pointers, i, keys + min(first + i, length - 1) * row_bytes)
+        for d in range(0, depth, 16):
+            transpose(pointers, 4 * d, out + 4 * (d * stride + first), 4 * stride)
 
 
 @kernel
@@ -35,14 +40,15 @@ def self_attention(
     transposed: address,
     scores: address,
     sums: address,
+    pointers: address,
     stride: count,
     out: address,
 ):
     """All heads of one sentence, one after another.
 
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
-    transposed  room for float32 [head_dim, stride], scores for [length, stride], sums for [length];
-                stride >= length, a multiple of 16
+    transposed  room for float32 [head_dim, stride], scores for [length, stride], sums for [length],
+                pointers for int64 [16]; stride >= length, a multiple of 16
     out         float32 [length, model_dim]
     """
     head_dim = model_dim // heads
@@ -52,7 +58,7 @@ def self_attention(
         q = qkv + 4 * head * head_dim
         k, v = q + 4 * model_dim, q + 8 * model_dim
         context = out + 4 * head * head_dim
-        transpose_keys(k, row_bytes, length, head_dim, transposed, stride)
+        transpose_keys(k, row_bytes, length, head_dim, pointers, transposed, stride)
         float_matmul(q, row_bytes, length, transposed, 64, score_bytes, panels, head_dim, scores, score_bytes)
         softmax_rows(scores, length, stride, length, factor, sums)
         float_matmul(scores, score_bytes, length, v, 64, row_bytes, head_dim // 16, length, context, 4 * model_dim)

@@ -5,8 +5,9 @@ pieces, those pieces themselves where the vocabulary is shared, and a few more u
 They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definition.
 """
 
+import numpy as np
+
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.packing import GROUP
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.records import EMBEDDING, INT8, LINEAR, SHORTLIST
 from cpunmt.simd.intrinsics import (
@@ -19,6 +20,7 @@ from cpunmt.simd.intrinsics import (
     store_i64,
     trailing_zeros,
 )
+from cpunmt.simd.vector import transpose
 
 MULTIPLE = 8  # of candidates, as Marian's kernels want it: keeps the sets the same as Marian's
 PANELS_TOGETHER = 4  # panels of candidates are a multiple of this: one tile of every instruction set
@@ -82,33 +84,28 @@ def find_candidates(
 
 
 @kernel
-def gather_output(embedding: address, pieces: address, candidates: count, depth: count, output: address):
-    """Pack the rows of `candidates` pieces as the columns of the LINEAR record `output`.
+def gather_output(embedding: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
+    """Pack the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
 
     pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves
+    pointers  room for int64 [16]
     output    its addresses hold room for `panels` panels, candidates <= 16 * panels; columns beyond the
-              candidates get the score LOWEST
+              candidates get the score LOWEST: a copy of the last candidate's weights with scale 0
     """
     table, linear = embedding_at(embedding, 0), linear_at(output, 0)
-    groups = depth // GROUP if table.scheme == INT8 else depth  # four bytes each, of one column
-    for column in range(16 * linear.panels):
-        panel = linear.weights + (column // 16) * 64 * groups
-        lane = column % 16
-        if column < candidates:
-            piece = column
+    row_bytes = depth if table.scheme == INT8 else 4 * depth
+    for panel in range(linear.panels):
+        for lane in range(16):
+            column = 16 * panel + lane
+            piece = min(column, candidates - 1)
             if pieces != 0:
-                piece = load_i32(pieces, column)
-            row = table.rows + 4 * piece * groups
-            for group in range(groups):
-                store_i32(panel, 16 * group + lane, load_i32(row, group))
-            store_f32(linear.bias, column, load_f32(table.bias, piece))
+                piece = load_i32(pieces, piece)
+            store_i64(pointers, lane, table.rows + piece * row_bytes)
+            used = column < candidates
+            store_f32(linear.bias, column, load_f32(table.bias, piece) if used else LOWEST)
             if table.scheme == INT8:
-                store_f32(linear.scales, column, load_f32(table.scales, piece))
+                store_f32(linear.scales, column, load_f32(table.scales, piece) if used else np.float32(0.0))
                 store_i32(linear.start, column, load_i32(table.start, piece))
-        else:
-            for group in range(groups):
-                store_i32(panel, 16 * group + lane, 0)
-            store_f32(linear.bias, column, LOWEST)
-            if table.scheme == INT8:
-                store_f32(linear.scales, column, 0.0)
-                store_i32(linear.start, column, 0)
+        # four bytes of a row, a group of int8 depths or one float, are what the transpose moves as one element
+        for offset in range(0, row_bytes, 64):
+            transpose(pointers, offset, linear.weights + 16 * (panel * row_bytes + offset), 64)

@@ -41,6 +41,7 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
             w.transposed,
             w.scores,
             w.sums,
+            w.pointers,
             w.source_stride,
             w.context + 4 * first * m.model_dim,
         )
@@ -82,7 +83,7 @@ def project_source(
         projected = w.wide + 8 * first * m.model_dim
         keys = keys_address(model, workspace, slot, parameters)
         values = values_address(model, workspace, slot, parameters)
-        transpose_keys(projected, 8 * m.model_dim, length, m.model_dim, keys, w.source_stride)
+        transpose_keys(projected, 8 * m.model_dim, length, m.model_dim, w.pointers, keys, w.source_stride)
         for j in range(length):
             source, target = projected + 4 * m.model_dim * (2 * j + 1), values + 4 * m.model_dim * j
             for k in range(0, m.model_dim, 16):

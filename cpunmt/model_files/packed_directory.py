@@ -85,9 +85,7 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
     metadata = dict(metadata or {})
     taken = [key for key in _RESERVED if key in metadata]
     if taken:
-        raise ValueError(
-            f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them"
-        )
+        raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
     contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary)}
     if shortlist is not None:
         contents[SHORTLIST] = bytes(shortlist)
@@ -121,9 +119,7 @@ def _vocabulary_bytes(config, vocabulary):
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    return {
-        name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)
-    }
+    return {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
 
 
 def _vocabulary_names(config):

@@ -62,9 +62,7 @@ def write_safetensors(path, tensors):
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > _MAX_HEADER:
-        raise ValueError(
-            f"{len(tensors)} tensors make a header of {len(text)} bytes, expected at most {_MAX_HEADER}"
-        )
+        raise ValueError(f"{len(tensors)} tensors make a header of {len(text)} bytes, expected at most {_MAX_HEADER}")
     with open(path, "xb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in tensors.values():
@@ -74,9 +72,7 @@ def write_safetensors(path, tensors):
 
 def _check_writable(name, array):
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith(_PADDING):
-        raise ValueError(
-            f"tensor name {name!r}: expected letters, digits and '_' joined by dots, not 'padding.'"
-        )
+        raise ValueError(f"tensor name {name!r}: expected letters, digits and '_' joined by dots, not 'padding.'")
     if not isinstance(array, np.ndarray) or array.dtype not in _DTYPE_NAMES:
         found = getattr(array, "dtype", type(array).__name__)
         raise ValueError(f"tensor {name!r} has dtype {found}, expected one of {_allowed()}")
@@ -120,9 +116,7 @@ def read_safetensors(path):
         spans.append((begin, end, name))
         if name.startswith(_PADDING):
             if dtype != np.uint8 or len(shape) != 1 or shape[0] >= ALIGNMENT:
-                raise _broken(
-                    path, f"tensor {name!r} is {_described(dtype, shape)}, expected under 64 bytes uint8"
-                )
+                raise _broken(path, f"tensor {name!r} is {_described(dtype, shape)}, expected under 64 bytes uint8")
         elif begin % ALIGNMENT:
             raise _broken(path, f"tensor {name!r} starts at byte {begin}, expected a multiple of 64")
         else:
@@ -140,29 +134,19 @@ def _parse_entry(path, name, entry):
     if not _NAME.fullmatch(name) or len(name) > 256:
         raise _broken(path, f"tensor name {name[:80]!r}, expected at most 256 letters, digits, '_' and dots")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise _broken(
-            path, f"tensor {name!r} is {reprlib.repr(entry)}, expected dtype, shape and data_offsets"
-        )
+        raise _broken(path, f"tensor {name!r} is {reprlib.repr(entry)}, expected dtype, shape and data_offsets")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     dtype = DTYPES.get(code) if isinstance(code, str) else None
     if dtype is None:
-        raise _broken(
-            path, f"tensor {name!r} has dtype {reprlib.repr(code)}, expected one of {', '.join(DTYPES)}"
-        )
+        raise _broken(path, f"tensor {name!r} has dtype {reprlib.repr(code)}, expected one of {', '.join(DTYPES)}")
     if not _are_sizes(shape) or len(shape) > 8:
-        raise _broken(
-            path, f"tensor {name!r} has shape {reprlib.repr(shape)}, expected at most 8 sizes below 2^40"
-        )
+        raise _broken(path, f"tensor {name!r} has shape {reprlib.repr(shape)}, expected at most 8 sizes below 2^40")
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise _broken(
-            path, f"tensor {name!r} has data_offsets {reprlib.repr(offsets)}, expected two below 2^40"
-        )
+        raise _broken(path, f"tensor {name!r} has data_offsets {reprlib.repr(offsets)}, expected two below 2^40")
     begin, end = offsets
     needed = math.prod(shape) * dtype.itemsize
     if end - begin != needed:
-        raise _broken(
-            path, f"tensor {name!r}, {_described(dtype, shape)}, has {end - begin} bytes, expected {needed}"
-        )
+        raise _broken(path, f"tensor {name!r}, {_described(dtype, shape)}, has {end - begin} bytes, expected {needed}")
     return dtype, shape, begin, end
 
 
@@ -176,9 +160,7 @@ def _check_covered(path, spans, size):
     for begin, end, name in sorted(spans):
         if begin != covered:
             problem = "overlaps" if begin < covered else "leaves a gap after"
-            raise _broken(
-                path, f"tensor {name!r} at byte {begin} {problem} {before}, expected byte {covered}"
-            )
+            raise _broken(path, f"tensor {name!r} at byte {begin} {problem} {before}, expected byte {covered}")
         covered, before = end, f"tensor {name!r}"
     if covered != size:
         raise _broken(path, f"{size} bytes of tensor data, the tensors take {covered}")
@@ -201,17 +183,13 @@ def check_tensors(tensors, expected, where):
     ModelFileError
         One message with a line for each missing, unexpected and wrong tensor.
     """
-    problems = [
-        f"missing {name!r} {_described(*expected[name])}" for name in expected.keys() - tensors.keys()
-    ]
+    problems = [f"missing {name!r} {_described(*expected[name])}" for name in expected.keys() - tensors.keys()]
     problems += [f"unexpected {name!r}" for name in tensors.keys() - expected.keys()]
     for name in expected.keys() & tensors.keys():
         dtype, shape = expected[name]
         found = tensors[name]
         if found.dtype != dtype or found.shape != tuple(shape):
-            problems.append(
-                f"{name!r} is {_described(found.dtype, found.shape)}, expected {_described(dtype, shape)}"
-            )
+            problems.append(f"{name!r} is {_described(found.dtype, found.shape)}, expected {_described(dtype, shape)}")
     if problems:
         lines = "\n  ".join(sorted(problems))
         raise ModelFileError(f"{where}: {len(problems)} wrong tensor(s); {_REPACK}\n  {lines}")

@@ -58,7 +58,7 @@ def start_row(model: address, batch: address, workspace: address, sentence: coun
         found = find_candidates(address_of(b.shortlist), source, length, m.vocab_size, w.marks, pieces)
         output = linear_at(w.outputs, slot)
         output.panels = (found + 16 * PANELS_TOGETHER - 1) // (16 * PANELS_TOGETHER) * PANELS_TOGETHER
-        gather_output(address_of(m.embedding), pieces, found, m.model_dim, address_of(output))
+        gather_output(address_of(m.embedding), pieces, found, m.model_dim, w.pointers, address_of(output))
         barred = -1
         for i in range(found):
             if load_i32(pieces, i) >= m.unk_id:

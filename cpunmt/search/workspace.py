@@ -45,6 +45,7 @@ class Workspace:
         buffer("scores", float32, max(stride, config.heads), stride)
         buffer("sums", float32, max(stride, config.heads))
         buffer("transposed", float32, config.head_dim, stride)
+        buffer("pointers", np.int64, 16)
         buffer("logits", float32, logit_rows, columns)
         buffer("keys", float32, slots, sets, d, stride)
         buffer("values", float32, slots, sets, stride, d)

@@ -232,3 +232,36 @@ def total(builder, x):
 @_function(types.float32, (f32x16,), "Largest lane.")
 def largest(builder, x):
     return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered(">", low, high), low, high))
+
+
+def _transposed(builder, rows):
+    """Columns of a 16 x 16 matrix given as vectors: swap blocks of 8, 4, 2 and 1 across the diagonal."""
+    for size in (8, 4, 2, 1):
+        kept = [lane if not lane & size else LANES + lane - size for lane in range(LANES)]
+        moved = [lane + size if not lane & size else LANES + lane for lane in range(LANES)]
+        swapped = list(rows)
+        for i in range(LANES):
+            if not i & size:
+                pair = rows[i], rows[i | size]
+                swapped[i] = builder.shuffle_vector(*pair, ir.Constant(INTS, kept))
+                swapped[i | size] = builder.shuffle_vector(*pair, ir.Constant(INTS, moved))
+        rows = swapped
+    return rows
+
+
+@_function(
+    types.void,
+    (types.int64, types.int64, types.int64, types.int64),
+    "Write the transpose of 16 rows of 16 four-byte elements: row i lies at the i-th int64 address in `pointers`, "
+    "plus `offset` bytes; column j goes to `target + j * target_bytes`.",
+)
+def transpose(builder, pointers, offset, target, target_bytes):
+    rows = []
+    for i in range(LANES):
+        row = builder.load(element_pointer(builder, pointers, ir.Constant(_i64, i), _i64, 8))
+        value = builder.load(builder.inttoptr(builder.add(row, offset), INTS.as_pointer()))
+        value.align = 4
+        rows.append(value)
+    for j, column in enumerate(_transposed(builder, rows)):
+        place = builder.add(target, builder.mul(target_bytes, ir.Constant(_i64, j)))
+        builder.store(column, builder.inttoptr(place, INTS.as_pointer())).align = 4

@@ -1,12 +1,13 @@
 """Candidates are those of `Shortlist.candidates`; the output layer cut down to them is the packed matrix."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import records
-from cpunmt.kernels.packing import PANEL, pack_float32, pack_int8
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.packing import PANEL, pack_float32, pack_int8, unpack_float32, unpack_int8
+from cpunmt.kernels.quantize_rows import quantize_rows_reference, stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.shortlist import Shortlist
 from tests.guarded import Guards
@@ -86,7 +87,8 @@ def gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=0
     for name, array in made.items():
         output[name] = array.ctypes.data
     ids = 0 if pieces is None else guard.copy(pieces)
-    program.gather_output(table, ids, len(rows) if pieces is None else len(pieces), depth, output)
+    candidates = len(rows) if pieces is None else len(pieces)
+    program.gather_output(table, ids, candidates, depth, guard.empty(16, np.int64), output)
     guard.check()
     return made
 
@@ -106,22 +108,34 @@ def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteen
     panel_count = -(-candidates // PANEL) + more
     made = gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=4 * (seed % 3))
     chosen = np.arange(vocab_size) if every else pieces
-    full = np.zeros((depth, PANEL * panel_count), rows.dtype)
-    full[:, :candidates] = rows[chosen].T
-    assert np.array_equal(made["weights"], (pack_int8 if quantized else pack_float32)(full))
+    unpack = unpack_int8 if quantized else unpack_float32
+    assert np.array_equal(unpack(made["weights"], candidates), rows[chosen].T)
     assert np.array_equal(made["bias"][:candidates], bias[chosen])
-    assert (made["bias"][candidates:] == LOWEST).all()
     if quantized:
         assert np.array_equal(made["scales"][:candidates], scales[chosen])
         assert np.array_equal(made["start"][:candidates], start[chosen])
-        assert not made["scales"][candidates:].any() and not made["start"][candidates:].any()
 
 
-@pytest.mark.parametrize("quantized", [True, False])
-def test_columns_beyond_the_candidates_score_lowest(program, quantized):
-    """Whatever the hidden vector: their weights are 0 and their bias is LOWEST."""
-    dtype = np.int8 if quantized else np.float32
-    rows, vector = np.ones((5, 16), dtype), np.ones(5, np.float32)
-    made = gather(program, rows, vector, vector.astype(np.int32), vector, None, 1)
-    assert not made["weights"].reshape(-1, PANEL, 4 if quantized else 1)[:, 5:].any()
-    assert (made["bias"][5:] == LOWEST).all()
+@given(seeds, st.integers(1, 40), st.booleans())
+@settings(deadline=None)
+def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, quantized):
+    """Whatever the hidden vector: so low that exp of the distance to any real score is as good as 0."""
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(-127, 128, (candidates, 32), np.int8)
+    if not quantized:
+        rows = rows.astype(np.float32)
+    vector = generator.standard_normal(candidates).astype(np.float32)
+    made = gather(program, rows, vector, np.zeros(candidates, np.int32), vector, None, 4)
+    record = np.zeros(1, records.LINEAR)
+    record["scheme"] = records.INT8 if quantized else records.FLOAT32
+    record["depth"], record["panels"] = 32, 4
+    for name, array in made.items():
+        record[name] = array.ctypes.data
+    x = generator.standard_normal((3, 32)).astype(np.float32)
+    out = np.empty((3, 64), np.float32)
+    if quantized:
+        q, row_scales = quantize_rows_reference(x)
+        program.int8_linear(record, stored_bytes(q), row_scales, 3, out, AFFINE, 1)
+    else:
+        program.float_linear(record, x, 3, out, AFFINE)
+    assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e5).all()

@@ -95,7 +95,7 @@ def test_round_trip_of_two_vocabularies_without_shortlist(tmp_path):
 
 def test_vocabularies_must_fit_the_config(tmp_path, vocabulary):
     for config, given_ in ((SPLIT, vocabulary), (SPLIT, [vocabulary]), (CONFIG, (vocabulary, vocabulary))):
-        with pytest.raises(ValueError, match="config.shared_vocabulary"):
+        with pytest.raises(ValueError, match=r"config\.shared_vocabulary"):
             write_directory(tmp_path / "model", config, TENSORS, vocabulary=given_)
     assert os.listdir(tmp_path) == [vocabulary.name]
 
@@ -197,9 +197,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path, vocabulary):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
         with pytest.raises(ModelFileError, match="model: cannot write the model directory"):
-            write_directory(
-                tmp_path / "model", CONFIG, {"x": np.zeros(200_000, np.int8)}, vocabulary=vocabulary
-            )
+            write_directory(tmp_path / "model", CONFIG, {"x": np.zeros(200_000, np.int8)}, vocabulary=vocabulary)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert os.listdir(tmp_path) == [vocabulary.name]

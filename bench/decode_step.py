@@ -1,0 +1,94 @@
+"""Where the microseconds of one decoding step go. On one core: taskset -c 1 python -m bench.decode_step
+
+Translates real sentences with a clock around every kernel (bench/profiled.py), one at a time and in bulk, and lists
+each kernel's own share of the decoder's time: the int8 products, and everything that is not.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from bench.timing import machine, save
+from bench.translate import SENTENCES, SHIPPED
+
+
+def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
+    """(kernel, seconds of its own, calls), the largest first."""
+    rows = [
+        (name, cycles / cycles_per_second, int(calls))
+        for name, (cycles, calls) in zip(profiled.names, profiled.counts[phase], strict=True)
+        if calls
+    ]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def profile(profiled, translate) -> dict:
+    """Run `translate()` and return its cycle counts as seconds: phase -> rows of `shares`, and the number of steps."""
+    translate()
+    profiled.counts[:] = 0
+    began = time.perf_counter()
+    translate()
+    passed = time.perf_counter() - began
+    # the counter ticks at a fixed rate; the wrappers' total is the whole compiled call
+    ticks = profiled.counts[:, :, 0].sum() / passed
+    steps = int(profiled.counts[1, profiled.names.index("decode_step"), 1])
+    return {
+        "seconds": passed,
+        "steps": steps,
+        "encoder": shares(profiled, ticks, 0),
+        "decoder": shares(profiled, ticks, 1),
+    }
+
+
+def show(title, found):
+    """Print one profile."""
+    print(f"\n{title}: {found['seconds']:.2f} s, {found['steps']} steps of the decoder")
+    for phase in ("encoder", "decoder"):
+        rows = found[phase]
+        whole = sum(seconds for _, seconds, _ in rows)
+        print(f"  {phase}: {whole:.3f} s", end="")
+        print(f", {1e6 * whole / found['steps']:.1f} us a step" if phase == "decoder" else "")
+        for name, seconds, calls in rows:
+            if seconds > 0.002 * whole:
+                each = 1e6 * seconds / found["steps"]
+                print(f"    {name:24s} {100 * seconds / whole:5.1f} %  {each:8.2f} us a step  {calls:9d} calls")
+
+
+def main(arguments=None):
+    from bench.profiled import Profiled
+    from bench.students import write_student
+    from cpunmt import Translator
+
+    parser = argparse.ArgumentParser(prog="python -m bench.decode_step", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, help="packed model directory (default: a random tiny11-size student)")
+    parser.add_argument("--input", type=Path, default=SENTENCES)
+    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]
+    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    with tempfile.TemporaryDirectory() as folder:
+        model = chosen.model
+        if model is None:
+            model = Path(folder) / "tiny11"
+            write_student(model, "tiny11", "int8", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+        translator = Translator(model)
+    profiled = Profiled()
+    translator._engine._program = profiled
+    print(machine())
+    results = {
+        "one at a time": profile(profiled, lambda: [translator.translate(line) for line in lines]),
+        "bulk": profile(profiled, lambda: translator.translate(lines)),
+    }
+    for title, found in results.items():
+        show(title, found)
+        rows = found["decoder"]
+        whole = sum(seconds for _, seconds, _ in rows)
+        products = sum(seconds for name, seconds, _ in rows if name in ("int8_linear", "float_linear"))
+        print(f"  inside the products of the decoder's layers: {100 * products / whole:.1f} %")
+    save(chosen.json, {"machine": machine(), **results})
+
+
+if __name__ == "__main__":
+    main()

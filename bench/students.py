@@ -1,0 +1,56 @@
+"""Students of real sizes with seeded random weights, for speed only.
+
+Random weights never choose </s> on purpose: they repeat themselves up to the length limit, three times the
+source, and would measure a workload that nobody has. Here </s> is barred and the limit is 1.05 times the source,
+so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.architecture import checkpoint_tensors
+from cpunmt.config import ModelConfig
+from cpunmt.model_files.packed_directory import write_directory
+from cpunmt.shortlist import Shortlist
+from cpunmt.vocabulary import Vocabulary
+from quantize.pack import pack_tensors
+
+# name -> model_dim, ffn_dim, encoder layers, decoder parameter sets by layer
+SIZES = {
+    "tiny11": (256, 1536, 6, (0, 1)),
+    "base": (512, 2048, 6, (0, 1)),
+}
+LENGTH_FACTOR = 1.05
+
+
+def random_checkpoint(size: str, vocab_size: int, seed: int = 1) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Config and float32 tensors of a student of one of SIZES."""
+    model_dim, ffn_dim, encoder_layers, decoder = SIZES[size]
+    config = ModelConfig(
+        model_dim, ffn_dim, 8, encoder_layers, decoder, vocab_size, max_length_factor=LENGTH_FACTOR
+    )
+    random = np.random.default_rng(seed)
+    tensors = {}
+    for name, shape in checkpoint_tensors(config).items():
+        if name.endswith(".scale"):
+            value = random.uniform(0.9, 1.1, shape)
+        elif len(shape) == 1:
+            value = random.normal(0, 0.05, shape)
+        elif name == "embedding":
+            value = random.normal(0, shape[1] ** -0.5, shape)
+        else:
+            reach = (6 / sum(shape)) ** 0.5
+            value = random.uniform(-reach, reach, shape)
+        tensors[name] = value.astype(np.float32)
+    tensors["output.bias"][config.eos_id] = -1e4
+    return config, tensors
+
+
+def write_student(path: Path, size: str, scheme: str, vocabulary: Path, shortlist: Path | None, seed: int = 1):
+    """Pack such a student, with the vocabulary (and shortlist) of a real model."""
+    vocab = Vocabulary(vocabulary)
+    config, tensors = random_checkpoint(size, vocab.size, seed)
+    config, packed, _ = pack_tensors(config, tensors, scheme)
+    listed = Shortlist.load(shortlist, vocab, vocab).to_bytes() if shortlist else None
+    write_directory(path, config, packed, vocabulary=vocabulary, shortlist=listed, metadata={"about": f"random {size}"})

@@ -1,0 +1,77 @@
+"""Measuring: interleaved rounds, medians and quartiles, and what the machine is."""
+
+import json
+import os
+import platform
+import statistics
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Timed:
+    """One thing to measure: `run(times)` does the work `times` times."""
+
+    name: str
+    run: object
+    work: float = 0.0  # operations of one time
+    data: float = 0.0  # bytes of one time
+    seconds: list = field(default_factory=list)  # of one time, a figure per round
+    times: int = 1
+
+    @property
+    def median(self):
+        return statistics.median(self.seconds)
+
+    @property
+    def best(self):
+        return min(self.seconds)
+
+
+def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3):
+    """Measure all items in turn, `rounds` times: the machine's moods then hit all of them alike."""
+    for item in items:
+        item.run(1)
+        while True:
+            began = time.perf_counter()
+            item.run(item.times)
+            passed = time.perf_counter() - began
+            if passed > slice_seconds / 3:
+                break
+            item.times *= 2
+        item.times = max(1, round(item.times * slice_seconds / passed))
+    for _ in range(rounds):
+        for item in items:
+            began = time.perf_counter()
+            item.run(item.times)
+            item.seconds.append((time.perf_counter() - began) / item.times)
+
+
+def spread(values) -> str:
+    """Quartiles around the median, as text."""
+    if len(values) < 2:
+        return "-"
+    low, _, high = statistics.quantiles(values, n=4)
+    return f"{low:.4g}..{high:.4g}"
+
+
+def machine() -> dict:
+    """What the figures were measured on."""
+    from cpunmt.simd import isa
+
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            name = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), name)
+    except OSError:
+        pass
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return {"cpu": name, "isa": isa.current().value, "cores": cores, "python": platform.python_version()}
+
+
+def save(path, result: dict):
+    """Write a result as JSON, if a path is given."""
+    if path:
+        with open(path, "w") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")

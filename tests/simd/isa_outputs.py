@@ -1,0 +1,104 @@
+"""What must be the same on every path, as JSON on stdout. A script for tests, run with CPUNMT_ISA set.
+
+    python -m tests.simd.isa_outputs
+
+    integers        SHA-256 of the sums of `integer_cases()`
+    kernels         kernel -> SHA-256 of its floats
+    translations    "int8" and "float32" -> [[ids, log-probability in hexadecimal], ...]
+"""
+
+import hashlib
+import json
+
+import numpy as np
+
+from cpunmt import program as compiled
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.simd import isa
+from tests import real_model
+from tests.kernels import test_activations as activations
+from tests.kernels import test_attention as attention
+from tests.kernels import test_embedding as embedding
+from tests.kernels import test_float_matmul as float_matmul
+from tests.kernels import test_int8_matmul as int8_matmul
+from tests.kernels import test_layer_norm as layer_norm
+from tests.kernels import test_quantize_rows as quantize_rows
+from tests.kernels import test_softmax as softmax
+from tests.kernels import test_ssru as ssru
+
+SENTENCES = 40
+
+
+def integer_cases():
+    """(q, weights) of all sizes: 1 to 70 rows, up to 20 panels, and the largest magnitudes."""
+    generator = np.random.default_rng(1)
+    for rows in [*range(1, 14), 48, 63, 64, 65, 70]:
+        for panels in (1, 2, 3, 4, 5, 8, 20):
+            depth = 16 * int(generator.integers(1, 9))
+            lowest = 0 if rows % 3 == 0 else -127
+            q = generator.integers(lowest, 128, (rows, depth), np.int8)
+            yield q, generator.integers(-127, 128, (depth, 16 * panels - panels % 3), np.int8)
+    for sign in (1, -1):
+        yield np.full((7, 512), 127 * sign, np.int8), np.full((512, 80), -127, np.int8)
+
+
+def digest(arrays) -> str:
+    state = hashlib.sha256()
+    for array in arrays:
+        state.update(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return state.hexdigest()
+
+
+def kernel_outputs(program):
+    """Kernel -> arrays, of operands that are the same everywhere."""
+    for rows, sixteens in ((1, 1), (3, 4), (17, 16), (70, 3)):
+        depth = 16 * sixteens
+        generator = np.random.default_rng(rows)
+        x, weights, bias = (float_matmul.random_matrix(generator, *n) for n in ((rows, depth), (depth, 80), (80,)))
+        yield "float_linear", float_matmul.multiply(program, x, weights, bias)
+        q, scales = quantize_rows.check(program, x)
+        yield "quantize_rows", q
+        yield "quantize_rows", scales
+        w = generator.integers(-127, 128, (depth, 80), np.int8)
+        yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
+        yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
+        yield from (("ssru_rows", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
+        yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
+        qkv = attention.random_matrix(rows, rows, 3 * depth)
+        yield "self_attention", attention.self_attention(program, qkv, sixteens)
+        query, keys, values = np.split(attention.random_matrix(rows, 2 * rows + 1, depth), [1, rows + 1])
+        yield "cross_attention_row", attention.cross_attention(program, query[0], keys, values, sixteens)
+        yield "embed", embedding.embed(program, w.T.copy(), np.abs(bias), x, 79, rows - 1)
+        yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)
+        scores = np.full(rows * depth, softmax.LOWEST, np.float32)
+        scores[: rows * depth - 7] = x.ravel()[7:]
+        yield "log_normalizer", np.float64(program.log_normalizer(scores, len(scores)))
+        yield "best_index", np.int64(program.best_index(scores, len(scores), 3))
+    yield "sigmoid", activations.sigmoid(program, np.linspace(-18, 18, 1 << 16, dtype=np.float32))
+    yield "exp", activations.powers(program, np.linspace(-90, 0, 15 << 12, dtype=np.float32))
+
+
+def translations(scheme):
+    sources = list(real_model.sources(SENTENCES))
+    limits = [2 * len(source) for source in sources]
+    engine = real_model.engine(scheme)
+    made = engine.translate(sources, limits) + engine.translate(sources[:10], limits[:10], full=True)
+    return [[t.ids.tolist(), float(t.log_prob).hex()] for t in made]
+
+
+def main():
+    program = compiled.load()
+    kernels = {}
+    for name, array in kernel_outputs(program):
+        kernels.setdefault(name, []).append(array)
+    made = {
+        "isa": isa.current().value,
+        "integers": digest(int8_matmul.multiply(program, *case) for case in integer_cases()),
+        "kernels": {name: digest(arrays) for name, arrays in kernels.items()},
+        "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
+    }
+    print(json.dumps(made))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Which path a process takes: the best there is, or the one it is told."""
+
+import os
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import pytest
+
+from cpunmt.errors import CpunmtError, UnsupportedIsaError
+from cpunmt.simd import isa
+from cpunmt.simd.isa import Isa
+
+UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
+
+
+def ask(name, code="print(isa.current().value)"):
+    """Run `code` in a process with CPUNMT_ISA=name: (exit status, stdout, stderr)."""
+    environment = {key: value for key, value in os.environ.items() if key != "CPUNMT_ISA"}
+    if name is not None:
+        environment["CPUNMT_ISA"] = name
+    done = subprocess.run(
+        [sys.executable, "-c", f"from cpunmt.simd import isa\n{code}"], env=environment, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize("name", [None, "", "  "])
+def test_the_best_path_is_the_default(name):
+    assert ask(name)[:2] == (0, isa.supported()[0].value)
+
+
+@pytest.mark.parametrize("path", isa.supported())
+def test_every_supported_path_can_be_chosen(path):
+    assert ask(path.value)[:2] == (0, path.value)
+    assert ask(f" {path.value.upper()} ")[:2] == (0, path.value)
+
+
+@pytest.mark.parametrize("name", ["avx3", "sse", "avx2,generic", "0", "Isa.AVX2", "générique"])
+def test_an_unknown_name_is_refused(name):
+    status, _, message = ask(name)
+    assert status == 1 and "UnsupportedIsaError" in message
+    last = message.strip().splitlines()[-1]
+    assert "is not an instruction set that cpunmt knows" in last and name.lower() in last
+    assert last.endswith(", ".join(path.value for path in isa.supported()))
+
+
+@pytest.mark.parametrize("path", UNSUPPORTED)
+def test_a_path_that_this_machine_lacks_is_refused(path):
+    status, _, message = ask(path.value)
+    assert status == 1 and "UnsupportedIsaError" in message
+    last = message.strip().splitlines()[-1]
+    assert f"CPUNMT_ISA={path.value!r}: this processor does not support it" in last
+    assert last.endswith(", ".join(path.value for path in isa.supported()))
+
+
+@pytest.mark.parametrize("features", [set(), {"avx2"}, {"avx2", "fma"}, {"avx2", "fma", "avxvnni"}, {"avx512vnni"}])
+def test_a_path_needs_all_of_its_features(monkeypatch, features):
+    monkeypatch.setattr(isa, "host_features", lambda: frozenset(features))
+    paths = isa.supported()
+    assert paths[-1] is Isa.GENERIC and paths == sorted(paths, key=list(Isa).index)
+    assert (Isa.AVX2 in paths) == ({"avx2", "fma"} <= features)
+    assert (Isa.AVX_VNNI in paths) == ({"avx2", "fma", "avxvnni"} <= features)
+    assert Isa.AVX512_VNNI not in paths
+
+
+def test_the_error_is_one_of_ours():
+    assert issubclass(UnsupportedIsaError, CpunmtError)
+
+
+def test_features_are_names_that_llvm_knows():
+    """A misspelt name would switch its path off for ever."""
+    if not isa.host_features() & {"sse2"}:
+        pytest.skip("LLVM lists the names of the host's own architecture only")
+    known = set(llvm.get_host_cpu_features())
+    for path, needed in isa._FEATURES.items():
+        assert needed <= known, path
+
+
+def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
+    best, *lower = isa.supported()
+    assert isa.target_cpu(best) == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    if "sse2" in isa.host_features():
+        for path in lower:
+            cpu, features = isa.target_cpu(path)
+            assert cpu.startswith("x86-64") and "512" not in cpu + features or path is Isa.AVX512_VNNI
+        assert isa.target_cpu(Isa.GENERIC) == ("x86-64", "") or best is Isa.GENERIC

@@ -1,0 +1,82 @@
+"""Law 3: the same integers, the same floats and the same translations on every path."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cpunmt.kernels.int8_matmul import int8_matmul_reference
+from cpunmt.kernels.packing import pack_int8
+from cpunmt.simd import isa
+from tests.real_model import ROOT
+from tests.simd import isa_outputs
+
+PATHS = [path.value for path in isa.supported()]
+
+
+def outputs(path, module, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env={**os.environ, "CPUNMT_ISA": path},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert made["isa"] == path
+    return made
+
+
+@functools.cache
+def native(path):
+    return outputs(path, "tests.simd.isa_outputs")
+
+
+@functools.cache
+def emulated(path):
+    return outputs(path, "tests.simd.emulated_vnni", "tests.simd.isa_outputs")
+
+
+EVERY_PATH = [
+    *(pytest.param(native, path, id=path) for path in PATHS),
+    *(
+        pytest.param(emulated, path, id=f"{path} emulated", marks=pytest.mark.slow)
+        for path in ("avx512_vnni", "avx_vnni")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def exact_integers():
+    """Digest of the exact sums of `isa_outputs.integer_cases()`."""
+    return isa_outputs.digest(
+        int8_matmul_reference(q, pack_int8(weights), weights.shape[1]) for q, weights in isa_outputs.integer_cases()
+    )
+
+
+@pytest.mark.parametrize("run, path", EVERY_PATH)
+def test_integers_are_exact(run, path, exact_integers):
+    assert run(path)["integers"] == exact_integers
+
+
+@pytest.mark.parametrize("run, path", EVERY_PATH)
+def test_floats_of_every_kernel_are_the_same_bits(run, path):
+    made, expected = run(path)["kernels"], native(PATHS[0])["kernels"]
+    assert [name for name in expected if made[name] != expected[name]] == []
+    assert made.keys() == expected.keys()
+
+
+@pytest.mark.parametrize("run, path", EVERY_PATH)
+@pytest.mark.parametrize("scheme", ["int8", "float32"])
+def test_translations_and_scores_are_the_same_bits(run, path, scheme):
+    made, expected = run(path)["translations"][scheme], native(PATHS[0])["translations"][scheme]
+    assert len(made) == isa_outputs.SENTENCES + 10 == len(expected)
+    different = [i for i, (a, b) in enumerate(zip(made, expected, strict=True)) if a != b]
+    assert different == []
+    assert len({tuple(ids) for ids, _ in made}) > isa_outputs.SENTENCES // 2  # real ones
+    assert all(np.isfinite(float.fromhex(log_prob)) for _, log_prob in made)

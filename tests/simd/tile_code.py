@@ -1,0 +1,49 @@
+"""LLVM code of the register tiles, taken from the intrinsics that emit it, without Numba's compiler."""
+
+import inspect
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+_i64 = ir.IntType(64)
+
+
+class _Context:
+    """All that the emitters ask of Numba's context: the value of a function that returns nothing."""
+
+    def get_dummy_value(self):
+        return None
+
+
+def code_of(tiles) -> str:
+    """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic on its arguments."""
+    types = [None] * (len(inspect.signature(tiles._defn).parameters) - 1)
+    _, generate = tiles._defn(None, *types)
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * len(types)), "tiles")
+    builder = ir.IRBuilder(function.append_basic_block())
+    generate(_Context(), builder, None, list(function.args))
+    builder.ret_void()
+    return str(llvm.parse_assembly(str(module)))  # in LLVM's own spelling
+
+
+def assembly_of(code: str, triple: str, cpu: str, features: str) -> str:
+    """Assembly of LLVM `code` for another machine."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)
+    module = llvm.parse_assembly(code)
+    module.triple = triple
+    return machine.emit_assembly(module)
+
+
+def loaded(code: str):
+    """(execution engine, address of `tiles`) of LLVM `code`, compiled for this machine; keep the engine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
+    engine.finalize_object()
+    return engine, engine.get_function_address("tiles")

@@ -1,0 +1,320 @@
+"""Text in, text out: n in, n out, in order, the same result in any company; and every wrong call is one clear error."""
+
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt import CpunmtError, ModelFileError, Result, TranslationResult, Translator
+from cpunmt.splitting import split_pieces
+from tests.real_model import DIRECTORIES, ROOT, SENTENCES
+from tests.small_vocabulary import train_vocabulary
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "ende_student_greedy.json").read_text("utf-8"))
+ODD = [
+    "", " ", "\t", "\n", "\0", "a\0b", "\ud800", "x\udfffy", "\u2028", "one\ntwo\r\nthree", "\ufeffA dog.",
+    "👩‍👩‍👧‍👦 🚲", "مرحبا بالعالم", "שלום", "e\u0301\u0301\u0301", "▁", "</s>", "<unk>", "A <unk> dog </s> runs.", "我们走。",
+    "\x1b[0m", "%s {} \\n", "A man", "A man.", "a" * 300, "\u00ad\u200b", "ﬁ ½ ™", "İıſ", "\U0010ffff", "-" * 200,
+]  # fmt: skip
+TEXTS = st.one_of(st.sampled_from(ODD), st.text(max_size=40), st.text("ab .,", max_size=300))
+
+
+def bits(result: Result):
+    """What must be equal to the last bit."""
+    return result.text, np.float64(result.score).tobytes(), np.float64(result.log_prob).tobytes(), result.pieces
+
+
+def sentences(count):
+    return SENTENCES.read_text("utf-8").split("\n")[:count]
+
+
+@given(st.lists(TEXTS, max_size=12), st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_n_in_n_out_in_order_and_the_same_alone(student, texts, random):
+    """Law 1 and law 2, on whatever Unicode there is."""
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    together = student.translate([texts[i] for i in order])
+    assert len(together) == len(texts)
+    tokens = random.choice([1, 30, 1000])
+    for i, result in zip(order, together, strict=True):
+        assert isinstance(result.text, str) and "\n" not in result.text
+        result.text.encode()
+        assert bits(student.translate(texts[i], max_batch_tokens=tokens)) == bits(result)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t \n", "\u3000", "\u200b"])
+def test_blank_text_gives_empty_text(student, text):
+    assert student.translate(text) == Result("", 0.0, 0.0, False, ())
+    assert str(student.translate(text)) == ""
+
+
+def test_an_empty_list_gives_an_empty_list(student):
+    assert student.translate([]) == []
+    assert student.translate_batch([]) == []
+    assert list(student.translate_iterable([])) == []
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["src"][:20])
+def test_float32_gives_the_published_translations(float_student, case):
+    result = float_student.translate(case["src"], vocabulary="full", max_length_factor=3)
+    assert result.text == case["text"]
+    assert result.log_prob == pytest.approx(case["log_prob"], abs=1e-3)
+    assert result.score == result.log_prob / len(case["ids"])
+    assert result.truncated == (case["ids"][-1] != 0)
+    assert len(result.pieces) == len(case["ids"]) - (not result.truncated)
+    assert str(result) == result.text
+
+
+def test_int8_gives_most_of_them_too(student):
+    results = student.translate([case["src"] for case in GOLDEN], vocabulary="full")
+    same = [result.text == case["text"] for result, case in zip(results, GOLDEN, strict=True)]
+    assert sum(same) >= 0.7 * len(GOLDEN)
+
+
+def test_any_iterable_of_texts_is_a_list(student):
+    texts = ["A dog.", "", "A man."]
+    expected = student.translate(texts)
+    assert student.translate(tuple(texts)) == student.translate(iter(texts)) == expected
+
+
+@pytest.mark.parametrize("wrong", [None, 7, b"A dog.", [b"A dog."], ["A dog.", None], [["A dog."]], [7]])
+def test_what_is_not_text_is_refused_by_type(student, wrong):
+    with pytest.raises(TypeError, match=r"^translate takes text or a list of texts, not (NoneType|int|bytes|list)$"):
+        student.translate(wrong)
+
+
+def test_options_are_checked_before_anything_is_translated(student):
+    for call in (student.translate, student.translate_iterable, student.translate_batch):
+        with pytest.raises(TypeError, match="unknown option 'beams'"):
+            call([None], beams=2)
+        with pytest.raises(ValueError, match="^max_length is 0"):
+            call([None], max_length=0)
+
+
+# Streams
+
+
+def test_a_stream_gives_what_a_list_gives(student):
+    texts = sentences(150)
+    assert list(student.translate_iterable(iter(texts))) == student.translate(texts)
+
+
+def test_a_stream_reads_no_further_than_it_must(student):
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(len(taken))
+            yield f"Number {len(taken)}."
+
+    results = student.translate_iterable(endless())
+    assert taken == []
+    for count in range(1, 20):
+        next(results)
+        assert len(taken) < 2 * count + 1
+
+
+def test_one_text_is_no_stream(student):
+    with pytest.raises(TypeError, match="^translate_iterable takes texts, not one text"):
+        student.translate_iterable("A dog.")
+
+
+def test_a_stream_refuses_what_is_not_text_when_it_comes(student):
+    results = student.translate_iterable(["A dog.", 7])
+    assert next(results).text
+    with pytest.raises(TypeError, match="not int$"):
+        next(results)
+
+
+# Pieces
+
+
+def test_a_batch_of_pieces_gives_what_text_gives(student):
+    texts = [text for text in ODD if student.source_vocabulary.encode(text) != [0]] + sentences(30)
+    pieces = [student.source_vocabulary.pieces(student.source_vocabulary.encode(text)[:-1]) for text in texts]
+    for made, result in zip(student.translate_batch(pieces), student.translate(texts), strict=True):
+        assert made == TranslationResult([list(result.pieces)], [result.score])
+
+
+def test_no_pieces_give_no_pieces(student):
+    assert student.translate_batch([[], ["▁A"], []])[0] == TranslationResult([[]], [0.0])
+
+
+def test_text_is_no_list_of_pieces(student):
+    with pytest.raises(TypeError, match="^translate_batch takes lists of pieces"):
+        student.translate_batch(["A dog."])
+
+
+# Length
+
+
+def test_a_long_sentence_is_split_and_nothing_is_lost(student):
+    """It is cut between its sentences, and the parts are translated as if each were a line."""
+    sentence = "A man is riding a bicycle in the park."
+    room = student.config.max_source_length - 1
+    fit = room // len(student.source_vocabulary.encode(sentence)[:-1])
+    assert fit > 3
+    parts = [" ".join([sentence] * count) for count in (fit, fit, fit, 2)]
+    made, expected = student.translate(" ".join(parts)), student.translate(parts)
+    assert made.text == " ".join(result.text for result in expected)
+    assert made.pieces == tuple(piece for result in expected for piece in result.pieces)
+    assert made.log_prob == pytest.approx(sum(result.log_prob for result in expected))
+    assert made.score == made.log_prob / (len(made.pieces) + len(parts))
+    assert not made.truncated and all(result.text for result in expected)
+    cut = student.translate(" ".join([*parts, "Yes."]), max_length=20)  # the last part ends before, others do not
+    assert cut.truncated
+
+
+@given(st.integers(1, 700), st.sampled_from(["a", "dog ", "dogs, ", "1.5 ", "Yes. ", "走", "\u0301"]))
+@settings(max_examples=25)
+def test_every_length_is_translated(student, count, word):
+    """No piece of the source is left out: the result is that of parts that make up the whole."""
+    vocabulary = student.source_vocabulary
+    pieces = vocabulary.pieces(vocabulary.encode(word * count)[:-1])
+    cuts = [0, *split_pieces(pieces, student.config.max_source_length - 1), len(pieces)]
+    parts = [pieces[begin:end] for begin, end in itertools.pairwise(cuts)]
+    translated = student.translate_batch(parts, max_length=4)
+    result = student.translate(word * count, max_length=4)
+    assert list(result.pieces) == [piece for part in translated for piece in part.hypotheses[0]]
+
+
+def test_a_length_limit_cuts_and_says_so(student):
+    whole = student.translate("A man is riding a bicycle in the park.")
+    assert not whole.truncated and len(whole.pieces) > 4
+    cut = student.translate("A man is riding a bicycle in the park.", max_length=4)
+    assert cut.truncated and cut.pieces == whole.pieces[:4]
+    assert cut.score == cut.log_prob / 4
+    assert whole.text.startswith(cut.text)
+    enough = student.translate("A man is riding a bicycle in the park.", max_length=len(whole.pieces) + 1)
+    assert enough == whole
+
+
+def test_a_length_factor_limits_by_the_source(student):
+    text = "A man is riding a bicycle in the park."
+    length = len(student.source_vocabulary.encode(text))
+    for factor in (0.1, 0.5):
+        result = student.translate(text, max_length_factor=factor)
+        assert result.truncated and len(result.pieces) == -(-length * factor // 1)
+    assert student.translate(text, max_length_factor=3.0) == student.translate(text)
+
+
+# One Translator, many threads
+
+
+def test_threads_share_a_translator(student):
+    texts = sentences(40)
+    expected = student.translate(texts)
+    found = [None] * 4
+
+    def work(number):
+        found[number] = [student.translate(text, max_length=500 + number) for text in texts]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+# Models
+
+
+def copied(tmp_path, change, scheme="int8"):
+    """A copy of the shipped model, its files linked, one of them changed."""
+    directory = tmp_path / "model"
+    directory.mkdir()
+    for file in DIRECTORIES[scheme].iterdir():
+        if file.is_file():
+            shutil.copy(file, directory / file.name)
+    change(directory)
+    return directory
+
+
+def test_compute_type_says_what_is_loaded():
+    assert Translator(DIRECTORIES["int8"], compute_type="int8").compute_type == "int8"
+    assert Translator(str(DIRECTORIES["float32"])).compute_type == "float32"
+    with pytest.raises(ValueError, match="^compute_type is 'int9', expected one of 'default', 'int8', 'float32'$"):
+        Translator(DIRECTORIES["int8"], compute_type="int9")
+
+
+def test_another_compute_type_names_the_directory_that_has_it():
+    with pytest.raises(ModelFileError, match=r"packed as int8, cannot be .*'float32'; load .*ende-student.float32$"):
+        Translator(DIRECTORIES["int8"], compute_type="float32")
+    with pytest.raises(ModelFileError, match=r"packed as float32, .*; pack the model again with --scheme int8$"):
+        Translator(DIRECTORIES["float32"], compute_type="int8")
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CpunmtError, match=rf"^{tmp_path / 'none'}: no such directory"):
+        Translator(tmp_path / "none")
+
+
+@pytest.mark.parametrize("size", [128, 127])
+def test_the_vocabulary_of_another_model_is_refused(tmp_path, size):
+    directory = copied(tmp_path, lambda directory: train_vocabulary(directory / "vocabulary.spm", size))
+    expected = rf"vocabulary.spm: not the vocabulary of this model \(size {size}, the model has 8000\)"
+    with pytest.raises(ModelFileError, match=expected):
+        Translator(directory)
+
+
+def test_tensors_of_another_shape_are_refused(tmp_path):
+    def change(directory):
+        fields = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps({**fields, "ffn_dim": 512}))
+
+    with pytest.raises(ModelFileError, match="feed_forward"):
+        Translator(copied(tmp_path, change))
+
+
+def test_without_a_shortlist_the_vocabulary_is_full_and_asking_for_one_is_refused(tmp_path, student):
+    def change(directory):
+        (directory / "shortlist.bin").unlink()
+        metadata = json.loads((directory / "metadata.json").read_text("utf-8"))
+        del metadata["files"]["shortlist.bin"]
+        (directory / "metadata.json").write_text(json.dumps(metadata))
+
+    translator = Translator(copied(tmp_path, change))
+    texts = sentences(12)
+    assert student.has_shortlist and not translator.has_shortlist
+    assert translator.translate(texts) == student.translate(texts, vocabulary="full")
+    assert student.translate(texts, vocabulary="shortlist") == student.translate(texts)
+    with pytest.raises(ValueError, match="^vocabulary is 'shortlist', but .* has none; expected 'full'$"):
+        translator.translate(texts, vocabulary="shortlist")
+
+
+def test_a_broken_shortlist_is_refused(tmp_path):
+    def change(directory):
+        path = directory / "shortlist.bin"
+        content = bytearray(path.read_bytes())
+        content[-3] ^= 1
+        path.write_bytes(content)
+
+    with pytest.raises(ModelFileError, match=r"shortlist.bin"):
+        Translator(copied(tmp_path, change))
+
+
+def test_metadata_says_where_the_model_is_from(student):
+    assert student.metadata["source_language"] == "en" and student.metadata["target_language"] == "de"
+
+
+def test_a_warm_start_imports_no_compiler(student):
+    """`student` has seen to it that the program is compiled."""
+    code = (
+        "import sys; from cpunmt import Translator; text = Translator(sys.argv[1]).translate('A dog.').text; "
+        "print(text, 'numba' in sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, DIRECTORIES["int8"]], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    assert run.stdout == f"{student.translate('A dog.').text} False\n"
+    assert run.stderr == ""
