@@ -11,6 +11,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.int8_matmul import RELU, int8_linear
+from cpunmt.kernels.quantize_rows import quantize_rows
 from cpunmt.simd import tile
 from cpunmt.simd.isa import Isa, current
 from cpunmt.simd.vector import fma, load, load_ints, splat, store, store_ints
@@ -95,3 +97,13 @@ def read_memory(data: address, size: count, times: count, out: address):
             s2 = s2 + load_ints(data, i + 32)
             s3 = s3 + load_ints(data, i + 48)
     store_ints(out, 0, s0 + s1 + s2 + s3)
+
+
+@kernel
+def repeat_linear_relu_quantize(
+    times: count, linear: address, q: address, scales: address, rows: count, columns: count, out: address, next_q: address
+):
+    """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
+    for _ in range(times):
+        int8_linear(linear, q, scales, rows, out, RELU, 1)
+        quantize_rows(out, rows, columns, next_q, next_q + 2 * rows * columns)

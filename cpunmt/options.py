@@ -63,8 +63,13 @@ def _check(option, value):
 
 def make_options(given: dict) -> Options:
     """Options from keyword arguments. Raises TypeError for an unknown name, TypeError or ValueError for a value."""
+    if not given:
+        return _DEFAULTS
     known = [option.name for option in dataclasses.fields(Options)]
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise TypeError(f"unknown option {unknown[0]!r}; expected one of: {', '.join(known)}")
     return Options(**given)
+
+
+_DEFAULTS = Options()

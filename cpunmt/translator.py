@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpunmt.architecture import expected_tensors
@@ -31,14 +31,20 @@ class Result:
     log_prob   sum of the log-probabilities of its pieces, </s> included
     score      log_prob divided by the number of pieces
     truncated  the length limit cut it off
-    pieces     its pieces, </s> left out
+    ids        of its pieces, </s> left out
+    pieces     the same, as text
     """
 
     text: str
     score: float
     log_prob: float
     truncated: bool
-    pieces: tuple[str, ...]
+    ids: tuple[int, ...]
+    _vocabulary: Vocabulary | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        return tuple(self._vocabulary.pieces(list(self.ids))) if self.ids else ()
 
     def __str__(self):
         return self.text
@@ -191,13 +197,12 @@ class Translator:
         translations.sort(key=lambda pair: pair[0])
         texts, pieces, count, log_prob, truncated = [], [], 0, 0.0, False
         for _, translation in translations:
-            ids = translation.ids.tolist()
-            texts.append(self.target_vocabulary.decode(ids))
-            pieces += self.target_vocabulary.pieces(ids if translation.truncated else ids[:-1])
-            count += len(ids)
+            texts.append(self.target_vocabulary.decode(translation.ids))
+            pieces += translation.ids if translation.truncated else translation.ids[:-1]
+            count += len(translation.ids)
             log_prob += translation.log_prob
             truncated |= translation.truncated
-        return Result(joined(texts), log_prob / count, log_prob, truncated, tuple(pieces))
+        return Result(joined(texts), log_prob / count, log_prob, truncated, tuple(pieces), self.target_vocabulary)
 
 
 def _listed(texts, caller):

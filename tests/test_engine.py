@@ -34,7 +34,7 @@ def limits_of(sources, factor=3):
 
 def bits(translations):
     """What must be equal to the last bit."""
-    return [(t.ids.tolist(), np.float32(t.log_prob).tobytes(), t.truncated) for t in translations]
+    return [(t.ids, np.float32(t.log_prob).tobytes(), t.truncated) for t in translations]
 
 
 def is_near_tie(reference, source, candidates, expected, made):
@@ -60,14 +60,14 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist):
     for source, translation in zip(sources, made, strict=True):
         candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
         expected = reference.greedy(source, candidates, max_length_factor=3)
-        if translation.ids.tolist() == expected.ids:
+        if translation.ids == expected.ids:
             assert abs(translation.log_prob - expected.log_prob) < 1e-3
             assert translation.truncated == expected.truncated
         else:
-            assert is_near_tie(reference, source, candidates, expected.ids, translation.ids.tolist())
+            assert is_near_tie(reference, source, candidates, expected.ids, translation.ids)
             ties += 1
     assert ties <= 1
-    assert len({tuple(t.ids.tolist()) for t in made}) > 8  # translations do vary
+    assert len({tuple(t.ids) for t in made}) > 8  # translations do vary
 
 
 class QuantizedReference(Reference):
@@ -96,7 +96,7 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     sources = random_sources(2, config.vocab_size, 30)
     made = engine_of(config, tensors, "int8").translate(sources, limits_of(sources))
     expected = [reference.greedy(source, max_length_factor=3) for source in sources]
-    pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids.tolist() == e.ids]
+    pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids == e.ids]
     assert len(pairs) >= 0.9 * len(sources)
     difference = [abs(t.log_prob - e.log_prob) / len(e.ids) for t, e in pairs]
     assert max(difference) < 0.05 and np.median(difference) < 1e-5

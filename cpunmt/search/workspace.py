@@ -28,6 +28,7 @@ class Workspace:
         quantized = config.scheme == "int8"
         self._kept = []
         self.record = np.zeros(1, records.WORKSPACE)
+        self.address = self.record.ctypes.data
         fields = self.record[0]
         fields["slots"], fields["tokens"], fields["source_stride"] = slots, tokens, stride
         fields["candidate_panels"], fields["logit_rows"] = panels, logit_rows
