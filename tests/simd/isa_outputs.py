@@ -83,7 +83,7 @@ def translations(scheme):
     limits = [2 * len(source) for source in sources]
     engine = real_model.engine(scheme)
     made = engine.translate(sources, limits) + engine.translate(sources[:10], limits[:10], full=True)
-    return [[t.ids.tolist(), float(t.log_prob).hex()] for t in made]
+    return [[list(t.ids), float(t.log_prob).hex()] for t in made]
 
 
 def main():

@@ -1,0 +1,237 @@
+"""The compiled program's file: made once, private, never trusted when damaged, and enough without Numba."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from cpunmt import program
+from cpunmt.simd import isa
+from tests.real_model import ROOT
+
+START = """
+import sys
+import numpy as np
+from cpunmt import program
+scores = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], np.float32)
+print(program.load().best_index(scores, 16, -1), "numba" in sys.modules)
+"""
+TRANSLATE = """
+import sys
+from tests import real_model
+sources = list(real_model.sources(6))
+for scheme in real_model.DIRECTORIES:
+    made = real_model.engine(scheme).translate(sources, [20] * 6)
+    print([(list(t.ids), t.log_prob.hex()) for t in made])
+import cpunmt, cpunmt.cli, quantize.reference
+print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
+"""
+COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot keep the compiled program in"
+
+
+def python(code, cwd=ROOT, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process):
+    """(stdout, stderr lines) of a process that must succeed."""
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out, err.splitlines()
+
+
+@pytest.fixture(scope="module")
+def cold_starts(tmp_path_factory):
+    """Three cold starts at once: (folder, [stdout and stderr lines of each]).
+
+    Two share a folder that holds the beginning of a program file; the folder of the third is open to others.
+    """
+    folder, everyones = tmp_path_factory.mktemp("private"), tmp_path_factory.mktemp("everyones")
+    folder.chmod(0o700)
+    everyones.chmod(0o777)
+    (folder / program.cache_file().name).write_bytes(b"cpunmt program 1\n{")
+    processes = [python(START, CPUNMT_CACHE_DIR=str(place)) for place in (folder, folder, everyones)]
+    made = [finished(process) for process in processes]
+    assert not list(everyones.iterdir())
+    return folder, made
+
+
+@pytest.fixture
+def kept(cold_starts):
+    return cold_starts[0] / program.cache_file().name
+
+
+def test_cold_starts_at_the_same_time_all_work(cold_starts):
+    for out, errors in cold_starts[1]:
+        assert out.split() == ["5", "True"]
+        assert errors[0].startswith(COMPILING)
+
+
+def test_a_truncated_file_is_compiled_again(cold_starts, kept):
+    for _, errors in cold_starts[1][:2]:
+        assert len(errors) == 1
+    assert list(kept.parent.iterdir()) == [kept]  # no temporary file is left
+    assert program._read(kept) is not None
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
+
+
+def test_a_folder_open_to_others_is_not_used_and_one_line_says_so(cold_starts):
+    _, errors = cold_starts[1][2]
+    assert len(errors) == 2 and errors[1].startswith(CANNOT_KEEP)
+    assert "CPUNMT_CACHE_DIR" in errors[1]
+
+
+@pytest.mark.parametrize("path", [path.value for path in isa.supported()])
+def test_a_warm_start_translates_without_numba(path):
+    """On every path: what the machine code needs from outside must be there without Numba too."""
+    finished(python(START, CPUNMT_ISA=path))
+    out, errors = finished(python(TRANSLATE, CPUNMT_ISA=path))
+    *translations, loaded = out.splitlines()
+    assert errors == [] and loaded == "[]"
+    here = finished(python(TRANSLATE))[0].splitlines()
+    assert translations == here[:-1] and len(translations) == 2
+
+
+def test_a_warm_start_says_nothing(kept):
+    out, errors = finished(python(START, CPUNMT_CACHE_DIR=str(kept.parent)))
+    assert out.split() == ["5", "False"] and errors == []
+
+
+def test_a_damaged_file_is_not_used(kept, tmp_path):
+    tmp_path.chmod(0o700)
+    good = kept.read_bytes()
+    copy = tmp_path / "copy"
+    copy.write_bytes(good)
+    assert program._read(copy) == good
+    header = good.index(b"\n", len(b"cpunmt program 1\n"))
+    generator = np.random.default_rng(1)
+    for length in [0, 5, 17, header // 2, header, header + 1, len(good) // 2, len(good) - 1]:
+        copy.write_bytes(good[:length])
+        assert program._read(copy) is None, f"cut at {length}"
+    copy.write_bytes(good + b"\0")
+    assert program._read(copy) is None
+    places = [*range(header), *generator.integers(header, len(good), 200).tolist()]
+    used = []
+    for place in places:
+        flipped = bytearray(good)
+        flipped[place] ^= 1 << int(generator.integers(8))
+        copy.write_bytes(flipped)
+        if program._read(copy) is not None:
+            used.append(place)
+    assert used == [], f"{len(used)} flipped bytes of {header} in the header go unnoticed"
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
+def test_a_folder_that_others_can_write_in_is_not_read(kept, tmp_path, mode):
+    copy = tmp_path / kept.name
+    shutil.copy(kept, copy)
+    tmp_path.chmod(0o755)
+    assert program._read(copy) is not None
+    tmp_path.chmod(mode)
+    assert program._read(copy) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_someone_else_is_not_read(kept, tmp_path):
+    copy = tmp_path / kept.name
+    shutil.copy(kept, copy)
+    tmp_path.chmod(0o755)
+    os.chown(tmp_path, 12345, 12345)
+    assert program._read(copy) is None and program._write(copy, b"other") is False
+    assert copy.read_bytes() == kept.read_bytes()
+
+
+def test_a_new_folder_is_private(tmp_path):
+    path = tmp_path / "a" / "b" / "program"
+    assert program._write(path, b"data")
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["program"] and path.read_bytes() == b"data"
+
+
+@pytest.mark.parametrize("what", ["a file", "below a file", "open to others"])
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path, capsys, what):
+    folder = tmp_path / "place"
+    if what == "open to others":
+        folder.mkdir()
+        folder.chmod(0o777)
+    else:
+        folder.write_bytes(b"")
+    path = folder / "program" if what != "below a file" else folder / "below" / "program"
+    assert program._write(path, b"data") is False
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(CANNOT_KEEP) and err.count("\n") == 1 and str(path.parent) in err
+    assert not path.exists() and program._read(path) is None
+
+
+def digest_of(package):
+    code = "from cpunmt import program; print(program.digest(), program.__file__)"
+    digest, file = finished(python(code, cwd=package.parent, PYTHONPATH=str(package.parent)))[0].split()
+    assert file == str(package / "program.py")
+    return digest
+
+
+def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
+    package = tmp_path / "cpunmt"
+    shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__"))
+    assert digest_of(package) == program.digest()
+    seen = {program.digest()}
+    for name in ("kernels/softmax.py", "simd/tile.py", "layers/cells/ssru.py", "search/greedy.py", "jit.py", "records.py"):
+        source = package / name
+        before = source.read_bytes()
+        source.write_bytes(before + b"# a change\n")
+        digest = digest_of(package)
+        assert digest not in seen, name
+        seen.add(digest)
+        source.write_bytes(before)
+    (package / "cli.py").write_text("# a change\n")
+    assert digest_of(package) == program.digest()
+
+
+def test_each_path_has_its_own_file():
+    code = "from cpunmt import program; print(program.cache_file())"
+    files = {finished(python(code, CPUNMT_ISA=path.value))[0] for path in isa.supported()}
+    assert len(files) == len(isa.supported())
+
+
+def test_the_folder_is_the_one_that_is_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "chosen"))
+    assert program.cache_folder() == tmp_path / "chosen"
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", "")
+    if sys.platform not in ("darwin", "win32"):
+        assert program.cache_folder() == tmp_path / "cache" / "cpunmt"
+
+
+def test_threads_get_one_program():
+    made = []
+    threads = [threading.Thread(target=lambda: made.append(program.load())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 8 and all(one is made[0] for one in made)
+
+
+def test_arrays_that_are_not_contiguous_are_refused():
+    with pytest.raises(ValueError, match="C-contiguous"):
+        program.load().best_index(np.zeros((16, 2), np.float32)[:, 0], 16, -1)
+
+
+def test_the_header_lists_every_kernel(kept):
+    header = json.loads(kept.read_bytes().split(b"\n", 2)[1])
+    assert {"int8_linear", "translate_greedy"} <= header["signatures"].keys()
+    assert all(set(letters) <= set("ivf") for letters in header["signatures"].values())

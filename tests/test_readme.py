@@ -1,0 +1,87 @@
+"""Every code block of the README is run: Python as one script, each shell block as a shell would."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
+SHELL = [body for language, body in BLOCKS if language == "sh"]
+PYTHON = [body for language, body in BLOCKS if language == "python"]
+PLAIN = [body for language, body in BLOCKS if not language]
+
+
+def _run(command, folder, **settings):
+    bin_folder = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **settings
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_kind_of_block_is_covered():
+    assert {language for language, _ in BLOCKS} == {"sh", "python", ""}
+    assert len(SHELL) == 3 and len(PYTHON) == 1 and len(PLAIN) == 2
+
+
+def test_python_block():
+    printed = _run([sys.executable, "-c", PYTHON[0]], ROOT).split("\n")
+    assert "Fahrrad" in printed[0]
+    score, log_prob = map(float, printed[1].split())
+    assert log_prob < score < 0
+
+
+@pytest.mark.slow
+def test_start_block_works_on_a_clean_copy(tmp_path):
+    # the two commands of the start, where nothing is installed yet; `make test` itself runs this suite, so here
+    # it only has to set up and collect
+    copy = tmp_path / "cpunmt"
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, tracked.split("\0")):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    commands = [line.split("#")[0].strip() for line in SHELL[0].strip().split("\n")]
+    assert commands == ["make demo", "make test"]
+    printed = _run(["make", "demo"], copy)
+    assert "Fahrrad" in printed
+    _run(["make", "test", "RUN=.venv/bin/python -c 'import pytest, hypothesis, cpunmt' #"], copy)
+
+
+def test_shell_block_of_the_commands():
+    printed = _run(["bash", "-euc", SHELL[1]], ROOT)
+    assert "Hunde" in printed
+    assert "int8" in printed
+
+
+def test_shell_block_of_packing(tmp_path):
+    from tests.marian_model import write_marian_npz
+    from tests.small_vocabulary import train_vocabulary
+
+    from cpunmt.vocabulary import Vocabulary
+
+    train_vocabulary(tmp_path / "vocab.spm")
+    vocabulary = Vocabulary(tmp_path / "vocab.spm")
+    write_marian_npz(tmp_path / "model.npz", seed=1, vocab=vocabulary.size)
+    import gzip
+
+    piece = vocabulary.pieces([5])[0]
+    (tmp_path / "lex.s2t.gz").write_bytes(gzip.compress(f"{piece} {piece} 0.5\n".encode()))
+    (tmp_path / "input.txt").write_text("a b c\n\nd\n", encoding="utf8")
+    _run(["bash", "-euc", SHELL[2]], tmp_path)
+    assert (tmp_path / "output.txt").read_text(encoding="utf8").count("\n") == 3
+
+
+def test_benchmark_commands_exist():
+    commands = re.findall(r"python -m (bench\.\w+)", PLAIN[0])
+    assert len(commands) == 4
+    for module in commands:
+        printed = _run([sys.executable, "-m", module, "--help"], ROOT)
+        assert module in printed
