@@ -12,6 +12,8 @@ setup(
     name="cpunmt",
     version=VERSION,
     description="Fast neural machine translation on one CPU core",
+    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
     author="cpunmt authors",
     license="MIT",
     classifiers=[
@@ -38,7 +40,8 @@ setup(
             "ruff>=0.9",
             "sacrebleu>=2.4",
             "safetensors>=0.4",
-            "setuptools>=70.1",  # a test builds the wheel without the network
+            "pip>=22.3",  # a test builds the wheel and installs it, without the network
+            "setuptools>=70.1",
         ],
         "bench": ["onnxruntime>=1.18"],
     },

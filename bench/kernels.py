@@ -13,7 +13,17 @@ import numpy as np
 from bench.timing import Timed, interleave, machine, save
 
 # (depth, columns) of tiny11 and base: query-key-value, output, cell, feed-forward in and out
-SHAPES = ((256, 256), (256, 512), (256, 768), (256, 1536), (1536, 256), (512, 512), (512, 1536), (512, 2048), (2048, 512))
+SHAPES = (
+    (256, 256),
+    (256, 512),
+    (256, 768),
+    (256, 1536),
+    (1536, 256),
+    (512, 512),
+    (512, 1536),
+    (512, 2048),
+    (2048, 512),
+)
 ROWS = (1, 2, 4, 8, 24, 28, 29, 32, 37, 48, 53, 64)
 FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB of weights that one-row products stream through
 
@@ -58,9 +68,7 @@ def limits(program, arena):
     data, out = arena.zeros(64, np.uint8), arena.zeros(4096)
     floats = arena.normal(64)
     items = {
-        "int8 peak": Timed(
-            "int8 peak", lambda n: program.int8_peak(data, 1000 * n, out, 1), 2000 * limits.PRODUCTS
-        ),
+        "int8 peak": Timed("int8 peak", lambda n: program.int8_peak(data, 1000 * n, out, 1), 2000 * limits.PRODUCTS),
         "int8 peak, no sign": Timed(
             "int8 peak, no sign", lambda n: program.int8_peak(data, 1000 * n, out, 0), 2000 * limits.PRODUCTS
         ),
@@ -72,9 +80,7 @@ def limits(program, arena):
     for kilobytes in FOOTPRINTS:
         name = f"read {kilobytes} KB"
         size = kilobytes << 10
-        items[name] = Timed(
-            name, lambda n, size=size: program.read_memory(memory, size, n, out), data=size
-        )
+        items[name] = Timed(name, lambda n, size=size: program.read_memory(memory, size, n, out), data=size)
     return items
 
 
@@ -131,22 +137,55 @@ def others(program, arena) -> list[Timed]:
     gamma, beta = arena.zeros(256), arena.zeros(256)
     norm = np.zeros(1, records.NORM)
     norm[0] = gamma.ctypes.data, beta.ctypes.data
-    transposed, scores, sums, pointers = arena.zeros(256 * 64), arena.zeros(64 * 64), arena.zeros(64), arena.zeros(16, np.int64)
+    transposed, scores, sums, pointers = (
+        arena.zeros(256 * 64),
+        arena.zeros(64 * 64),
+        arena.zeros(64),
+        arena.zeros(16, np.int64),
+    )
     table, logits = sigmoid_table(), arena.normal(448)
     gates, cells = arena.normal(512), arena.zeros(256)
     items = [
-        Timed("self-attention, 28 tokens", lambda n: program.repeat_self_attention(n, x, 28, 256, 8, 0.17, transposed, scores, sums, pointers, 32, out), 4.0 * 28 * 28 * 256),  # noqa: E501
-        Timed("cross-attention, 1 row, 28 tokens", lambda n: program.repeat_cross_attention_row(n, x, transposed, y, 28, 256, 8, 0.17, scores, sums, 32, out), 4.0 * 28 * 256),  # noqa: E501
-        Timed("transpose keys, 28 x 32", lambda n: program.repeat_transpose_keys(n, x, 3072, 28, 32, pointers, transposed, 32), data=28 * 32 * 8),  # noqa: E501
-        Timed("softmax, 28 x 28", lambda n: program.repeat_softmax_rows(n, scores, 28, 32, 28, 0.17, sums), data=28 * 28 * 8),  # noqa: E501
+        Timed(
+            "self-attention, 28 tokens",
+            lambda n: program.repeat_self_attention(
+                n, x, 28, 256, 8, 0.17, transposed, scores, sums, pointers, 32, out
+            ),
+            4.0 * 28 * 28 * 256,
+        ),
+        Timed(
+            "cross-attention, 1 row, 28 tokens",
+            lambda n: program.repeat_cross_attention_row(n, x, transposed, y, 28, 256, 8, 0.17, scores, sums, 32, out),
+            4.0 * 28 * 256,
+        ),
+        Timed(
+            "transpose keys, 28 x 32",
+            lambda n: program.repeat_transpose_keys(n, x, 3072, 28, 32, pointers, transposed, 32),
+            data=28 * 32 * 8,
+        ),
+        Timed(
+            "softmax, 28 x 28",
+            lambda n: program.repeat_softmax_rows(n, scores, 28, 32, 28, 0.17, sums),
+            data=28 * 28 * 8,
+        ),
         Timed("log-normalizer, 448", lambda n: program.repeat_log_normalizer(n, logits, 448), data=448 * 4),
         Timed("best candidate, 448", lambda n: program.repeat_best_index(n, logits, 448, 1), data=448 * 4),
         Timed("ssru, 1 row", lambda n: program.repeat_ssru_rows(n, gates, cells, 1, 256, table, out), data=256 * 16),
     ]
     for rows in (1, 28):
         items += [
-            Timed(f"quantize {rows} x 1536", lambda n, rows=rows: program.repeat_quantize_rows(n, x, rows, 1536, quantized, scales), data=rows * 1536 * 5),  # noqa: E501
-            Timed(f"residual + norm + quantize {rows} x 256", lambda n, rows=rows: program.repeat_residual_layer_norm(n, x, y, norm, 1e-6, rows, 256, quantized, scales), data=rows * 256 * 13),  # noqa: E501
+            Timed(
+                f"quantize {rows} x 1536",
+                lambda n, rows=rows: program.repeat_quantize_rows(n, x, rows, 1536, quantized, scales),
+                data=rows * 1536 * 5,
+            ),
+            Timed(
+                f"residual + norm + quantize {rows} x 256",
+                lambda n, rows=rows: program.repeat_residual_layer_norm(
+                    n, x, y, norm, 1e-6, rows, 256, quantized, scales
+                ),
+                data=rows * 256 * 13,
+            ),
         ]
     return items
 
@@ -156,7 +195,10 @@ def peers(arena, shapes, rows) -> list[Timed]:
     items = []
     for depth, columns in shapes:
         for count in rows:
-            a, b = arena.normal(count * depth).reshape(count, depth), arena.normal(depth * columns).reshape(depth, columns)
+            a, b = (
+                arena.normal(count * depth).reshape(count, depth),
+                arena.normal(depth * columns).reshape(depth, columns),
+            )
             out = np.empty((count, columns), np.float32)
             label = f"{count:3d} x {depth:4d} x {columns:4d}"
             work = 2.0 * count * depth * columns
@@ -232,7 +274,9 @@ def main(arguments=None):
         print(f"{item.name:52s} {1e6 * item.median:10.2f} us {figure}  {100 * share:5.1f} % of {name}", flush=True)
     interleave([*bounds.values(), *plain], chosen.rounds)
     for item in [*bounds.values(), *plain]:
-        figure = f"{item.work / item.median / 1e9:8.1f} GOP/s" if item.work else f"{item.data / item.median / 1e9:8.1f} GB/s"
+        figure = (
+            f"{item.work / item.median / 1e9:8.1f} GOP/s" if item.work else f"{item.data / item.median / 1e9:8.1f} GB/s"
+        )
         results[item.name] = {"median_s": item.median, "best_s": item.best}
         print(f"{item.name:52s} {1e6 * item.median:10.2f} us {figure}", flush=True)
     save(chosen.json, {"machine": machine(), "results": results})

@@ -101,7 +101,14 @@ def read_memory(data: address, size: count, times: count, out: address):
 
 @kernel
 def repeat_linear_relu_quantize(
-    times: count, linear: address, q: address, scales: address, rows: count, columns: count, out: address, next_q: address
+    times: count,
+    linear: address,
+    q: address,
+    scales: address,
+    rows: count,
+    columns: count,
+    out: address,
+    next_q: address,
 ):
     """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):

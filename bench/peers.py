@@ -126,7 +126,16 @@ def pack_ours(home, folder) -> Path:
     """The same student for cpunmt. Its weights hold planted outliers, so columns keep their whole range."""
     target = folder / "tiny11"
     data = f"{home}/data"
-    command = [sys.executable, "-m", "quantize", "pack", f"{home}/models/copy/model.npz", str(target), "--scheme", "int8"]
+    command = [
+        sys.executable,
+        "-m",
+        "quantize",
+        "pack",
+        f"{home}/models/copy/model.npz",
+        str(target),
+        "--scheme",
+        "int8",
+    ]
     command += ["--vocab", f"{data}/vocab.deen.spm", "--shortlist", f"{data}/lex.50.50.ende.s2t.bin"]
     subprocess.run([*command, "--sigmas", "none"], check=True, capture_output=True, cwd=ROOT)
     return target

@@ -27,9 +27,7 @@ LENGTH_FACTOR = 1.05
 def random_checkpoint(size: str, vocab_size: int, seed: int = 1) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Config and float32 tensors of a student of one of SIZES."""
     model_dim, ffn_dim, encoder_layers, decoder = SIZES[size]
-    config = ModelConfig(
-        model_dim, ffn_dim, 8, encoder_layers, decoder, vocab_size, max_length_factor=LENGTH_FACTOR
-    )
+    config = ModelConfig(model_dim, ffn_dim, 8, encoder_layers, decoder, vocab_size, max_length_factor=LENGTH_FACTOR)
     random = np.random.default_rng(seed)
     tensors = {}
     for name, shape in checkpoint_tensors(config).items():

@@ -73,11 +73,9 @@ def _translate(given, writing) -> int:
     }
     try:
         make_options(options)
-        translate_file(
-            given.input, given.output, given.model or _default_model(), options, given.stats, writing
-        )
-    except ValueError as error:  # an option's value, or one that does not fit the model
+    except ValueError as error:
         given.parser.error(str(error))
+    translate_file(given.input, given.output, given.model or _default_model(), options, given.stats, writing)
     return 0
 
 

@@ -89,7 +89,7 @@ class ModelConfig:
     def from_json(cls, fields: dict, where: str = "config.json") -> "ModelConfig":
         """Inverse of `to_json`. Raises ModelFileError for another format, a newer version, unknown or missing fields."""
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
-            raise ModelFileError(f"{where}: not a cpunmt model config (no \"format\": \"cpunmt\")")
+            raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
         version = fields.get("version")
         if not isinstance(version, int) or version < 1:
             raise ModelFileError(f"{where}: version is {version!r}, expected a positive integer")

@@ -11,7 +11,7 @@ from cpunmt.kernels.packing import GROUP, PANEL, panels
 from cpunmt.model import Model
 from cpunmt.search.workspace import Workspace
 
-SLOTS = 64  # sentences decoded side by side
+SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
 MULTIPLE = 8  # candidates are rounded up to a multiple of this
 TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the second cache
 
@@ -39,7 +39,13 @@ class Engine:
         if shortlist is not None:
             shared = int(model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
-            self._shortlist_fields = [_address(shortlist.offsets), _address(shortlist.ids), shortlist.first, words, shared]
+            self._shortlist_fields = [
+                _address(shortlist.offsets),
+                _address(shortlist.ids),
+                shortlist.first,
+                words,
+                shared,
+            ]
             self._longest_list = int(np.diff(shortlist.offsets).max())
 
     def translate(self, sources: list, limits: list[int], full: bool = False, slots: int = SLOTS) -> list[Translation]:

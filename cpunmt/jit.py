@@ -59,4 +59,3 @@ def kernel(function):
         raise TypeError(f"two kernels are called {made.name!r}")
     KERNELS[made.name] = made
     return made
-

@@ -32,9 +32,7 @@ def translate_file(source, target, model, options, stats, writing):
     Raises
     ------
     CpunmtError
-        The model, the input or the output cannot be used.
-    ValueError
-        An option does not fit the model.
+        The model, the input or the output cannot be used, or an option does not fit the model.
     BrokenPipeError
         Nobody reads the output any more.
     """
@@ -42,7 +40,10 @@ def translate_file(source, target, model, options, stats, writing):
     with _opened(source, sys.stdin, os.O_RDONLY, "input") as read_from:
         _refuse_same_file(read_from, target)
         translator = Translator(model)
-        translator.translate([], **options)  # raises for an option that does not fit, before the output is touched
+        try:
+            translator.translate([], **options)  # before the output is touched
+        except ValueError as error:
+            raise CpunmtError(str(error)) from None
         with _opened(target, sys.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, "output") as write_to:
             statistics = _Statistics(translator, time.perf_counter() - began) if stats else None
             _translate_lines(translator, read_from, write_to, options, statistics, writing)

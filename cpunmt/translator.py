@@ -64,8 +64,8 @@ _EMPTY = Result("", 0.0, 0.0, False, ())
 class Translator:
     """Translates with one model, on the calling thread. One Translator may be shared by many threads.
 
-        translator = Translator("models/ende-student")
-        translator.translate("A man is riding a bicycle.").text
+    translator = Translator("models/ende-student")
+    translator.translate("A man is riding a bicycle.").text
     """
 
     def __init__(self, model_path: str | os.PathLike, *, compute_type: str = "default"):
@@ -98,7 +98,7 @@ class Translator:
 
     @property
     def compute_type(self) -> str:
-        """"int8" or "float32"."""
+        """ "int8" or "float32"."""
         return self.config.scheme
 
     @property

@@ -70,9 +70,7 @@ class Reference:
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
         """State before the first token."""
         cells = [np.zeros((rows, self.config.model_dim), np.float32) for _ in self.config.decoder_parameters]
-        memories = [
-            self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in self.config.decoder_parameters
-        ]
+        memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in self.config.decoder_parameters]
         return State(0, cells, memories)
 
     def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
@@ -96,9 +94,7 @@ class Reference:
             logits = logits[:, candidates]
         return logits, State(state.position + 1, cells, state.memories)
 
-    def greedy(
-        self, source: Sequence[int], candidates=None, max_length_factor: float | None = None
-    ) -> Translation:
+    def greedy(self, source: Sequence[int], candidates=None, max_length_factor: float | None = None) -> Translation:
         """The most probable token at every step (the lowest id of equals), until the end of sentence.
 
         `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log

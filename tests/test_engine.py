@@ -176,9 +176,38 @@ def test_threads_share_an_engine(engines):
         assert not failures
 
 
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("scheme", ["int8", "float32"])
-@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_threads_need_more_positions_at_once():
+    """Whoever comes second must wait until the longer table is there."""
+    config, tensors = random_checkpoint(3, **MODELS["wide"])
+    source = random_sources(1, config.vocab_size, 1, longest=2)[0][:1] * 3000 + [0]
+    expected = bits(engine_of(config, tensors).translate([source], [5]))
+    for _ in range(5):
+        engine, start, made = engine_of(config, tensors), threading.Barrier(4), []
+
+        def run(engine=engine, start=start, made=made):
+            start.wait()
+            made.append(bits(engine.translate([source], [5])))
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert made == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    "scheme, full, count",
+    [
+        ("int8", False, 60),
+        ("int8", True, 60),
+        ("float32", False, 60),
+        ("float32", True, 60),
+        pytest.param("int8", False, 2000, marks=pytest.mark.slow),
+        pytest.param("int8", True, 2000, marks=pytest.mark.slow),
+        pytest.param("float32", False, 2000, marks=pytest.mark.slow),
+    ],
+)
 def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
     """Law 2 on a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
     engine, sources = real_model.engine(scheme), list(real_model.sources(count))

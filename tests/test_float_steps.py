@@ -22,7 +22,7 @@ def test_fma_rounds_once(x, y, z):
     error = abs(Fraction(float(made)) - exact)
     for other in others:
         away = abs(Fraction(float(other)) - exact)
-        assert error < away or error == away and int(made.view(np.uint32)) % 2 == 0
+        assert error < away or (error == away and int(made.view(np.uint32)) % 2 == 0)
 
 
 def test_same_bits_tells_zeros_and_shapes_apart():

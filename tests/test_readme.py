@@ -62,10 +62,9 @@ def test_shell_block_of_the_commands():
 
 
 def test_shell_block_of_packing(tmp_path):
+    from cpunmt.vocabulary import Vocabulary
     from tests.marian_model import write_marian_npz
     from tests.small_vocabulary import train_vocabulary
-
-    from cpunmt.vocabulary import Vocabulary
 
     train_vocabulary(tmp_path / "vocab.spm")
     vocabulary = Vocabulary(tmp_path / "vocab.spm")

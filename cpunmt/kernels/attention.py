@@ -88,7 +88,9 @@ def cross_attention_row(
     head_dim = model_dim // heads
     head_bytes, score_bytes = 4 * head_dim, 4 * stride
     panels = (length + 15) // 16
-    float_heads(q, head_bytes, heads, keys, head_dim * score_bytes, 64, score_bytes, panels, head_dim, scores, score_bytes)
+    float_heads(
+        q, head_bytes, heads, keys, head_dim * score_bytes, 64, score_bytes, panels, head_dim, scores, score_bytes
+    )
     softmax_rows(scores, heads, stride, length, factor, sums)
     float_heads(
         scores, score_bytes, heads, values, head_bytes, 64, 4 * model_dim, head_dim // 16, length, out, head_bytes

@@ -84,7 +84,9 @@ def find_candidates(
 
 
 @kernel
-def gather_output(embedding: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
+def gather_output(
+    embedding: address, pieces: address, candidates: count, depth: count, pointers: address, output: address
+):
     """Pack the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
 
     pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves

@@ -1,6 +1,6 @@
 """Token vectors: a row of the embedding matrix, scaled, plus the position signal.
 
-    x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
+x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
 """
 
 from cpunmt.jit import address, count, kernel

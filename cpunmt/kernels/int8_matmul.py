@@ -30,7 +30,9 @@ linear_at = record_reader(LINEAR)
 
 
 @kernel
-def int8_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count, signed: count):
+def int8_linear(
+    linear: address, q: address, row_scales: address, rows: count, out: address, mode: count, signed: count
+):
     """Multiply `rows` quantized rows by the weights of a LINEAR record.
 
     q            bytes [rows, PLANES * depth], as `quantize_rows` writes them
@@ -68,7 +70,9 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
                     scale, bias = load(weights.scales, column), load(weights.bias, column)
                     for row in range(first, first + block):
                         target = out + row * out_bytes
-                        value = fma(to_floats(load_ints(target, column)) * scale, splat(load_f32(row_scales, row)), bias)
+                        value = fma(
+                            to_floats(load_ints(target, column)) * scale, splat(load_f32(row_scales, row)), bias
+                        )
                         store(target, column, maximum(value, floor))
             panel += width
 

@@ -29,9 +29,7 @@ def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.
     where = os.fspath(path)
     arrays = read_npz(where)
     if OPTIONS not in arrays:
-        raise ModelFileError(
-            f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer"
-        )
+        raise ModelFileError(f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer")
     options = parse_options(arrays[OPTIONS].tobytes(), where)
     config, decoder_numbers = read_config(options, where)
     for name in [name for name in arrays if name.startswith("special:") or name.endswith(ALPHA)]:

@@ -52,9 +52,7 @@ def parse_options(text: bytes, where: str) -> dict:
     """
     text = text.split(b"\0", 1)[0]
     if len(text) > _YAML_LIMIT:
-        raise ModelFileError(
-            f"{where}: special:model.yml has {len(text)} bytes, expected at most {_YAML_LIMIT}"
-        )
+        raise ModelFileError(f"{where}: special:model.yml has {len(text)} bytes, expected at most {_YAML_LIMIT}")
     try:
         decoded = text.decode("utf-8")
         _refuse_unfolding(yaml.parse(decoded, yaml.SafeLoader))
@@ -102,9 +100,7 @@ def read_config(options: Mapping, where: str) -> tuple[ModelConfig, list[int]]:
     if not _value(options, "tied-embeddings-all", False) and not (
         _value(options, "tied-embeddings", False) and _value(options, "tied-embeddings-src", False)
     ):
-        problems.append(
-            "tied-embeddings-all is False, supported is True (source, target and output embeddings tied)"
-        )
+        problems.append("tied-embeddings-all is False, supported is True (source, target and output embeddings tied)")
     vocab_sizes = options.get("dim-vocabs")
     if not isinstance(vocab_sizes, list) or len(vocab_sizes) != 2 or vocab_sizes[0] != vocab_sizes[1]:
         problems.append(f"dim-vocabs is {vocab_sizes!r}, supported is one joint vocabulary: two equal sizes")
@@ -121,9 +117,7 @@ def read_config(options: Mapping, where: str) -> tuple[ModelConfig, list[int]]:
     elif not tied_layers:
         tied_layers = list(range(1, depth + 1))
     elif not _is_layer_list(tied_layers, depth):
-        problems.append(
-            f"transformer-tied-layers is {tied_layers!r}, expected {depth} layer numbers from 1 to {depth}"
-        )
+        problems.append(f"transformer-tied-layers is {tied_layers!r}, expected {depth} layer numbers from 1 to {depth}")
     if problems:
         raise ModelFileError(f"{where}: not a supported architecture: {'; '.join(problems)}")
     numbers = sorted(set(tied_layers))
@@ -154,9 +148,7 @@ def _is_layer_list(value, depth) -> bool:
     )
 
 
-def parameter_names(
-    config: ModelConfig, decoder_numbers: list[int]
-) -> dict[str, tuple[str, tuple[int, ...]]]:
+def parameter_names(config: ModelConfig, decoder_numbers: list[int]) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Canonical name -> (Marian's name, canonical shape) of every parameter."""
     return dict(_parameter_names(config, decoder_numbers))
 
@@ -215,14 +207,10 @@ def canonical_tensors(
         elif array.dtype.kind != "f":
             problems.append(f"{theirs} has dtype {array.dtype}, expected a float")
         else:
-            with np.errstate(
-                over="ignore", invalid="ignore"
-            ):  # too large a float64 becomes inf, caught below
+            with np.errstate(over="ignore", invalid="ignore"):  # too large a float64 becomes inf, caught below
                 tensors[ours] = np.array(array.reshape(shape), np.float32, order="C")
             if not np.isfinite(tensors[ours]).all():
                 problems.append(f"{theirs} holds NaN or infinity")
     if problems:
-        raise ModelFileError(
-            f"{where}: does not hold the parameters that its options ask for: {'; '.join(problems)}"
-        )
+        raise ModelFileError(f"{where}: does not hold the parameters that its options ask for: {'; '.join(problems)}")
     return tensors

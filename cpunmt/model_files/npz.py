@@ -41,18 +41,14 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
         file_size = os.path.getsize(where)
         with zipfile.ZipFile(where) as archive:
             members = _checked_members(archive, file_size, where)
-            return {
-                name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()
-            }
+            return {name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()}
     except ModelFileError:
         raise
     except FileNotFoundError:
         raise ModelFileError(f"{where}: no such file") from None
     except Exception as error:
         # zipfile raises a dozen kinds on damaged input: struct.error, RuntimeError, NotImplementedError, ...
-        raise ModelFileError(
-            f"{where}: cannot be read as an .npz file ({error}); copy or export it again"
-        ) from error
+        raise ModelFileError(f"{where}: cannot be read as an .npz file ({error}); copy or export it again") from error
 
 
 def _checked_members(archive, file_size: int, where: str) -> dict[str, zipfile.ZipInfo]:
@@ -64,30 +60,22 @@ def _checked_members(archive, file_size: int, where: str) -> dict[str, zipfile.Z
         if name in members:
             raise ModelFileError(f"{where}: {name} occurs twice; export the model again")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise ModelFileError(
-                f"{where}: {name} is compressed or encrypted; save the file with numpy.savez"
-            )
+            raise ModelFileError(f"{where}: {name} is compressed or encrypted; save the file with numpy.savez")
         members[name] = info
     # Members may overlap in a hostile zip, so it is their sum that must fit.
     claimed = sum(max(info.file_size, info.compress_size) for info in members.values())
     if claimed > file_size:
-        raise ModelFileError(
-            f"{where}: members claim {claimed} bytes but the file has {file_size}; copy it again"
-        )
+        raise ModelFileError(f"{where}: members claim {claimed} bytes but the file has {file_size}; copy it again")
     return members
 
 
 def _parse_npy(data: bytes, where: str) -> np.ndarray:
     if data[:8] != _MAGIC or len(data) < 10:
-        raise ModelFileError(
-            f"{where}: does not start like a .npy array of version 1.0; export the model again"
-        )
+        raise ModelFileError(f"{where}: does not start like a .npy array of version 1.0; export the model again")
     start = 10 + int.from_bytes(data[8:10], "little")
     header = _HEADER.fullmatch(data[10:start])
     if header is None:
-        raise ModelFileError(
-            f"{where}: .npy header {data[10:start][:80]!r} is not one that NumPy or Marian writes"
-        )
+        raise ModelFileError(f"{where}: .npy header {data[10:start][:80]!r} is not one that NumPy or Marian writes")
     descr, fortran_order = header[1].decode(), header[2] == b"True"
     if descr not in _DTYPES:
         raise ModelFileError(f"{where}: dtype {descr!r}, expected one of {', '.join(_DTYPES)}")
@@ -98,7 +86,6 @@ def _parse_npy(data: bytes, where: str) -> np.ndarray:
     expected = math.prod(shape) * dtype.itemsize
     if expected != len(data) - start:
         raise ModelFileError(
-            f"{where}: shape {shape} needs {expected} bytes, the member holds {len(data) - start}; "
-            "copy the file again"
+            f"{where}: shape {shape} needs {expected} bytes, the member holds {len(data) - start}; copy the file again"
         )
     return np.frombuffer(data, dtype, offset=start).reshape(shape)

@@ -63,7 +63,9 @@ def current() -> Isa:
         return paths[0]
     usable = ", ".join(isa.value for isa in paths)
     if name not in {isa.value for isa in Isa}:
-        raise UnsupportedIsaError(f"CPUNMT_ISA={name!r} is not an instruction set that cpunmt knows; use one of: {usable}")
+        raise UnsupportedIsaError(
+            f"CPUNMT_ISA={name!r} is not an instruction set that cpunmt knows; use one of: {usable}"
+        )
     if Isa(name) not in paths:
         raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: this processor does not support it; use one of: {usable}")
     return Isa(name)

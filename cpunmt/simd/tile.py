@@ -308,7 +308,9 @@ def _emit_heads(builder, heads, a, head_bytes, w, weight_bytes, step_bytes, dept
         step, made = builder.mul(k, step_bytes), []
         for row, panel, total in zip(rows, panels, sums, strict=True):
             scalar = splat_value(builder, _load(builder, row, builder.mul(k, _constant(4)), ir.FloatType()))
-            made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, [scalar, _load(builder, panel, step, FLOATS), total]))
+            made.append(
+                call_llvm(builder, "llvm.fma.v16f32", FLOATS, [scalar, _load(builder, panel, step, FLOATS), total])
+            )
         return made
 
     zero = splat_constant(0.0, ir.FloatType())

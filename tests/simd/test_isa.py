@@ -83,5 +83,5 @@ def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
     if "sse2" in isa.host_features():
         for path in lower:
             cpu, features = isa.target_cpu(path)
-            assert cpu.startswith("x86-64") and "512" not in cpu + features or path is Isa.AVX512_VNNI
+            assert (cpu.startswith("x86-64") and "512" not in cpu + features) or path is Isa.AVX512_VNNI
         assert isa.target_cpu(Isa.GENERIC) == ("x86-64", "") or best is Isa.GENERIC
