@@ -13,7 +13,8 @@ from numba.extending import intrinsic
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import RELU, int8_linear
 from cpunmt.kernels.quantize_rows import quantize_rows
-from cpunmt.simd import tile
+from cpunmt.simd.emission import depth_loop
+from cpunmt.simd.int8_instructions import GROUP, Generic, instructions
 from cpunmt.simd.isa import Isa, current
 from cpunmt.simd.vector import fma, load, load_ints, splat, store, store_ints
 
@@ -22,8 +23,7 @@ SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 12, Isa.AVX2: 10, Isa.GENERIC: 8}[cur
 
 def _peak(signed):
     """Emit `steps` rounds of the tile's instructions on independent registers of sums."""
-    use = tile._instructions(signed)
-    per_sum = 1 if use.parts == 1 else 2
+    use = instructions(signed)
 
     @intrinsic
     def run(typing_context, data, steps, out):
@@ -37,22 +37,22 @@ def _peak(signed):
                 # the sums are the weights of the next round: nothing can be moved out of the loop
                 made = []
                 for value in sums:
-                    if isinstance(use, tile._Generic):
-                        weights = [[value] * tile.GROUP]
+                    if isinstance(use, Generic):
+                        weights = [[value] * GROUP]
                     else:
                         kind = use.operand if hasattr(use, "operand") else use._bytes
                         weights = [builder.bitcast(value, kind)]
                     made += use.add_products(builder, [value], row, weights)
                 return made
 
-            for i, value in enumerate(tile._depth_loop(builder, steps, start, body)):
+            for i, value in enumerate(depth_loop(builder, steps, start, body)):
                 pointer = builder.inttoptr(builder.add(out, ir.Constant(ir.IntType(64), 64 * i)), use.sums.as_pointer())
                 builder.store(value, pointer).align = 4
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), generate
 
-    return run, SUMS * use.sums.count * tile.GROUP
+    return run, SUMS * use.sums.count * GROUP
 
 
 _signed, PRODUCTS = _peak(True)  # multiplications and additions of one step

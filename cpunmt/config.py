@@ -60,16 +60,20 @@ class ModelConfig:
             if not isinstance(value, int) or not 1 <= value <= limit:
                 raise ModelFileError(f"config: {name} is {value!r}, expected an integer from 1 to {limit}")
         used = self.decoder_parameters
-        if sorted(set(used)) != list(range(len(set(used)))):
-            raise ModelFileError(f"config: decoder_parameters {used!r} must use the numbers 0, 1, ... without a gap")
+        whole = all(type(number) is int for number in used)
+        if not whole or not used or sorted(set(used)) != list(range(len(set(used)))):
+            raise ModelFileError(f"config: decoder_parameters {used!r}, expected the numbers 0, 1, ... without a gap")
         if self.model_dim % self.heads or self.head_dim % 16 or self.ffn_dim % 16:
             raise ModelFileError(
-                f"config: model_dim {self.model_dim} / heads {self.heads} and ffn_dim {self.ffn_dim} must be multiples of 16"
+                f"config: model_dim {self.model_dim} / heads {self.heads} and ffn_dim {self.ffn_dim}, "
+                "expected multiples of 16"
             )
         if self.cell != "ssru":
             raise ModelFileError(f"config: decoder cell {self.cell!r} is not supported; expected 'ssru'")
         if self.scheme not in ("float32", "int8"):
             raise ModelFileError(f"config: scheme {self.scheme!r} is not supported; expected 'float32' or 'int8'")
+        if not isinstance(self.shared_vocabulary, bool):
+            raise ModelFileError(f"config: shared_vocabulary is {self.shared_vocabulary!r}, expected true or false")
         for name in ("eos_id", "unk_id"):
             value = getattr(self, name)
             if not isinstance(value, int) or not 0 <= value < self.vocab_size:
@@ -87,7 +91,7 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, fields: dict, where: str = "config.json") -> "ModelConfig":
-        """Inverse of `to_json`. Raises ModelFileError for another format, a newer version, unknown or missing fields."""
+        """Inverse of `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
             raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
         version = fields.get("version")
@@ -95,7 +99,7 @@ class ModelConfig:
             raise ModelFileError(f"{where}: version is {version!r}, expected a positive integer")
         if version > FORMAT_VERSION:
             raise ModelFileError(
-                f"{where}: written in format version {version}, this cpunmt reads up to {FORMAT_VERSION}; upgrade cpunmt"
+                f"{where}: written in format version {version}, expected at most {FORMAT_VERSION}; upgrade cpunmt"
             )
         fields = {key: value for key, value in fields.items() if key not in ("format", "version")}
         known = {field.name for field in dataclasses.fields(cls)}

@@ -102,7 +102,7 @@ class Engine:
             have = workspace.size
             if have[4] == full and all(h >= w for h, w in zip(have, wanted, strict=True)):
                 return workspace
-            wanted = tuple(max(h, w) for h, w in zip(have, wanted, strict=True))[:4] + (full,)
+            wanted = (*[max(h, w) for h, w in zip(have[:4], wanted[:4], strict=True)], full)
         except IndexError:
             pass
         slots, tokens, source, candidates, full = wanted

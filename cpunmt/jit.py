@@ -48,6 +48,8 @@ class Kernel:
         compiled = numba.cfunc(self.signature, error_model="numpy")(self.function)
         llvm.add_symbol(self.symbol, compiled.address)  # Numba resolves the callers' references at once
         module = llvm.parse_assembly(compiled.inspect_llvm())
+        if any(function.name == "numba_gil_ensure" for function in module.functions):
+            raise TypeError(f"kernel {self.name} may raise: leave out min, max, and the index of a tuple")
         module.get_function(compiled.native_name).name = self.symbol
         return module
 

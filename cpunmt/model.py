@@ -5,6 +5,7 @@ lives in a `search.workspace.Workspace`.
 """
 
 import math
+import threading
 
 import numpy as np
 
@@ -54,15 +55,19 @@ class Model:
         if scheme == records.INT8:
             embedding["scales"] = self._address("embedding.scale")
             embedding["start"] = self._start("embedding.sums")
-        self._positions = 0
+        self._positions, self._growing = 0, threading.Lock()
         self.reserve_positions(config.max_source_length)
 
     def reserve_positions(self, count: int):
-        """Make the position signal long enough for `count` positions."""
-        if count > self._positions:
-            self._positions = max(count, 2 * self._positions)
-            table = position_signal(self._positions, self.config.model_dim)
-            self.record[0]["embedding"]["positions"] = self._keep(table)
+        """Make the position signal long enough for `count` positions.
+
+        Calls that run meanwhile read the old table, which stays; nobody may see a number before its table.
+        """
+        with self._growing:
+            if count > self._positions:
+                table = position_signal(max(count, 2 * self._positions), self.config.model_dim)
+                self.record[0]["embedding"]["positions"] = self._keep(table)
+                self._positions = len(table)
 
     def _keep(self, array):
         self._kept.append(array)

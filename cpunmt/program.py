@@ -32,7 +32,9 @@ from cpunmt.simd import isa
 
 ENTRY = "cpunmt.search.greedy"  # importing it defines every kernel
 _SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "records.py")
+# The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
+_DIGEST = 32  # bytes
 _TYPES = {"i": ctypes.c_int64, "f": ctypes.c_float, "v": None}
 _LOCK = threading.Lock()
 
@@ -43,6 +45,8 @@ class Program:
     def __init__(self, code: bytes, signatures: dict[str, str]):
         """`signatures` maps a kernel's name to one letter for its result and one for each argument."""
         _initialize_llvm()
+        if isa.current() is isa.Isa.GENERIC:
+            _offer_libm()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -71,6 +75,14 @@ def _address(array: np.ndarray) -> int:
 def _initialize_llvm():
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+
+
+@functools.cache
+def _offer_libm():
+    """Make known what LLVM calls where a processor lacks the instruction; both are exact, whatever the library."""
+    library = ctypes.CDLL({"win32": "ucrtbase", "darwin": "libm.dylib"}.get(sys.platform, "libm.so.6"))
+    for name in ("fmaf", "rintf"):
+        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
 @functools.cache
@@ -134,8 +146,8 @@ def load() -> Program:
 
 
 def _program(data: bytes) -> Program:
-    header, _, code = data[len(_MAGIC) :].partition(b"\n")
-    return Program(code, json.loads(header)["signatures"])
+    signatures, _, code = data[len(_MAGIC) + _DIGEST :].partition(b"\n")
+    return Program(code, json.loads(signatures))
 
 
 def warm_up(progress=iter) -> bool:
@@ -163,8 +175,8 @@ def build(progress=iter) -> bytes:
         cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
     )
     code = machine.emit_object(linked)
-    body = json.dumps({"signatures": signatures, "sha256": hashlib.sha256(code).hexdigest()}).encode() + b"\n" + code
-    return _MAGIC + body
+    body = json.dumps(signatures).encode() + b"\n" + code
+    return _MAGIC + hashlib.sha256(body).digest() + body
 
 
 def _read(path: Path) -> bytes | None:
@@ -175,12 +187,8 @@ def _read(path: Path) -> bytes | None:
         data = path.read_bytes()
     except OSError:
         return None
-    header, _, code = data[len(_MAGIC) :].partition(b"\n")
-    try:
-        sound = data.startswith(_MAGIC) and json.loads(header)["sha256"] == hashlib.sha256(code).hexdigest()
-    except (ValueError, KeyError, TypeError):
-        sound = False
-    return data if sound else None
+    digest, body = data[len(_MAGIC) :][:_DIGEST], data[len(_MAGIC) + _DIGEST :]
+    return data if data.startswith(_MAGIC) and digest == hashlib.sha256(body).digest() else None
 
 
 def _private(folder: Path) -> bool:

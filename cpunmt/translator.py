@@ -98,7 +98,7 @@ class Translator:
 
     @property
     def compute_type(self) -> str:
-        """ "int8" or "float32"."""
+        """How the model is packed: "int8" or "float32"."""
         return self.config.scheme
 
     @property

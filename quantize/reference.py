@@ -34,6 +34,8 @@ class State(NamedTuple):
 
 
 class Translation(NamedTuple):
+    """What `greedy` found."""
+
     ids: list[int]  # with the final end-of-sentence id, unless truncated
     log_prob: float
     truncated: bool  # the length limit was reached before the end of sentence

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import settings
 
 from cpunmt import Translator
+from tests.command_line import sentences
 from tests.real_model import DIRECTORIES
 
 # No deadline: a busy machine is no failure.
@@ -21,3 +22,11 @@ def student():
 def float_student():
     """A Translator of the same model in float32."""
     return Translator(DIRECTORIES["float32"], compute_type="float32")
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A file of 40 English lines."""
+    path = tmp_path / "english"
+    path.write_text("".join(f"{line}\n" for line in sentences(40)), "utf-8")
+    return path

@@ -5,13 +5,12 @@
     program.some_kernel(x, out)
     guard.check()                    nothing was written but `out`
 
-The marker is a huge float32 (8.5e37) and a large int8 (126) too: a kernel that reads beyond an array and uses
-what it finds there gives a wrong result.
+A kernel that reads beyond an array and uses what it finds there gives a wrong result: the marker is a huge float32
+(8.5e37) and a large int8 (126), or, where arrays are misaligned, NaN and -1.
 """
 
 import numpy as np
 
-MARKER = 0x7E
 _MARGIN = 4096  # bytes on each side: a write far off should still be seen, not crash the tests
 
 
@@ -21,6 +20,7 @@ class Guards:
     def __init__(self, misaligned: int = 0):
         """Arrays begin `misaligned` bytes (below 64) after a cache line."""
         self._misaligned = misaligned
+        self._marker = 0xFF if misaligned else 0x7E
         self._made = []  # (buffer, first byte of the array, its end, content to keep or None)
 
     def empty(self, shape, dtype) -> np.ndarray:
@@ -37,7 +37,7 @@ class Guards:
     def check(self):
         """Fail if a byte beside an array, or in one that is only read, has changed."""
         for buffer, first, end, kept in self._made:
-            before, after = np.flatnonzero(buffer[:first] != MARKER), np.flatnonzero(buffer[end:] != MARKER)
+            before, after = np.flatnonzero(buffer[:first] != self._marker), np.flatnonzero(buffer[end:] != self._marker)
             assert not before.size, f"written {first - before[0]} bytes before the array"
             assert not after.size, f"written {after[0]} bytes after the array's end"
             assert kept is None or buffer[first:end].tobytes() == kept, "an input was changed"
@@ -45,7 +45,7 @@ class Guards:
     def _place(self, shape, dtype, kept):
         shape = tuple(np.atleast_1d(shape))
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        buffer = np.full(size + 2 * _MARGIN + 128, MARKER, np.uint8)
+        buffer = np.full(size + 2 * _MARGIN + 128, self._marker, np.uint8)
         first = _MARGIN + -(buffer.ctypes.data + _MARGIN) % 64 + self._misaligned
         self._made.append((buffer, first, first + size, kept))
         return buffer[first : first + size].view(dtype).reshape(shape)

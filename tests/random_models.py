@@ -29,9 +29,7 @@ def engine_of(config, tensors, scheme="float32", shortlist=None) -> Engine:
 def random_sources(seed, vocab_size, count, longest=20) -> list:
     """`count` sentences of 1 to `longest` ids and the final end-of-sentence id 0."""
     generator = np.random.default_rng(seed)
-    return [
-        [*generator.integers(2, vocab_size, generator.integers(1, longest + 1)).tolist(), 0] for _ in range(count)
-    ]
+    return [[*generator.integers(2, vocab_size, generator.integers(1, longest + 1)).tolist(), 0] for _ in range(count)]
 
 
 def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:

@@ -21,8 +21,10 @@ from tests.small_vocabulary import train_vocabulary
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "ende_student_greedy.json").read_text("utf-8"))
 ODD = [
     "", " ", "\t", "\n", "\0", "a\0b", "\ud800", "x\udfffy", "\u2028", "one\ntwo\r\nthree", "\ufeffA dog.",
-    "👩‍👩‍👧‍👦 🚲", "مرحبا بالعالم", "שלום", "e\u0301\u0301\u0301", "▁", "</s>", "<unk>", "A <unk> dog </s> runs.", "我们走。",
-    "\x1b[0m", "%s {} \\n", "A man", "A man.", "a" * 300, "\u00ad\u200b", "ﬁ ½ ™", "İıſ", "\U0010ffff", "-" * 200,
+    "👩‍👩‍👧‍👦 🚲", "مرحبا بالعالم", "שלום", "e\u0301\u0301\u0301", "▁", "</s>", "<unk>",
+    "A <unk> dog </s> runs.", "我们走。",
+    "\x1b[0m", "%s {} \\n", "A man", "A man.", "a" * 300, "\u00ad\u200b",
+    "ﬁ ½ ™", "İıſ", "\U0010ffff", "-" * 200,
 ]  # fmt: skip
 TEXTS = st.one_of(st.sampled_from(ODD), st.text(max_size=40), st.text("ab .,", max_size=300))
 

@@ -11,7 +11,7 @@ import numpy as np
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.float_matmul import float_heads, float_matmul
 from cpunmt.kernels.softmax import softmax_rows
-from cpunmt.simd.intrinsics import store_i64
+from cpunmt.simd.intrinsics import lesser, store_i64
 from cpunmt.simd.vector import transpose
 
 
@@ -25,7 +25,7 @@ def transpose_keys(
     """
     for first in range(0, length, 16):
         for i in range(16):
-            store_i64(pointers, i, keys + min(first + i, length - 1) * row_bytes)
+            store_i64(pointers, i, keys + lesser(first + i, length - 1) * row_bytes)
         for d in range(0, depth, 16):
             transpose(pointers, 4 * d, out + 4 * (d * stride + first), 4 * stride)
 

@@ -11,6 +11,7 @@ from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.records import EMBEDDING, INT8, LINEAR, SHORTLIST
 from cpunmt.simd.intrinsics import (
+    lesser,
     load_f32,
     load_i32,
     load_i64,
@@ -40,7 +41,7 @@ def find_candidates(
     """
     table = shortlist_at(shortlist, 0)
     words = vocab_size // 64 + 1
-    found = min(table.first, vocab_size)
+    found = lesser(table.first, vocab_size)
     for word in range(found // 64):
         store_i64(marks, word, -1)
     if found % 64:
@@ -99,7 +100,7 @@ def gather_output(
     for panel in range(linear.panels):
         for lane in range(16):
             column = 16 * panel + lane
-            piece = min(column, candidates - 1)
+            piece = lesser(column, candidates - 1)
             if pieces != 0:
                 piece = load_i32(pieces, piece)
             store_i64(pointers, lane, table.rows + piece * row_bytes)
@@ -109,5 +110,10 @@ def gather_output(
                 store_f32(linear.scales, column, load_f32(table.scales, piece) if used else np.float32(0.0))
                 store_i32(linear.start, column, load_i32(table.start, piece))
         # four bytes of a row, a group of int8 depths or one float, are what the transpose moves as one element
-        for offset in range(0, row_bytes, 64):
-            transpose(pointers, offset, linear.weights + 16 * (panel * row_bytes + offset), 64)
+        packed = linear.weights + 16 * panel * row_bytes
+        whole = row_bytes // 64 * 64
+        for offset in range(0, whole, 64):
+            transpose(pointers, offset, packed + 16 * offset, 64)
+        for lane in range(16):
+            for group in range(whole // 4, row_bytes // 4):
+                store_i32(packed, 16 * group + lane, load_i32(load_i64(pointers, lane), group))

@@ -9,13 +9,14 @@ import numpy as np
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import INTEGERS, RELU, linear_at
 from cpunmt.kernels.packing import unpack_float32
+from cpunmt.simd.intrinsics import lesser
 from cpunmt.simd.tile import FLOAT_SHAPES, HEADS, float_tiles, head_tiles
 from cpunmt.simd.vector import load, maximum, splat, store
 
 ROW_BLOCK = 48
 TILE_ROWS = max(FLOAT_SHAPES)
 TILE_PANELS = FLOAT_SHAPES[TILE_ROWS]
-_ALONE = tuple(FLOAT_SHAPES[rows] for rows in range(1, TILE_ROWS + 1))
+_ALONE = np.array([FLOAT_SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])
 
 _tiles = float_tiles()
 _head_tiles = head_tiles()
@@ -41,7 +42,7 @@ def float_matmul(
     out    float32 [rows, 16 * panels], rows `out_bytes` apart
     """
     for first in range(0, rows, ROW_BLOCK):
-        block = min(ROW_BLOCK, rows - first)
+        block = lesser(ROW_BLOCK, rows - first)
         step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
         tiles = (block + TILE_ROWS - 1) // TILE_ROWS
         panel = 0
@@ -88,7 +89,7 @@ def float_heads(
     out    float32 [16 * panels] per head, `out_bytes` apart
     """
     for head in range(0, heads, HEADS):
-        together = min(HEADS, heads - head)
+        together = lesser(HEADS, heads - head)
         for panel in range(panels):
             _head_tiles(
                 together,

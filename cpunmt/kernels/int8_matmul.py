@@ -13,7 +13,7 @@ import numpy as np
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.packing import GROUP, unpack_int8
 from cpunmt.records import LINEAR
-from cpunmt.simd.intrinsics import load_f32, record_reader
+from cpunmt.simd.intrinsics import lesser, load_f32, record_reader
 from cpunmt.simd.tile import PLANES, SHAPES, int8_tiles
 from cpunmt.simd.vector import fma, load, load_ints, maximum, splat, store, to_floats
 
@@ -22,7 +22,7 @@ INTEGERS, AFFINE, RELU = 0, 1, 2
 ROW_BLOCK = 64  # rows that one pass over the weights serves: they stay in the second cache
 TILE_ROWS = max(SHAPES)
 TILE_PANELS = SHAPES[TILE_ROWS]
-_ALONE = tuple(SHAPES[rows] for rows in range(1, TILE_ROWS + 1))  # panels at a time, where a tile holds all rows
+_ALONE = np.array([SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])  # panels at a time, where a tile holds all rows
 
 _tiles = int8_tiles(signed=True)
 _unsigned_tiles = int8_tiles(signed=False)
@@ -45,7 +45,7 @@ def int8_linear(
     depth, panels = weights.depth, weights.panels
     row_bytes, out_bytes, panel_bytes = PLANES * depth, 64 * panels, 16 * depth
     for first in range(0, rows, ROW_BLOCK):
-        block = min(ROW_BLOCK, rows - first)
+        block = lesser(ROW_BLOCK, rows - first)
         step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
         tiles = (block + TILE_ROWS - 1) // TILE_ROWS
         panel = 0
@@ -83,7 +83,7 @@ def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np
 
 
 def int8_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
-    """AFFINE or RELU, the float steps in float64 but for the float32 conversion of the sums: float64 [rows, columns]."""
+    """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
     sums = int8_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
     out = sums * scales[:columns].astype(np.float64) * row_scales[:, None].astype(np.float64) + bias[:columns]
     return np.maximum(out, 0) if relu else out

@@ -18,6 +18,7 @@ from cpunmt.layers.linear import linear
 from cpunmt.records import BATCH, LINEAR, WORKSPACE
 from cpunmt.simd.intrinsics import (
     address_of,
+    lesser,
     load_f32,
     load_i32,
     load_i64,
@@ -123,7 +124,6 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
 def translate_greedy(model: address, batch: address, workspace: address):
     """Translate a BATCH with a MODEL in the memory of a WORKSPACE."""
     b, w = batch_at(batch, 0), workspace_at(workspace, 0)
-    m = model_at(model, 0)
     waiting, active = 0, 0
     w.free_count = w.slots
     for slot in range(w.slots):
@@ -147,7 +147,7 @@ def translate_greedy(model: address, batch: address, workspace: address):
         last = active - 1  # rows are visited from the last to the first: a row that moves has been visited
         row = active
         while row > 0:
-            block = min(together, row)
+            block = lesser(together, row)
             row -= block
             score_rows(model, batch, workspace, row, block)
             columns = 16 * b.full_output.panels

@@ -84,6 +84,16 @@ def square_root(typing_context, x):
 
 
 @intrinsic
+def lesser(typing_context, x, y):
+    """The smaller of two int64; Python's `min` brings code that raises."""
+
+    def generate(context, builder, sig, args):
+        return builder.select(builder.icmp_signed("<", *args), *args)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
 def address_of(typing_context, record):
     """Address of a record, or of a record inside a record."""
 

@@ -14,18 +14,16 @@ Layout of packed int8 weights: see kernels/packing. Four depths of one column ar
     row r of a:                      a[r, 4g..4g+3] broadcast to all columns
 """
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from cpunmt.simd import isa
+from cpunmt.simd.emission import constant, depth_loop, load, pointer, switch
+from cpunmt.simd.int8_instructions import GROUP, halves, instructions, joined
 from cpunmt.simd.isa import Isa
 from cpunmt.simd.vector import FLOATS, INTS, call_llvm, splat_constant, splat_value
 
-_i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-
-GROUP = 4  # depths that lie side by side
 PANEL_BYTES = 64  # of one group of one panel
 
 OFFSET = isa.activation_offset()
@@ -61,191 +59,41 @@ def tile_shapes(shapes):
     return sorted({(r, p) for r in shapes for p in (largest, 1, shapes[r])})
 
 
-def _pointer(builder, base, offset, llvm_type):
-    return builder.inttoptr(builder.add(base, offset), llvm_type.as_pointer())
-
-
-def _load(builder, base, offset, llvm_type):
-    value = builder.load(_pointer(builder, base, offset, llvm_type))
-    value.align = 1
-    return value
-
-
-def _constant(number):
-    return ir.Constant(_i64, number)
-
-
-def _halves(builder, vector):
-    """The two 8-lane halves of a 16-lane vector."""
-    return [
-        builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_i32, 8), list(range(start, start + 8))))
-        for start in (0, 8)
-    ]
-
-
-def _joined(builder, low, high):
-    return builder.shuffle_vector(low, high, ir.Constant(INTS, list(range(16))))
-
-
-class _Vnni:
-    """vpdpbusd: sums += the four products of unsigned by signed bytes. `parts` registers per panel."""
-
-    def __init__(self, parts):
-        self.parts = parts
-        self.lanes = 16 // parts
-        self.name = {1: "llvm.x86.avx512.vpdpbusd.512", 2: "llvm.x86.avx512.vpdpbusd.256"}[parts]
-        self.sums = ir.VectorType(_i32, self.lanes)
-        # LLVM 21 changed the operand types of these instructions from i32 lanes to i8 lanes
-        self.operand = ir.VectorType(_i8, 4 * self.lanes) if llvm.llvm_version_info[0] >= 21 else self.sums
-
-    def row(self, builder, row, plane, offset):
-        scalar = _load(builder, row, offset, _i32)
-        return builder.bitcast(splat_value(builder, scalar, self.lanes), self.operand)
-
-    def weights(self, builder, base, offset):
-        size = 4 * self.lanes
-        return [_load(builder, base, builder.add(offset, _constant(i * size)), self.operand) for i in range(self.parts)]
-
-    def add_products(self, builder, sums, row, weights):
-        return [call_llvm(builder, self.name, self.sums, [s, row, w]) for s, w in zip(sums, weights, strict=True)]
-
-
-class _Avx2:
-    """vpsignb, vpmaddubsw, vpmaddwd: see PLANES. Rows known to hold no negative number need no vpsignb."""
-
-    parts = 2
-    sums = ir.VectorType(_i32, 8)
-    _bytes, _words = ir.VectorType(_i8, 32), ir.VectorType(_i16, 16)
-
-    def __init__(self, signed):
-        self.signed = signed
-
-    def row(self, builder, row, plane, offset):
-        def broadcast(base):
-            return builder.bitcast(splat_value(builder, _load(builder, base, offset, _i32), 8), self._bytes)
-
-        return (broadcast(row) if self.signed else None, broadcast(builder.add(row, plane)))
-
-    def weights(self, builder, base, offset):
-        return [_load(builder, base, builder.add(offset, _constant(32 * i)), self._bytes) for i in range(2)]
-
-    def add_products(self, builder, sums, row, weights):
-        sign, magnitude = row
-        ones = splat_constant(1, _i16, 16)
-        made = []
-        for s, w in zip(sums, weights, strict=True):
-            if self.signed:
-                w = call_llvm(builder, "llvm.x86.avx2.psign.b", self._bytes, [w, sign])
-            pairs = call_llvm(builder, "llvm.x86.avx2.pmadd.ub.sw", self._words, [magnitude, w])
-            made.append(builder.add(s, call_llvm(builder, "llvm.x86.avx2.pmadd.wd", self.sums, [pairs, ones])))
-        return made
-
-
-class _Generic:
-    """Plain vector code: widen to 32 bits, multiply, add. LLVM makes of it what the processor has."""
-
-    parts = 1
-    sums = INTS
-    _narrow = ir.VectorType(_i8, 16)
-
-    def row(self, builder, row, plane, offset):
-        return [
-            splat_value(builder, builder.sext(_load(builder, row, builder.add(offset, _constant(j)), _i8), _i32))
-            for j in range(GROUP)
-        ]
-
-    def weights(self, builder, base, offset):
-        group = _load(builder, base, offset, ir.VectorType(_i8, 64))
-        every_fourth = (ir.Constant(INTS, [GROUP * i + j for i in range(16)]) for j in range(GROUP))
-        return [[builder.sext(builder.shuffle_vector(group, group, mask), INTS) for mask in every_fourth]]
-
-    def add_products(self, builder, sums, row, weights):
-        (total,), (columns,) = sums, weights
-        for a, w in zip(row, columns, strict=True):
-            total = builder.add(total, builder.mul(a, w))
-        return [total]
-
-
-def _switch(builder, rows, panels, shapes, emit):
-    """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
-    done = builder.append_basic_block("tiled")
-    choice = builder.switch(builder.add(builder.mul(rows, _constant(16)), panels), done)
-    for r, p in shapes:
-        block = builder.append_basic_block(f"tile_{r}x{p}")
-        choice.add_case(_constant(16 * r + p), block)
-        builder.position_at_end(block)
-        emit(r, p)
-        builder.branch(done)
-    builder.position_at_end(done)
-
-
-def _instructions(signed):
-    return {
-        Isa.AVX512_VNNI: lambda: _Vnni(parts=1),
-        Isa.AVX_VNNI: lambda: _Vnni(parts=2),
-        Isa.AVX2: lambda: _Avx2(signed),
-        Isa.GENERIC: _Generic,
-    }[isa.current()]()
-
-
-def _depth_loop(builder, steps, start, body):
-    """for step in range(steps): values = body(step, values); returns the last values. `steps` is at least 1."""
-    before = builder.block
-    loop, done = builder.append_basic_block("depth"), builder.append_basic_block("done")
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    step = builder.phi(_i64)
-    step.add_incoming(_constant(0), before)
-    values = []
-    for value in start:
-        phi = builder.phi(value.type)
-        phi.add_incoming(value, before)
-        values.append(phi)
-    made = body(step, values)
-    following = builder.add(step, _constant(1))
-    step.add_incoming(following, builder.block)
-    for phi, value in zip(values, made, strict=True):
-        phi.add_incoming(value, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, steps), loop, done)
-    builder.position_at_end(done)
-    return made
-
-
 def _emit_int8(builder, rows, panels, use, a, row_bytes, plane, w, panel_bytes, groups, start, out, out_bytes):
-    row_addresses = [builder.add(a, builder.mul(row_bytes, _constant(r))) for r in range(rows)]
-    panel_addresses = [builder.add(w, builder.mul(panel_bytes, _constant(p))) for p in range(panels)]
+    row_addresses = [builder.add(a, builder.mul(row_bytes, constant(r))) for r in range(rows)]
+    panel_addresses = [builder.add(w, builder.mul(panel_bytes, constant(p))) for p in range(panels)]
     chains = CHAINS if rows == panels == 1 else 1
     beginning = []
     for p in range(panels):
-        vector = _load(builder, start, _constant(64 * p), INTS)
-        beginning.append([vector] if use.parts == 1 else _halves(builder, vector))
+        vector = load(builder, start, constant(64 * p), INTS)
+        beginning.append([vector] if use.parts == 1 else halves(builder, vector))
     first = [part for _ in range(rows) for panel in beginning for part in panel]
     zeros = [ir.Constant(part.type, None) for part in first]
 
     def body(step, flat):
         sums, made = iter(flat), []
         for chain in range(chains):
-            group = builder.add(builder.mul(step, _constant(chains)), _constant(chain))
-            offset = builder.mul(group, _constant(PANEL_BYTES))
+            group = builder.add(builder.mul(step, constant(chains)), constant(chain))
+            offset = builder.mul(group, constant(PANEL_BYTES))
             weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
             for address in row_addresses:
-                row = use.row(builder, address, plane, builder.mul(group, _constant(GROUP)))
+                row = use.row(builder, address, plane, builder.mul(group, constant(GROUP)))
                 for panel in weights:
                     made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel)
         return made
 
-    steps = builder.udiv(groups, _constant(chains))
-    made = _depth_loop(builder, steps, first + zeros * (chains - 1), body)
+    steps = builder.udiv(groups, constant(chains))
+    made = depth_loop(builder, steps, first + zeros * (chains - 1), body)
     while len(made) > len(first):  # a chain more than one: add it to the first
         made, last = made[: -len(first)], made[-len(first) :]
         made[: len(first)] = [builder.add(x, y) for x, y in zip(made, last, strict=False)]
     sums = iter(made)
     for r in range(rows):
-        row = builder.add(out, builder.mul(out_bytes, _constant(r)))
+        row = builder.add(out, builder.mul(out_bytes, constant(r)))
         for p in range(panels):
             parts = [next(sums) for _ in range(use.parts)]
-            vector = parts[0] if use.parts == 1 else _joined(builder, *parts)
-            builder.store(vector, _pointer(builder, row, _constant(64 * p), INTS)).align = 4
+            vector = parts[0] if use.parts == 1 else joined(builder, *parts)
+            builder.store(vector, pointer(builder, row, constant(64 * p), INTS)).align = 4
 
 
 def int8_tiles(signed=True):
@@ -261,10 +109,10 @@ def int8_tiles(signed=True):
 
     `signed=False` promises that no q is negative.
     """
-    use = _instructions(signed)
+    use = instructions(signed)
 
     def emit(builder, rows, panels, *operands):
-        _switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_int8(builder, r, p, use, *operands))
+        switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_int8(builder, r, p, use, *operands))
 
     @intrinsic
     def tiles(typing_context, rows, panels, a, row_bytes, plane, w, panel_bytes, groups, start, out, out_bytes):
@@ -278,44 +126,44 @@ def int8_tiles(signed=True):
 
 
 def _emit_float(builder, rows, panels, a, row_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):
-    row_addresses = [builder.add(a, builder.mul(row_bytes, _constant(r))) for r in range(rows)]
-    panel_addresses = [builder.add(w, builder.mul(panel_bytes, _constant(p))) for p in range(panels)]
+    row_addresses = [builder.add(a, builder.mul(row_bytes, constant(r))) for r in range(rows)]
+    panel_addresses = [builder.add(w, builder.mul(panel_bytes, constant(p))) for p in range(panels)]
 
     def body(k, sums):
         step = builder.mul(k, step_bytes)
-        weights = [_load(builder, panel, step, FLOATS) for panel in panel_addresses]
+        weights = [load(builder, panel, step, FLOATS) for panel in panel_addresses]
         made = []
         for r, address in enumerate(row_addresses):
-            scalar = _load(builder, address, builder.mul(k, _constant(4)), ir.FloatType())
+            scalar = load(builder, address, builder.mul(k, constant(4)), ir.FloatType())
             row = splat_value(builder, scalar)
             for p, panel in enumerate(weights):
                 made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, [row, panel, sums[r * panels + p]]))
         return made
 
     zero = splat_constant(0.0, ir.FloatType())
-    sums = _depth_loop(builder, depth, [zero] * (rows * panels), body)
+    sums = depth_loop(builder, depth, [zero] * (rows * panels), body)
     for r in range(rows):
-        row = builder.add(out, builder.mul(out_bytes, _constant(r)))
+        row = builder.add(out, builder.mul(out_bytes, constant(r)))
         for p in range(panels):
-            builder.store(sums[r * panels + p], _pointer(builder, row, _constant(64 * p), FLOATS)).align = 4
+            builder.store(sums[r * panels + p], pointer(builder, row, constant(64 * p), FLOATS)).align = 4
 
 
 def _emit_heads(builder, heads, a, head_bytes, w, weight_bytes, step_bytes, depth, out, out_bytes):
-    rows = [builder.add(a, builder.mul(head_bytes, _constant(h))) for h in range(heads)]
-    panels = [builder.add(w, builder.mul(weight_bytes, _constant(h))) for h in range(heads)]
+    rows = [builder.add(a, builder.mul(head_bytes, constant(h))) for h in range(heads)]
+    panels = [builder.add(w, builder.mul(weight_bytes, constant(h))) for h in range(heads)]
 
     def body(k, sums):
         step, made = builder.mul(k, step_bytes), []
         for row, panel, total in zip(rows, panels, sums, strict=True):
-            scalar = splat_value(builder, _load(builder, row, builder.mul(k, _constant(4)), ir.FloatType()))
+            scalar = splat_value(builder, load(builder, row, builder.mul(k, constant(4)), ir.FloatType()))
             made.append(
-                call_llvm(builder, "llvm.fma.v16f32", FLOATS, [scalar, _load(builder, panel, step, FLOATS), total])
+                call_llvm(builder, "llvm.fma.v16f32", FLOATS, [scalar, load(builder, panel, step, FLOATS), total])
             )
         return made
 
     zero = splat_constant(0.0, ir.FloatType())
-    for h, total in enumerate(_depth_loop(builder, depth, [zero] * heads, body)):
-        builder.store(total, _pointer(builder, out, builder.mul(out_bytes, _constant(h)), FLOATS)).align = 4
+    for h, total in enumerate(depth_loop(builder, depth, [zero] * heads, body)):
+        builder.store(total, pointer(builder, out, builder.mul(out_bytes, constant(h)), FLOATS)).align = 4
 
 
 def head_tiles():
@@ -329,7 +177,7 @@ def head_tiles():
 
     def emit(builder, heads, *operands):
         shapes = [(h, 1) for h in range(1, HEADS + 1)]
-        _switch(builder, heads, _constant(1), shapes, lambda h, _: _emit_heads(builder, h, *operands))
+        switch(builder, heads, constant(1), shapes, lambda h, _: _emit_heads(builder, h, *operands))
 
     @intrinsic
     def tiles(typing_context, heads, a, head_bytes, w, weight_bytes, step_bytes, depth, out, out_bytes):
@@ -354,7 +202,7 @@ def float_tiles():
     """
 
     def emit(builder, rows, panels, *operands):
-        _switch(builder, rows, panels, tile_shapes(FLOAT_SHAPES), lambda r, p: _emit_float(builder, r, p, *operands))
+        switch(builder, rows, panels, tile_shapes(FLOAT_SHAPES), lambda r, p: _emit_float(builder, r, p, *operands))
 
     @intrinsic
     def tiles(typing_context, rows, panels, a, row_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):

@@ -78,7 +78,9 @@ def random_matrix(seed, rows, columns, spread=1.0):
 def tolerance(q, k, v, heads):
     """What the roundings of scores, exp, softmax and the weighted sum can amount to, per output."""
     length, head_dim = len(k), q.shape[1] // heads
-    magnitude = [(np.abs(a) @ np.abs(b).T).max() for a, b in zip(*(np.split(x, heads, axis=1) for x in (q, k)), strict=True)]
+    magnitude = [
+        (np.abs(a) @ np.abs(b).T).max() for a, b in zip(*(np.split(x, heads, axis=1) for x in (q, k)), strict=True)
+    ]
     score = (head_dim + 3) * UNIT * max(magnitude) / np.sqrt(head_dim)  # absolute, so relative after exp
     relative = 2 * (2 * score + EXP) + (padded(length) / 16 + 8 + length) * UNIT
     weighted = attention_reference(q, k, np.abs(v), heads)  # sum of p |v|
@@ -113,9 +115,7 @@ def test_the_bits_do_not_depend_on_the_room(program, seed, length, shape, more):
     qkv = random_matrix(seed, length, 3 * model_dim)
     q, k, v = (np.ascontiguousarray(x) for x in np.split(qkv, 3, axis=1))
     assert same_bits(self_attention(program, qkv, heads, stride), self_attention(program, qkv, heads))
-    assert same_bits(
-        cross_attention(program, q[0], k, v, heads, stride), cross_attention(program, q[0], k, v, heads)
-    )
+    assert same_bits(cross_attention(program, q[0], k, v, heads, stride), cross_attention(program, q[0], k, v, heads))
 
 
 @given(seeds, lengths, shapes)

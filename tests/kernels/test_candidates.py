@@ -37,9 +37,7 @@ def find(program, shortlist, source, shared, misaligned=0):
     source = np.asarray(source, np.int32)
     most = shortlist.first + sum(np.diff(shortlist.offsets)[source[source < record["words"][0]]]) + len(source) + 7
     out = guard.empty(min(most, shortlist.vocab_size), np.int32)
-    found = program.find_candidates(
-        record, guard.copy(source), len(source), shortlist.vocab_size, marks, out
-    )
+    found = program.find_candidates(record, guard.copy(source), len(source), shortlist.vocab_size, marks, out)
     guard.check()
     return out[:found].copy()
 

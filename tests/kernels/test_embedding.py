@@ -33,9 +33,7 @@ def embed(program, rows, scales, positions, piece, position, misaligned=0):
     return out.copy()
 
 
-@given(
-    seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 36])
-)
+@given(seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 36]))
 @settings(deadline=None)
 def test_float32_rows(program, seed, depth, piece, position, misaligned):
     rows = np.random.default_rng(seed).standard_normal((VOCABULARY, depth)).astype(np.float32)
@@ -44,9 +42,7 @@ def test_float32_rows(program, seed, depth, piece, position, misaligned):
     assert same_bits(embed(program, rows, None, signal, piece, position, misaligned), expected)
 
 
-@given(
-    seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 20])
-)
+@given(seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 20]))
 @settings(deadline=None)
 def test_int8_rows(program, seed, depth, piece, position, misaligned):
     generator = np.random.default_rng(seed)

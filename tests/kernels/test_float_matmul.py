@@ -131,7 +131,10 @@ def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, d
     a = random_matrix(generator, heads, depth)
     w = random_matrix(generator, heads, depth, columns)
     guard = Guards(misaligned)
-    given_a, given_w = guard.empty((heads, depth + 3), np.float32), guard.empty((heads, depth, columns + 32), np.float32)
+    given_a, given_w = (
+        guard.empty((heads, depth + 3), np.float32),
+        guard.empty((heads, depth, columns + 32), np.float32),
+    )
     given_a[:, :depth], given_w[:, :, :columns] = a, w
     out = guard.empty((heads, columns + 16), np.float32)
     before = out.copy()

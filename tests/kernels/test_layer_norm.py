@@ -34,9 +34,7 @@ def normalize(program, x, y, scale, bias, quantized=True, misaligned=0):
 
 def random_operands(seed, rows, depth, offset=0.0, spread=1.0):
     generator = np.random.default_rng(seed)
-    x, y = (
-        (offset + spread * generator.standard_normal((rows, depth))).astype(np.float32) for _ in range(2)
-    )
+    x, y = ((offset + spread * generator.standard_normal((rows, depth))).astype(np.float32) for _ in range(2))
     scale, bias = (generator.standard_normal(depth).astype(np.float32) for _ in range(2))
     return x, y, scale, bias
 

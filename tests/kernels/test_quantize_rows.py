@@ -58,6 +58,18 @@ def test_the_largest_becomes_127_and_no_value_is_off_by_more_than_half_a_step(pr
     assert (error <= scales[:, None] * (0.5 + 127 * 4 * UNIT)).all()  # scale, its inverse and a product are rounded
 
 
+@given(seeds, st.integers(-100, 100))
+@settings(deadline=None)
+def test_numbers_between_two_integers_equal_the_reference(program, seed, exponent):
+    """As near to a half step as float32 comes: the last bit of each product decides."""
+    generator = np.random.default_rng(seed)
+    most = np.ldexp(generator.uniform(1, 2, 8), exponent).astype(np.float32)
+    x = ((generator.integers(-127, 127, (8, 64)) + 0.5) * (most[:, None] / 127.0)).astype(np.float32)
+    x += np.spacing(x) * generator.integers(-1, 2, x.shape).astype(np.float32)
+    x[:, 0] = most
+    check(program, x)
+
+
 def test_halves_round_to_even(program):
     x = np.zeros((1, 16), np.float32)
     x[0, :7] = [127, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5]

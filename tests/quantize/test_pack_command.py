@@ -203,4 +203,3 @@ def test_wrong_usage_exits_with_two(arguments, capsys):
         main(arguments)
     assert caught.value.code == 2
     assert "error: " in capsys.readouterr().err
-

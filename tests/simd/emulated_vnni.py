@@ -19,7 +19,9 @@ from cpunmt import program
 from cpunmt.simd import isa
 
 PROCESSORS = {"avx512_vnni": ("x86-64-v4", "+avx512vnni"), "avx_vnni": ("x86-64-v3", "+avxvnni")}
-DECLARATION = re.compile(r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdpbusd[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M)
+DECLARATION = re.compile(
+    r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdpbusd[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
+)
 
 
 def emulated(code: str) -> str:

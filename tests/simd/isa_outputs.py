@@ -1,10 +1,10 @@
 """What must be the same on every path, as JSON on stdout. A script for tests, run with CPUNMT_ISA set.
 
-    python -m tests.simd.isa_outputs
+python -m tests.simd.isa_outputs
 
-    integers        SHA-256 of the sums of `integer_cases()`
-    kernels         kernel -> SHA-256 of its floats
-    translations    "int8" and "float32" -> [[ids, log-probability in hexadecimal], ...]
+integers        SHA-256 of the sums of `integer_cases()`
+kernels         kernel -> SHA-256 of its floats
+translations    "int8" and "float32" -> [[ids, log-probability in hexadecimal], ...]
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The VNNI tiles on any machine. A script for test_tile, run with CPUNMT_ISA=avx512_vnni or avx_vnni.
 
-    python -m tests.simd.vnni_tiles assembly    prints the assembly for such a processor
-    python -m tests.simd.vnni_tiles run         runs every shape here, the instruction emulated
+python -m tests.simd.vnni_tiles assembly    prints the assembly for such a processor
+python -m tests.simd.vnni_tiles run         runs every shape here, the instruction emulated
 """
 
 import ctypes
@@ -32,9 +32,7 @@ def run(tile, tiles, rows, panel_count, groups, generator):
     out = guard.empty((rows, PANEL * panel_count + 5), np.int32)
     before = out.copy()
     places = [array.ctypes.data for array in (a, w, start, out)]
-    tiles(
-        rows, panel_count, places[0], a.strides[0], 0, places[1], w.strides[0], groups, *places[2:], out.strides[0]
-    )
+    tiles(rows, panel_count, places[0], a.strides[0], 0, places[1], w.strides[0], groups, *places[2:], out.strides[0])
     guard.check()
     assert np.array_equal(out[:, :-5], q.astype(np.int32) @ weights.astype(np.int32)), (rows, panel_count, groups)
     assert np.array_equal(out[:, -5:], before[:, -5:])

@@ -1,0 +1,55 @@
+"""What the code generators of `simd` share: addresses, loads, a counted loop, a switch over tile shapes."""
+
+from llvmlite import ir
+
+_i64 = ir.IntType(64)
+
+
+def pointer(builder, base, offset, llvm_type):
+    return builder.inttoptr(builder.add(base, offset), llvm_type.as_pointer())
+
+
+def load(builder, base, offset, llvm_type):
+    value = builder.load(pointer(builder, base, offset, llvm_type))
+    value.align = 1
+    return value
+
+
+def constant(number):
+    return ir.Constant(_i64, number)
+
+
+def depth_loop(builder, steps, start, body):
+    """for step in range(steps): values = body(step, values); returns the last values. `steps` is at least 1."""
+    before = builder.block
+    loop, done = builder.append_basic_block("depth"), builder.append_basic_block("done")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    step = builder.phi(_i64)
+    step.add_incoming(constant(0), before)
+    values = []
+    for value in start:
+        phi = builder.phi(value.type)
+        phi.add_incoming(value, before)
+        values.append(phi)
+    made = body(step, values)
+    following = builder.add(step, constant(1))
+    step.add_incoming(following, builder.block)
+    for phi, value in zip(values, made, strict=True):
+        phi.add_incoming(value, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, steps), loop, done)
+    builder.position_at_end(done)
+    return made
+
+
+def switch(builder, rows, panels, shapes, emit):
+    """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
+    done = builder.append_basic_block("tiled")
+    choice = builder.switch(builder.add(builder.mul(rows, constant(16)), panels), done)
+    for r, p in shapes:
+        block = builder.append_basic_block(f"tile_{r}x{p}")
+        choice.add_case(constant(16 * r + p), block)
+        builder.position_at_end(block)
+        emit(r, p)
+        builder.branch(done)
+    builder.position_at_end(done)

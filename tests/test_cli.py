@@ -1,0 +1,270 @@
+"""The command line on files: options, statistics, errors; info and warmup."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import cpunmt
+from cpunmt import cli, program
+from cpunmt.options import MARIAN_FLAGS, Options
+from tests.command_line import ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
+from tests.real_model import DIRECTORIES
+
+# In this process, as nothing but files is involved.
+
+
+def translate(source, target, *flags) -> int:
+    return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
+
+
+def test_files_are_translated_as_pipes_are(student, source, tmp_path, capfd):
+    target = tmp_path / "german"
+    target.write_text("what was there before, and longer\n" * 1000)
+    assert translate(source, target) == 0
+    assert target.read_text("utf-8").split("\n") == [*texts(student, sentences(40)), ""]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_model_is_chosen_by_flag_before_environment(float_student, source, tmp_path, monkeypatch):
+    expected = texts(float_student, sentences(40))
+    monkeypatch.setenv("CPUNMT_MODEL", str(DIRECTORIES["float32"]))
+    assert translate(source, tmp_path / "by-environment") == 0
+    assert (tmp_path / "by-environment").read_text("utf-8").split("\n")[:-1] == expected
+    monkeypatch.setenv("CPUNMT_MODEL", "/no/such/model")
+    assert translate(source, tmp_path / "by-flag", "-m", DIRECTORIES["float32"]) == 0
+    assert (tmp_path / "by-flag").read_text("utf-8").split("\n")[:-1] == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (["--no-shortlist"], {"vocabulary": "full"}),
+        (["--vocabulary", "full"], {"vocabulary": "full"}),
+        (["--no-shortlist", "--vocabulary", "shortlist"], {}),  # the last one counts
+        (["--max-length", "3"], {"max_length": 3}),
+        (["--max-length-factor", "0.5"], {"max_length_factor": 0.5}),
+        (["-b", "1", "--mini-batch-words", "50"], {}),
+        (["--beam-size", "1", "--max-batch-tokens=50"], {}),
+    ],
+)
+def test_flags_are_options(student, source, tmp_path, flags, options):
+    assert translate(source, tmp_path / "german", *flags) == 0
+    expected = texts(student, sentences(40), **options)
+    assert (tmp_path / "german").read_text("utf-8").split("\n")[:-1] == expected
+
+
+def test_every_option_and_every_marian_flag_is_in_the_help(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["translate", "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    for name in Options.__dataclass_fields__:
+        assert re.search(rf"--{name.replace('_', '-')}\b", text)
+    for flag in MARIAN_FLAGS:
+        assert re.search(rf"{flag}\b", text)
+
+
+def test_statistics(student, source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german", "--stats") == 0
+    output, shown = capfd.readouterr()
+    found = statistics(shown)
+    assert output == "" and int(found["sentences"]) == 40
+    assert int(found["words"]) == sum(len(line.split()) for line in sentences(40))
+    vocabulary = student.source_vocabulary
+    assert int(found["source pieces"]) == sum(len(vocabulary.encode(line)) - 1 for line in sentences(40))
+    assert int(found["target pieces"]) == sum(len(result.pieces) for result in student.translate(sentences(40)))
+    seconds, rate = float(found["translating"].removesuffix(" s")), float(found["speed"].removesuffix(" words/s"))
+    assert rate == pytest.approx(int(found["words"]) / seconds, rel=0.05)
+    assert "latency" not in found and 20 < int(found["peak memory"].removesuffix(" MB")) < 10_000
+
+
+def test_statistics_of_nothing(tmp_path, capfd):
+    (tmp_path / "empty").touch()
+    assert translate(tmp_path / "empty", tmp_path / "german", "--stats") == 0
+    assert statistics(capfd.readouterr().err)["speed"] == "0 words/s"
+
+
+# Errors
+
+
+def refusal(capfd) -> str:
+    """The one line on stderr; nothing may stand on stdout."""
+    output, shown = capfd.readouterr()
+    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
+    return shown.removeprefix("cpunmt: error: ")
+
+
+def test_a_model_that_is_not_there(source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german", "-m", tmp_path / "none") == 1
+    assert refusal(capfd).startswith(f"{tmp_path / 'none'}: no such directory")
+
+
+def test_no_model_at_all(source, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "cpunmt" / "cli.py"))
+    monkeypatch.delenv("CPUNMT_MODEL", raising=False)
+    assert translate(source, tmp_path / "german") == 1
+    assert refusal(capfd).startswith("no model: name its directory with -m DIR")
+
+
+def test_a_broken_model_leaves_the_output_as_it_was(source, tmp_path, capfd):
+    model = tmp_path / "model"
+    shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
+    weights = (model / "weights.safetensors").read_bytes()
+    (model / "weights.safetensors").write_bytes(weights[: len(weights) // 2])
+    (tmp_path / "german").write_text("kept\n")
+    assert translate(source, tmp_path / "german", "-m", model) == 1
+    assert refusal(capfd).startswith(f"{model / 'weights.safetensors'}: ")
+    assert (tmp_path / "german").read_text() == "kept\n"
+
+
+def test_inputs_that_cannot_be_read(tmp_path, capfd):
+    assert translate(tmp_path / "none", tmp_path / "german") == 1
+    assert refusal(capfd) == f"{tmp_path / 'none'}: cannot open the input: No such file or directory\n"
+    assert translate(tmp_path, tmp_path / "german") == 1
+    assert refusal(capfd) == "cannot read the input: Is a directory\n"
+    assert translate("nul\0", tmp_path / "german") == 1
+    assert "cannot open the input" in refusal(capfd)
+
+
+def test_outputs_that_cannot_be_written(source, tmp_path, capfd):
+    assert translate(source, tmp_path / "no" / "folder") == 1
+    assert refusal(capfd).startswith(f"{tmp_path / 'no' / 'folder'}: cannot open the output: ")
+    assert translate(source, tmp_path) == 1
+    assert "cannot open the output: Is a directory" in refusal(capfd)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
+def test_a_full_disk(source, capfd):
+    assert translate(source, "/dev/full") == 1
+    assert refusal(capfd) == "cannot write the output: No space left on device\n"
+
+
+def test_input_and_output_must_not_be_one_file(source, tmp_path, capfd):
+    before = source.read_bytes()
+    os.link(source, tmp_path / "the-same")
+    for target in (source, tmp_path / "the-same"):
+        assert translate(source, target) == 1
+        assert "is input and output" in refusal(capfd)
+        assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize(("stream", "message"), [("0<&-", "standard input is closed"), ("1>&-", "standard output is")])
+def test_closed_standard_streams(stream, message):
+    shell = f'"$0" -m cpunmt translate {stream}'
+    finished = subprocess.run(
+        ["sh", "-c", shell, sys.executable], stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT, timeout=TIMEOUT
+    )
+    assert finished.returncode == 1
+    assert finished.stderr.decode().startswith(f"cpunmt: error: {message}") and finished.stderr.count(b"\n") == 1
+
+
+def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
+    shell = 'printf "\\377\\n" | "$0" -m cpunmt translate --stats 2>&-'
+    finished = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, cwd=ROOT, timeout=TIMEOUT)
+    assert (finished.returncode, finished.stdout.count(b"\n")) == (0, 1)
+    assert b"UTF-8" not in finished.stdout and b"words" not in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "cpunmt: error: the following arguments are required: COMMAND"),
+        (["translat"], "invalid choice: 'translat'"),
+        (["translate", "--beems", "4"], "unrecognized arguments: --beems 4"),
+        (["translate", "--beam", "1"], "unrecognized arguments: --beam 1"),  # flags are spelled out
+        (["translate", "text"], "unrecognized arguments: text"),
+        (["translate", "-b", "two"], "argument -b/--beam-size: invalid int value: 'two'"),
+        (["translate", "-b", "0"], "cpunmt translate: error: beam_size is 0, expected "),
+        (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
+        (["translate", "--vocabulary", "half"], "argument --vocabulary: invalid choice: 'half'"),
+        (["info", "--verfy"], "unrecognized arguments: --verfy"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    output, shown = capfd.readouterr()
+    assert message in shown and shown.count("\n") == 1 and output == ""
+
+
+def test_an_option_that_does_not_fit_the_model_leaves_the_output_alone(source, tmp_path, capfd):
+    model = tmp_path / "model"
+    shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32", "shortlist.bin"))
+    metadata = json.loads((model / "metadata.json").read_text("utf-8"))
+    del metadata["files"]["shortlist.bin"]
+    (model / "metadata.json").write_text(json.dumps(metadata))
+    assert translate(source, tmp_path / "german", "-m", model, "--vocabulary", "shortlist") == 1
+    assert refusal(capfd).startswith("vocabulary is 'shortlist', but ")
+    assert not (tmp_path / "german").exists()
+
+
+# info, warmup, version
+
+
+def test_info_describes_a_model(capsys):
+    assert cli.main(["info", str(DIRECTORIES["int8"])]) == 0
+    text = capsys.readouterr().out
+    found = statistics(text)
+    assert (found["compute type"], found["parameters"], found["shortlist"]) == ("int8", "5,346,880", "yes")
+    assert found["vocabulary"] == "8000 pieces, joint" and found["source language"] == "en"
+    assert "2 SSRU layers" in found["decoder"]
+
+
+def test_info_verifies_a_model(tmp_path, capfd):
+    model = tmp_path / "model"
+    shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
+    assert cli.main(["info", "--verify", str(model)]) == 0
+    assert re.search(r"^[0-9a-f]{64}  weights.safetensors$", capfd.readouterr().out, re.M)
+    content = bytearray((model / "weights.safetensors").read_bytes())
+    content[-1000] ^= 1
+    (model / "weights.safetensors").write_bytes(content)
+    assert cli.main(["info", "--verify", str(model)]) == 1
+    shown = capfd.readouterr().err
+    assert shown.count("\n") == 1 and "weights.safetensors: found" in shown
+
+
+def test_warmup_says_where_the_program_is(student, capfd):
+    """`student` has compiled it, so nothing is left to do."""
+    path = program.cache_file()
+    before = path.stat().st_mtime_ns
+    assert cli.main(["warmup"]) == 0
+    assert capfd.readouterr().out == f"{path}\n"
+    assert path.stat().st_mtime_ns == before
+
+
+def test_warmup_compiles_and_shows_progress_on_a_terminal(tmp_path):
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "CPUNMT_CACHE_DIR": str(folder)}
+    status, output, shown = on_terminal("warmup", env=environment)
+    (compiled,) = folder.iterdir()
+    assert (status, output.decode()) == (0, f"{compiled}\n")
+    assert "compiling" in shown and "100%" in shown
+    assert folder.stat().st_mode & 0o777 == 0o700
+    finished = run("translate", stdin=b"Yes.\n", env=environment)
+    assert (finished.stdout, finished.stderr) == (b"Ja.\n", b"")  # nothing more was compiled
+    assert list(folder.iterdir()) == [compiled]
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_is_said_once_and_translation_works(tmp_path):
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "CPUNMT_CACHE_DIR": str(tmp_path / "file" / "cache")}
+    finished = run("translate", stdin=b"Yes.\nYes.\n", env=environment)
+    assert (finished.returncode, finished.stdout) == (0, b"Ja.\nJa.\n")
+    assert finished.stderr.count(b"cannot keep the compiled program") == 1
+    finished = run("warmup", env=environment)
+    assert (finished.returncode, finished.stdout) == (1, b"")
+    assert finished.stderr.count(b"Set CPUNMT_CACHE_DIR to a folder of your own") == 1
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"cpunmt {cpunmt.__version__}\n"

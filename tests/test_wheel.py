@@ -1,0 +1,107 @@
+"""The wheel, installed where nothing else of the project is, translates with the shipped model."""
+
+import os
+import site
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import cpunmt
+from tests.real_model import DIRECTORIES, ROOT
+
+SENTENCE = "A man is riding a bicycle."
+
+
+def run(*command, **settings) -> str:
+    """The standard output of a command that must succeed."""
+    finished = subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", **settings)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built from a copy of the sources: building leaves files behind."""
+    sources, built = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "cpunmt", "quantize"):
+        (sources / name).symlink_to(ROOT / name)
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
+        *("--wheel-dir", built, sources),
+    )
+    (found,) = built.iterdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """(an empty folder, its environment variables, the commands' folder) where the wheel is installed.
+
+    What it depends on comes from the environment of the tests, through a .pth file: nothing is downloaded.
+    """
+    folder = tmp_path_factory.mktemp("elsewhere")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    python = folder / "venv" / "bin" / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
+    # Appended to the path and not followed further: an editable install of the checkout there stays out of sight.
+    (packages / "dependencies.pth").write_text("\n".join(sorted(ours)) + "\n")
+    hidden = {"PYTHONPATH", "CPUNMT_MODEL"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    empty = folder / "empty"
+    empty.mkdir()
+    return empty, environment, python.parent
+
+
+def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert wheel.name == f"cpunmt-{cpunmt.__version__}-py3-none-any.whl"
+    assert {name.split("/")[0] for name in names} == {"cpunmt", "quantize", f"cpunmt-{cpunmt.__version__}.dist-info"}
+    sources = {str(path.relative_to(ROOT)) for name in ("cpunmt", "quantize") for path in (ROOT / name).rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == sources
+    assert {"cpunmt/py.typed", "quantize/py.typed"} <= set(names)
+    assert any(name.endswith("LICENSE") for name in names)
+
+
+def test_what_it_needs_is_written_in_the_wheel(wheel):
+    (metadata,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
+    lines = zipfile.ZipFile(wheel).read(metadata).decode().splitlines()
+    needed = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    always = {line.split(">=")[0] for line in needed if "extra" not in line}
+    assert always == {"numpy", "numba", "sentencepiece", "PyYAML", "tqdm"}
+    assert "Requires-Python: >=3.10" in lines
+
+
+def test_the_commands_work_outside_the_checkout(installed, student):
+    empty, environment, commands = installed
+    model = ("-m", DIRECTORIES["int8"])
+    shown = run(commands / "cpunmt", "translate", *model, input=SENTENCE, cwd=empty, env=environment)
+    assert shown == student.translate(SENTENCE).text + "\n"
+    assert "int8" in run(commands / "cpunmt", "info", DIRECTORIES["int8"], cwd=empty, env=environment)
+    assert "pack" in run(commands / "cpunmt-quantize", "--help", cwd=empty, env=environment)
+    assert list(empty.iterdir()) == []
+
+
+def test_python_works_outside_the_checkout(installed, student):
+    empty, environment, commands = installed
+    code = (
+        "import sys, cpunmt, quantize; from cpunmt import Translator; "
+        f"print(Translator(sys.argv[1]).translate({SENTENCE!r}).text, cpunmt.__file__, quantize.__file__, sep='\\n')"
+    )
+    text, *files = run(commands / "python", "-c", code, DIRECTORIES["int8"], cwd=empty, env=environment).splitlines()
+    assert text == student.translate(SENTENCE).text
+    assert all(Path(file).is_relative_to(commands.parent) for file in files)
+
+
+def test_without_a_model_it_says_how_to_name_one(installed):
+    empty, environment, commands = installed
+    finished = subprocess.run(
+        [commands / "cpunmt", "translate"], input="", capture_output=True, encoding="utf-8", cwd=empty, env=environment
+    )
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.startswith("cpunmt: error: no model: name its directory with -m DIR")
