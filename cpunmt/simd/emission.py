@@ -19,6 +19,16 @@ def constant(number):
     return ir.Constant(_i64, number)
 
 
+def prefetch(builder, base, offset):
+    """Ask for the cache line at an address, which need not exist."""
+    arguments = [pointer(builder, base, offset, ir.IntType(8))]
+    arguments += [ir.Constant(ir.IntType(32), value) for value in (0, 3, 1)]  # to read, into the first cache, data
+    function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+    name = "llvm.prefetch.p0"
+    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
+    builder.call(function, arguments)
+
+
 def depth_loop(builder, steps, start, body):
     """for step in range(steps): values = body(step, values); returns the last values. `steps` is at least 1."""
     before = builder.block
