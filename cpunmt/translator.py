@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.architecture import expected_tensors
@@ -31,20 +31,14 @@ class Result:
     log_prob   sum of the log-probabilities of its pieces, </s> included
     score      log_prob divided by the number of pieces
     truncated  the length limit cut it off
-    ids        of its pieces, </s> left out
-    pieces     the same, as text
+    pieces     its pieces, </s> left out
     """
 
     text: str
     score: float
     log_prob: float
     truncated: bool
-    ids: tuple[int, ...]
-    _vocabulary: Vocabulary | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        return tuple(self._vocabulary.pieces(list(self.ids))) if self.ids else ()
+    pieces: tuple[str, ...]
 
     def __str__(self):
         return self.text
@@ -94,6 +88,11 @@ class Translator:
         if packed.shortlist is not None:
             size = self.config.vocab_size
             shortlist = Shortlist.read(packed.shortlist, size, size, packed.shortlist_sha256)
+            if shortlist.first <= self.config.eos_id:
+                raise ModelFileError(
+                    f"{packed.shortlist}: the first {shortlist.first} pieces are always candidates, but </s> is piece "
+                    f"{self.config.eos_id}, so no translation could end; make the shortlist with a larger first"
+                )
         self._engine = Engine(Model(self.config, packed.tensors), shortlist)
 
     @property
@@ -198,11 +197,12 @@ class Translator:
         texts, pieces, count, log_prob, truncated = [], [], 0, 0.0, False
         for _, translation in translations:
             texts.append(self.target_vocabulary.decode(translation.ids))
-            pieces += translation.ids if translation.truncated else translation.ids[:-1]
+            ids = translation.ids if translation.truncated else translation.ids[:-1]
+            pieces += self.target_vocabulary.pieces(ids)
             count += len(translation.ids)
             log_prob += translation.log_prob
             truncated |= translation.truncated
-        return Result(joined(texts), log_prob / count, log_prob, truncated, tuple(pieces), self.target_vocabulary)
+        return Result(joined(texts), log_prob / count, log_prob, truncated, tuple(pieces))
 
 
 def _listed(texts, caller):

@@ -50,6 +50,12 @@ def _parser():
         help="a column's range is at most N standard deviations; 'none': its largest weight (default: 7)",
     )
     pack.add_argument(
+        "--max-length-factor",
+        type=float,
+        metavar="N",
+        help="the model's own limit: at most N target pieces per source piece (default: 3)",
+    )
+    pack.add_argument(
         "--metadata",
         type=_key_value,
         action="append",

@@ -30,6 +30,8 @@ def pack_checkpoint(given):
     config, tensors = read_marian_npz(given.checkpoint)
     paths = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
     config = dataclasses.replace(config, shared_vocabulary=len(paths) == 1)
+    if given.max_length_factor is not None:
+        config = dataclasses.replace(config, max_length_factor=given.max_length_factor)
     vocabularies = [Vocabulary(path) for path in paths]
     for vocabulary in vocabularies:
         check_vocabulary(vocabulary, config)

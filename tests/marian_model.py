@@ -25,9 +25,7 @@ def marian_options(*, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=(
     }
 
 
-def marian_tensors(
-    seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()
-) -> dict[str, np.ndarray]:
+def marian_tensors(seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()) -> dict[str, np.ndarray]:
     """Marian's name -> float32 array, scaled so that translations depend on the source and some of them end.
 
     How many do depends on the seed: a test that needs either asserts it.

@@ -49,14 +49,11 @@ class NaiveNetwork:
         return np.array([[row @ weight[:, j] + bias[j] for j in range(len(bias))] for row in x])
 
     def norm(self, name, x):
-        return naive_layer_norm(
-            x, self.tensors[f"{name}.norm.scale"], self.tensors[f"{name}.norm.bias"], 1e-6
-        )
+        return naive_layer_norm(x, self.tensors[f"{name}.norm.scale"], self.tensors[f"{name}.norm.bias"], 1e-6)
 
     def attend(self, name, x, memory):
         queries, keys, values = (
-            self.affine(f"{name}.{part}", of)
-            for part, of in (("query", x), ("key", memory), ("value", memory))
+            self.affine(f"{name}.{part}", of) for part, of in (("query", x), ("key", memory), ("value", memory))
         )
         heads = naive_attention(queries, keys, values, self.config.heads)
         return self.norm(name, x + self.affine(f"{name}.output", heads))
@@ -84,9 +81,7 @@ class NaiveNetwork:
             forget_logits = self.affine(f"decoder.{p}.cell.forget", x)
             for row, logit in zip(x, forget_logits, strict=True):
                 forget = np.array([1 / (1 + math.exp(-value)) for value in logit])
-                cell = forget * cell + (1 - forget) * (
-                    row @ self.tensors[f"decoder.{p}.cell.candidate.weight"]
-                )
+                cell = forget * cell + (1 - forget) * (row @ self.tensors[f"decoder.{p}.cell.candidate.weight"])
                 blocks.append([max(value, 0) for value in cell])
             x = self.norm(f"decoder.{p}.cell", x + np.array(blocks))
             x = self.attend(f"decoder.{p}.cross_attention", x, memory)

@@ -20,9 +20,7 @@ PLAIN = [body for language, body in BLOCKS if not language]
 def _run(command, folder, **settings):
     bin_folder = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **settings
-    )
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

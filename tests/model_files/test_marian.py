@@ -83,9 +83,7 @@ def test_tied_layers_share_a_parameter_set(path, tied_layers, expected):
     config, ours = read_marian_npz(path)
     assert config.decoder_parameters == expected
     for number, p in zip(tied_layers, expected, strict=True):
-        np.testing.assert_array_equal(
-            ours[f"decoder.{p}.cell.candidate.weight"], theirs[f"decoder_l{number}_rnn_W"]
-        )
+        np.testing.assert_array_equal(ours[f"decoder.{p}.cell.candidate.weight"], theirs[f"decoder_l{number}_rnn_W"])
 
 
 @pytest.mark.parametrize("nuls", [0, 1, 2, 300])

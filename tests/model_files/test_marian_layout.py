@@ -64,9 +64,7 @@ def test_the_options_that_those_tests_change_are_supported():
 
 
 def test_all_unsupported_options_are_listed_at_once():
-    message = refusal(
-        marian_options() | {"dec-cell": "gru", "transformer-preprocess": "n", "right-left": True}
-    )
+    message = refusal(marian_options() | {"dec-cell": "gru", "transformer-preprocess": "n", "right-left": True})
     assert "dec-cell" in message and "transformer-preprocess" in message and "right-left" in message
 
 

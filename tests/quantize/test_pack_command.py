@@ -62,6 +62,15 @@ def test_int8_prints_the_error_of_every_matrix_and_keeps_it(files, tmp_path, cap
         assert 30 < float(decibels) < 60 and float(clipped) == 0
 
 
+def test_the_length_factor_goes_into_the_config(files, tmp_path):
+    assert pack(files, tmp_path / "default") == 0
+    assert pack(files, tmp_path / "shorter", "--max-length-factor", "1.5") == 0
+    assert read_directory(tmp_path / "default").config.max_length_factor == 3.0
+    assert read_directory(tmp_path / "shorter").config.max_length_factor == 1.5
+    assert pack(files, tmp_path / "wrong", "--max-length-factor", "0") == 1
+    assert not (tmp_path / "wrong").exists()
+
+
 def test_sigmas_narrow_the_range_and_none_does_not(files, tmp_path, capsys):
     clipped = {}
     for sigmas in ("1.5", "7", "none"):

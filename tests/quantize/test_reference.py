@@ -170,9 +170,7 @@ def test_rows_do_not_see_each_other(model):
 
 def test_candidates_select_logits(model):
     start = model.start(model.encode(SOURCE))
-    np.testing.assert_array_equal(
-        model.step(start, [0], [0, 7, 30])[0], model.step(start, [0])[0][:, [0, 7, 30]]
-    )
+    np.testing.assert_array_equal(model.step(start, [0], [0, 7, 30])[0], model.step(start, [0])[0][:, [0, 7, 30]])
 
 
 def test_product_and_embed_see_every_matrix(model):
