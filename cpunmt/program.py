@@ -31,7 +31,7 @@ import numpy as np
 from cpunmt.simd import isa
 
 ENTRY = "cpunmt.search.greedy"  # importing it defines every kernel
-_SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "records.py")
+_SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "program.py", "records.py")
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
 _DIGEST = 32  # bytes
@@ -80,9 +80,15 @@ def _initialize_llvm():
 @functools.cache
 def _offer_libm():
     """Make known what LLVM calls where a processor lacks the instruction; both are exact, whatever the library."""
-    library = ctypes.CDLL({"win32": "ucrtbase", "darwin": "libm.dylib"}.get(sys.platform, "libm.so.6"))
+    libraries = [None, "libm.so.6", "libm.dylib", "ucrtbase"]  # None: what this process has already
     for name in ("fmaf", "rintf"):
-        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        for library in libraries:
+            try:
+                function = getattr(ctypes.CDLL(library), name)
+            except (OSError, AttributeError, TypeError):
+                continue
+            llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+            break
 
 
 @functools.cache

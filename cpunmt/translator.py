@@ -13,7 +13,7 @@ from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
 from cpunmt.model_files.packed_directory import read_directory
-from cpunmt.model_files.safetensors_file import check_tensors
+from cpunmt.model_files.safetensors_file import check_finite, check_tensors
 from cpunmt.options import Options, make_options
 from cpunmt.shortlist import Shortlist
 from cpunmt.splitting import joined, split_pieces
@@ -77,7 +77,9 @@ class Translator:
         self.config = packed.config
         if compute_type not in ("default", self.config.scheme):
             raise ModelFileError(_other_scheme(self.path, self.config.scheme, compute_type))
-        check_tensors(packed.tensors, expected_tensors(self.config), self.path / "weights.safetensors")
+        weights = self.path / "weights.safetensors"
+        check_tensors(packed.tensors, expected_tensors(self.config), weights)
+        check_finite(packed.tensors, weights)
         self.metadata = packed.metadata
         self.source_vocabulary = Vocabulary(packed.source_vocabulary)
         same = packed.source_vocabulary == packed.target_vocabulary

@@ -66,7 +66,10 @@ def log_normalizer(scores: address, length: count) -> real:
 
 @kernel
 def best_index(scores: address, length: count, barred: count) -> count:
-    """First index of the largest of float32 [length] (a multiple of 16), leaving out index `barred` (-1: none)."""
+    """First index of the largest of float32 [length] (a multiple of 16), leaving out index `barred` (-1: none).
+
+    0 where no number is the largest: scores that are not numbers must not lead outside the array.
+    """
     kept = LOWEST
     if barred >= 0:
         kept = load_f32(scores, barred)
@@ -75,7 +78,7 @@ def best_index(scores: address, length: count, barred: count) -> count:
     for j in range(0, length, 16):
         peak = maximum(peak, load(scores, j))
     top = largest(peak)
-    best = -1
+    best = 0
     for j in range(0, length, 16):
         if largest(load(scores, j)) == top:
             for i in range(j, j + 16):

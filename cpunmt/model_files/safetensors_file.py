@@ -195,5 +195,17 @@ def check_tensors(tensors, expected, where):
         raise ModelFileError(f"{where}: {len(problems)} wrong tensor(s); {_REPACK}\n  {lines}")
 
 
+def check_finite(tensors, where):
+    """Raise ModelFileError, naming each, if float tensors hold NaN or infinity."""
+    with np.errstate(invalid="ignore"):
+        broken = [
+            repr(name)
+            for name, array in tensors.items()
+            if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max()))
+        ]
+    if broken:
+        raise ModelFileError(f"{where}: NaN or infinity in {', '.join(sorted(broken))}; {_REPACK}")
+
+
 def _described(dtype, shape):
     return f"{np.dtype(dtype)} {tuple(shape)}"

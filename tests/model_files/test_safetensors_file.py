@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.safetensors_file import DTYPES, check_tensors, read_safetensors, write_safetensors
+from cpunmt.model_files.safetensors_file import DTYPES, check_finite, check_tensors, read_safetensors, write_safetensors
 
 names = st.from_regex(r"[a-z0-9_]{1,9}(\.[a-z0-9_]{1,9}){0,3}", fullmatch=True).filter(
     lambda name: not name.startswith("padding.")
@@ -261,3 +261,12 @@ def test_check_tensors_reports_everything_at_once():
         "  missing 'd' int32 (7, 8)",
         "  unexpected 'c'",
     ]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused_by_name(wrong):
+    tensors = {"good": np.ones(5, np.float32), "empty": np.ones(0, np.float32), "ids": np.ones(3, np.int8)}
+    check_finite(tensors, "file")
+    tensors |= {"b.bias": np.array([1, wrong], np.float32), "a.scale": np.array([[wrong]], np.float16)}
+    with pytest.raises(ModelFileError, match="^file: NaN or infinity in 'a.scale', 'b.bias'; "):
+        check_finite(tensors, "file")
