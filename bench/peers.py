@@ -86,13 +86,13 @@ print(json.dumps({"seconds": passed, "pieces": pieces}))
 _CTRANSLATE2 = """
 import sys, time, json
 import ctranslate2, sentencepiece
-home, lines, mode, batch = sys.argv[1:5]
+home, lines, mode, batch, unit = sys.argv[1:6]
 lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
 processor = sentencepiece.SentencePieceProcessor(model_file=home + "/data/vocab.deen.spm")
 translator = ctranslate2.Translator(home + "/models/ct2/int8", device="cpu", intra_threads=1, inter_threads=1)
 def run(texts):
     found = translator.translate_batch(processor.encode(texts, out_type=str), beam_size=1, max_batch_size=int(batch),
-                                       use_vmap=True, max_decoding_length=256, return_scores=False)
+                                       batch_type=unit, use_vmap=True, max_decoding_length=256, return_scores=False)
     return [(processor.decode(r.hypotheses[0]), len(r.hypotheses[0]) + 1) for r in found]
 run(lines[-50:])
 began = time.perf_counter()
@@ -116,9 +116,11 @@ def engines(home, ours, mode) -> dict[str, tuple[list[str], dict]]:
             command = [bergamot, "-c", _BERGAMOT, str(home), "LINES", mode, model, precision, words]
             found[f"bergamot {precision} {words}"] = (command, {})
     python = f"{home}/venv-peers/bin/python"
+    batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
     for isa in ("AVX512", "AVX2") if "avx512" in machine()["isa"] else ("AVX2",):
-        command = [python, "-c", _CTRANSLATE2, str(home), "LINES", mode, "32" if mode == "bulk" else "1"]
-        found[f"ctranslate2 {isa}"] = (command, {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"})
+        for batch in batches:
+            command = [python, "-c", _CTRANSLATE2, str(home), "LINES", mode, *batch]
+            found[f"ctranslate2 {isa} {' '.join(batch)}"] = (command, {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"})
     return found
 
 
