@@ -43,7 +43,7 @@ setup(
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
         ],
-        "bench": ["onnxruntime>=1.18"],
+        "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
     },
     entry_points={
         "console_scripts": [
