@@ -18,7 +18,7 @@ LEVELS = [
     ["simd.int8_instructions"],
     ["simd.tile"],
     ["jit"],
-    ["kernels", "kernels.packing", "kernels.tables"],
+    ["kernels", "kernels.packing", "kernels.reading", "kernels.tables"],
     ["architecture"],
     [f"kernels.{name}" for name in ("activations", "softmax", "quantize_rows")],
     [f"kernels.{name}" for name in ("candidates", "embedding", "int8_matmul", "layer_norm", "ssru")],

@@ -17,11 +17,16 @@ PYTHON = [body for language, body in BLOCKS if language == "python"]
 PLAIN = [body for language, body in BLOCKS if not language]
 
 
-def _run(command, folder, **settings):
+def _run(command, folder, **variables):
     bin_folder = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **settings)
-    assert done.returncode == 0, done.stderr
+    environment = {
+        **os.environ,
+        "PATH": bin_folder + os.pathsep + os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        **variables,
+    }
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
@@ -50,7 +55,8 @@ def test_start_block_works_on_a_clean_copy(tmp_path):
     assert commands == ["make demo", "make test"]
     printed = _run(["make", "demo"], copy)
     assert "Fahrrad" in printed
-    _run(["make", "test", "RUN=.venv/bin/python -c 'import pytest, hypothesis, cpunmt' #"], copy)
+    collected = _run(["make", "test"], copy, PYTEST_ADDOPTS="--collect-only", PYTHONPATH="")
+    assert "tests/test_readme.py::test_python_block" in collected
 
 
 def test_shell_block_of_the_commands():

@@ -8,27 +8,13 @@ They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definiti
 import numpy as np
 
 from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.reading import embedding_at, linear_at, shortlist_at
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.records import EMBEDDING, INT8, LINEAR, SHORTLIST
-from cpunmt.simd.intrinsics import (
-    lesser,
-    load_f32,
-    load_i32,
-    load_i64,
-    record_reader,
-    store_f32,
-    store_i32,
-    store_i64,
-    trailing_zeros,
-)
+from cpunmt.records import INT8
+from cpunmt.simd.intrinsics import lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64, trailing_zeros
 from cpunmt.simd.vector import transpose
 
 MULTIPLE = 8  # of candidates, as Marian's kernels want it: keeps the sets the same as Marian's
-PANELS_TOGETHER = 4  # panels of candidates are a multiple of this: one tile of every instruction set
-
-shortlist_at = record_reader(SHORTLIST)
-embedding_at = record_reader(EMBEDDING)
-linear_at = record_reader(LINEAR)
 
 
 @kernel

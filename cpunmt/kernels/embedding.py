@@ -4,11 +4,10 @@ x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: 
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.records import INT8, MODEL
-from cpunmt.simd.intrinsics import load_f32, record_reader
+from cpunmt.kernels.reading import model_at
+from cpunmt.records import INT8
+from cpunmt.simd.intrinsics import load_f32
 from cpunmt.simd.vector import fma, load, load_bytes, splat, store
-
-model_at = record_reader(MODEL)
 
 
 @kernel

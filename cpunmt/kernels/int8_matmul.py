@@ -12,8 +12,8 @@ import numpy as np
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.packing import GROUP, unpack_int8
-from cpunmt.records import LINEAR
-from cpunmt.simd.intrinsics import lesser, load_f32, record_reader
+from cpunmt.kernels.reading import linear_at
+from cpunmt.simd.intrinsics import lesser, load_f32
 from cpunmt.simd.tile import PLANES, SHAPES, int8_tiles
 from cpunmt.simd.vector import fma, load, load_ints, maximum, splat, store, to_floats
 
@@ -26,7 +26,6 @@ _ALONE = np.array([SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])  # panels 
 
 _tiles = int8_tiles(signed=True)
 _unsigned_tiles = int8_tiles(signed=False)
-linear_at = record_reader(LINEAR)
 
 
 @kernel

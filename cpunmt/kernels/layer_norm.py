@@ -9,12 +9,10 @@ import numpy as np
 
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.quantize_rows import quantize_row
-from cpunmt.records import NORM
-from cpunmt.simd.intrinsics import record_reader, square_root, store_f32
+from cpunmt.kernels.reading import norm_at
+from cpunmt.simd.intrinsics import square_root, store_f32
 from cpunmt.simd.tile import PLANES
 from cpunmt.simd.vector import fma, load, splat, store, total
-
-norm_at = record_reader(NORM)
 
 
 @kernel

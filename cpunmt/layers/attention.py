@@ -6,17 +6,12 @@ a decoding step only makes its query. ("Precomputed attention": Devlin 2017, sec
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.attention import cross_attention_row, self_attention, transpose_keys
-from cpunmt.kernels.embedding import model_at
 from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, model_at, workspace_at
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.norm import add_and_norm
-from cpunmt.records import DECODER_LAYER, ENCODER_LAYER, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, load_i64, record_reader
+from cpunmt.simd.intrinsics import address_of, load_i64
 from cpunmt.simd.vector import load, store
-
-encoder_layer_at = record_reader(ENCODER_LAYER)
-decoder_layer_at = record_reader(DECODER_LAYER)
-workspace_at = record_reader(WORKSPACE)
 
 
 @kernel

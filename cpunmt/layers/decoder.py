@@ -1,15 +1,13 @@
 """The decoder: one step of all rows."""
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.embedding import embed, model_at
-from cpunmt.layers.attention import cross_attention, decoder_layer_at
+from cpunmt.kernels.embedding import embed
+from cpunmt.kernels.reading import decoder_layer_at, model_at, workspace_at
+from cpunmt.layers.attention import cross_attention
 from cpunmt.layers.cells.ssru import ssru
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize
-from cpunmt.records import WORKSPACE
-from cpunmt.simd.intrinsics import address_of, load_i64, record_reader
-
-workspace_at = record_reader(WORKSPACE)
+from cpunmt.simd.intrinsics import address_of, load_i64
 
 
 @kernel

@@ -1,14 +1,12 @@
 """The encoder: all tokens of a few sentences at once, ragged, into the slots of the decoder."""
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.embedding import embed, model_at
-from cpunmt.layers.attention import decoder_layer_at, encoder_attention, encoder_layer_at, project_source
+from cpunmt.kernels.embedding import embed
+from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, model_at, workspace_at
+from cpunmt.layers.attention import encoder_attention, project_source
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize
-from cpunmt.records import WORKSPACE
-from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, record_reader
-
-workspace_at = record_reader(WORKSPACE)
+from cpunmt.simd.intrinsics import address_of, load_i32, load_i64
 
 
 @kernel

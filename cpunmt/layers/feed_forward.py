@@ -4,15 +4,11 @@ Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3.
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.embedding import model_at
 from cpunmt.kernels.int8_matmul import AFFINE, RELU
+from cpunmt.kernels.reading import feed_forward_at, model_at, workspace_at
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.norm import add_and_norm
-from cpunmt.records import FEED_FORWARD, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, record_reader
-
-feed_forward_at = record_reader(FEED_FORWARD)
-workspace_at = record_reader(WORKSPACE)
+from cpunmt.simd.intrinsics import address_of
 
 
 @kernel

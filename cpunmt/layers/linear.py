@@ -6,8 +6,9 @@ quantizes it while it is hot (`kernels/layer_norm`, `quantize` below); a product
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.float_matmul import float_linear
-from cpunmt.kernels.int8_matmul import int8_linear, linear_at
+from cpunmt.kernels.int8_matmul import int8_linear
 from cpunmt.kernels.quantize_rows import quantize_rows
+from cpunmt.kernels.reading import linear_at
 from cpunmt.records import INT8
 
 

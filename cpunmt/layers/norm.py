@@ -1,12 +1,9 @@
 """The end of every sub-layer ("dan" in Marian's words): add its output to its input, normalize, quantize."""
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.embedding import model_at
 from cpunmt.kernels.layer_norm import residual_layer_norm
-from cpunmt.records import INT8, WORKSPACE
-from cpunmt.simd.intrinsics import record_reader
-
-workspace_at = record_reader(WORKSPACE)
+from cpunmt.kernels.reading import model_at, workspace_at
+from cpunmt.records import INT8
 
 
 @kernel

@@ -8,30 +8,18 @@ never sees another, so what it writes does not depend on who is beside it.
 import numpy as np
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.candidates import PANELS_TOGETHER, find_candidates, gather_output, linear_at
-from cpunmt.kernels.embedding import model_at
+from cpunmt.kernels.candidates import find_candidates, gather_output
 from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.reading import batch_at, linear_at, model_at, workspace_at
 from cpunmt.kernels.softmax import best_index, log_normalizer
 from cpunmt.layers.decoder import decode_step
 from cpunmt.layers.encoder import encode
 from cpunmt.layers.linear import linear
-from cpunmt.records import BATCH, LINEAR, WORKSPACE
-from cpunmt.simd.intrinsics import (
-    address_of,
-    lesser,
-    load_f32,
-    load_i32,
-    load_i64,
-    record_reader,
-    store_f32,
-    store_i32,
-    store_i64,
-)
+from cpunmt.records import LINEAR
+from cpunmt.simd.intrinsics import address_of, lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.tile import PLANES
 from cpunmt.simd.vector import load, splat, store
 
-batch_at = record_reader(BATCH)
-workspace_at = record_reader(WORKSPACE)
 LINEAR_BYTES = LINEAR.itemsize
 
 
@@ -58,7 +46,7 @@ def start_row(model: address, batch: address, workspace: address, sentence: coun
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, length, m.vocab_size, w.marks, pieces)
         output = linear_at(w.outputs, slot)
-        output.panels = (found + 16 * PANELS_TOGETHER - 1) // (16 * PANELS_TOGETHER) * PANELS_TOGETHER
+        output.panels = (found + 15) // 16
         gather_output(address_of(m.embedding), pieces, found, m.model_dim, w.pointers, address_of(output))
         barred = -1
         for i in range(found):

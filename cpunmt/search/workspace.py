@@ -22,7 +22,7 @@ class Workspace:
         widest = max(d, config.ffn_dim)
         rows = max(slots, tokens, source)
         stride = -(-source // PANEL) * PANEL
-        panels = 4 * -(-candidates // (4 * PANEL))  # whole tiles: candidates.PANELS_TOGETHER
+        panels = -(-candidates // PANEL)
         logit_rows = 8 if full else 1
         columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
         quantized = config.scheme == "int8"

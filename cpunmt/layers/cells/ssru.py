@@ -8,16 +8,12 @@ Both products have one input, so they are one product. State: c, float32 [model_
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.embedding import model_at
 from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.reading import decoder_layer_at, model_at, workspace_at
 from cpunmt.kernels.ssru import ssru_rows
 from cpunmt.layers.linear import linear
 from cpunmt.layers.norm import add_and_norm
-from cpunmt.records import DECODER_LAYER, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, record_reader
-
-decoder_layer_at = record_reader(DECODER_LAYER)
-workspace_at = record_reader(WORKSPACE)
+from cpunmt.simd.intrinsics import address_of
 
 
 @kernel

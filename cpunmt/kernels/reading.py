@@ -1,0 +1,15 @@
+"""How compiled code reads the records of `cpunmt.records`: `NAME_at(address, index)` is record `index` of an array."""
+
+from cpunmt import records
+from cpunmt.simd.intrinsics import record_reader
+
+batch_at = record_reader(records.BATCH)
+decoder_layer_at = record_reader(records.DECODER_LAYER)
+embedding_at = record_reader(records.EMBEDDING)
+encoder_layer_at = record_reader(records.ENCODER_LAYER)
+feed_forward_at = record_reader(records.FEED_FORWARD)
+linear_at = record_reader(records.LINEAR)
+model_at = record_reader(records.MODEL)
+norm_at = record_reader(records.NORM)
+shortlist_at = record_reader(records.SHORTLIST)
+workspace_at = record_reader(records.WORKSPACE)
