@@ -12,7 +12,6 @@ from cpunmt.model import Model
 from cpunmt.search.workspace import Workspace
 
 SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
-MULTIPLE = 8  # candidates are rounded up to a multiple of this
 TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the second cache
 
 
@@ -91,8 +90,8 @@ class Engine:
 
     def _most_candidates(self, longest: int) -> int:
         """No sentence of `longest` pieces has more candidates than this."""
-        most = self.shortlist.first + (self._longest_list + 1) * longest + MULTIPLE
-        return min(most, self.model.config.vocab_size + MULTIPLE)
+        most = self.shortlist.first + (self._longest_list + 1) * longest + records.CANDIDATES_MULTIPLE
+        return min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE)
 
     def _workspace(self, slots, source, candidates, full) -> Workspace:
         """One that no call uses, at least as large as asked for."""

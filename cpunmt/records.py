@@ -12,6 +12,9 @@ COUNT = np.int64
 
 FLOAT32, INT8 = 0, 1  # Linear.scheme
 
+# Candidates of a sentence are filled up to a multiple of this, as Marian's are: its argmax is over the filled set.
+CANDIDATES_MULTIPLE = 8
+
 
 def _record(*fields):
     return np.dtype(list(fields))

@@ -19,12 +19,12 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files import map_bytes
+from cpunmt.records import CANDIDATES_MULTIPLE
 from cpunmt.shortlist_text import read_lexicon
 
 MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
 _MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
-_ROW_MULTIPLE = 8  # Marian pads candidate sets to this; its argmax is over the padded set
 _GZIP, _ZSTD, _QUICKSAND = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", (1234567890).to_bytes(4, "little")
 
 
@@ -188,7 +188,7 @@ class Shortlist:
         if shared:
             chosen[source_ids] = True
         count = np.count_nonzero(chosen)
-        missing = -count % _ROW_MULTIPLE
+        missing = -count % CANDIDATES_MULTIPLE
         # Of the first count + missing ids at least `missing` are free, unless the vocabulary ends before.
         chosen[np.flatnonzero(~chosen[: count + missing])[:missing]] = True
         return np.flatnonzero(chosen).astype(np.int32)

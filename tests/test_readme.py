@@ -88,3 +88,21 @@ def test_benchmark_commands_exist():
     for module in commands:
         printed = _run([sys.executable, "-m", module, "--help"], ROOT)
         assert module in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bench.translate", "--model", "models/ende-student", "--sentences", "5", "--rounds", "2"],
+        ["bench.kernels", "--rounds", "1", "--rows", "1"],
+        ["bench.decode_step", "--sentences", "5"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_benchmarks_run(command):
+    """But for bench.peers, which needs the other engines."""
+    printed = _run([sys.executable, "-m", *command], ROOT)
+    assert {"bench.translate": "words/s", "bench.kernels": "% of int8 peak", "bench.decode_step": "int8_linear"}[
+        command[0]
+    ] in printed

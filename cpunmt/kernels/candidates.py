@@ -10,11 +10,9 @@ import numpy as np
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.reading import embedding_at, linear_at, shortlist_at
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.records import INT8
+from cpunmt.records import CANDIDATES_MULTIPLE, INT8
 from cpunmt.simd.intrinsics import lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64, trailing_zeros
 from cpunmt.simd.vector import transpose
-
-MULTIPLE = 8  # of candidates, as Marian's kernels want it: keeps the sets the same as Marian's
 
 
 @kernel
@@ -51,7 +49,7 @@ def find_candidates(
                 found += 1
                 store_i64(marks, piece >> 6, bits | bit)
     extra = table.first
-    while found % MULTIPLE and extra < vocab_size:
+    while found % CANDIDATES_MULTIPLE and extra < vocab_size:
         bits = load_i64(marks, extra >> 6)
         bit = 1 << (extra & 63)
         if bits & bit == 0:
