@@ -169,8 +169,9 @@ def others(program, arena) -> list[Timed]:
             data=28 * 28 * 8,
         ),
         Timed("log-normalizer, 448", lambda n: program.repeat_log_normalizer(n, logits, 448), data=448 * 4),
-        Timed("best candidate, 448", lambda n: program.repeat_best_index(n, logits, 448, 1), data=448 * 4),
-        Timed("ssru, 1 row", lambda n: program.repeat_ssru_rows(n, gates, cells, 1, 256, table, out), data=256 * 16),
+        Timed("best of 448", lambda n: program.repeat_best_k(n, logits, 448, 1, pointers, sums), data=448 * 4),
+        Timed("best 4 of 448", lambda n: program.repeat_best_k(n, logits, 448, 4, pointers, sums), data=448 * 4),
+        Timed("ssru, 1 row", lambda n: program.repeat_ssru_row(n, gates, cells, 256, table, cells, out), data=256 * 16),
     ]
     for rows in (1, 28):
         items += [

@@ -57,7 +57,7 @@ class Profiled(program.Program):
     """A Program that counts; `counts` is int64 [phases, kernels, 2]: cycles of its own, and calls."""
 
     def __init__(self):
-        import cpunmt.search.greedy  # noqa: F401  defines the kernels
+        import cpunmt.search.beam  # noqa: F401  defines the kernels
 
         self.names = list(jit.KERNELS)
         size = 2 * len(PHASES) * len(self.names)

@@ -8,19 +8,45 @@ import numpy as np
 
 from cpunmt import program, records
 from cpunmt.kernels.packing import GROUP, PANEL, panels
+from cpunmt.kernels.tables import powers
 from cpunmt.model import Model
-from cpunmt.search.workspace import Workspace
+from cpunmt.search.workspace import Size, Workspace
 
 SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
+ROWS = 32  # hypotheses decoded side by side, if that is more than one sentence has
 TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the second cache
 
 
-class Translation(NamedTuple):
-    """One translated sentence."""
+class Search(NamedTuple):
+    """How to search.
+
+    score of a hypothesis = (log_prob - word_penalty * n) / n ** length_penalty + coverage_penalty * coverage,
+    where n counts its pieces and coverage is that of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14).
+    """
+
+    beam_size: int = 1
+    num_hypotheses: int = 1  # at most beam_size
+    length_penalty: float = 1.0
+    word_penalty: float = 0.0
+    coverage_penalty: float = 0.0
+    min_length: int = 0  # pieces before </s>
+    full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
+    token_log_probs: bool = False  # tell them
+    attention: bool = False  # tell it
+
+
+GREEDY = Search()
+
+
+class Hypothesis(NamedTuple):
+    """One translation of a sentence."""
 
     ids: list[int]  # target pieces, with the final </s> unless the length limit cut it off
     log_prob: float  # sum over the pieces, </s> included
+    score: float
     truncated: bool  # the length limit was reached
+    token_log_probs: list[float] | None  # of each piece
+    attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
 
 
 class Engine:
@@ -35,6 +61,8 @@ class Engine:
         self._full_output = None
         self._lock = threading.Lock()
         self._model_at = _address(model.record)
+        self._searches = {}  # Search -> its SEARCH record
+        self._powers = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:
             shared = int(model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
@@ -47,65 +75,127 @@ class Engine:
             ]
             self._longest_list = int(np.diff(shortlist.offsets).max())
 
-    def translate(self, sources: list, limits: list[int], full: bool = False, slots: int = SLOTS) -> list[Translation]:
-        """Greedy translations, in order.
+    def translate(
+        self, sources: list, limits: list[int], search: Search = GREEDY, prefixes=None, slots: int | None = None
+    ) -> list[list[Hypothesis]]:
+        """Translations in order: of each sentence at least one hypothesis, the best first, all different.
 
         Parameters
         ----------
         sources : one sequence of source ids per sentence, each with its final </s>
-        limits : at most this many target ids for each, </s> included
-        full : score the whole vocabulary, not the shortlist's candidates
+        limits : at most this many target ids for each, </s> included; not less than its prefix has
+        prefixes : None, or for each sentence the ids that its translations begin with. A piece that is not among
+            the sentence's candidates has log-probability minus infinity, and so have they.
+        slots : sentences side by side; changes speed only
         """
         if not sources:
             return []
-        full = full or self.shortlist is None
-        lengths = [len(source) for source in sources]
-        longest = max(lengths)
-        self.model.reserve_positions(max(longest, *limits))
-        # Python talks to one sentence at a time for some 50 us: few and plain objects keep it at that
         count = len(sources)
+        full = search.full or self.shortlist is None
+        lengths = [len(source) for source in sources]
+        longest, steps = max(lengths), max(limits)
+        self.model.reserve_positions(max(longest, steps))
+        # Python talks to one sentence at a time for some 50 us: few and plain objects keep it at that
+        wanted = search.num_hypotheses
+        slots = min(count, slots or min(SLOTS, max(1, ROWS // search.beam_size)))
         ids = np.array([i for source in sources for i in source], np.int32)
         offsets = [0, *itertools.accumulate(lengths)]
-        places = [0, *itertools.accumulate(limits)]
-        numbers = np.array([*offsets, *limits, *places, *lengths], np.int64)  # `lengths` is overwritten
+        places = [0, *itertools.accumulate(limits if wanted == 1 else [wanted * limit for limit in limits])]
+        numbers = np.array([*offsets, *limits, *places, *[0] * (count * wanted)], np.int64)
         output = np.empty(places[-1], np.int32)
-        log_probs = np.empty(count, np.float32)
-        first = _address(numbers)
-        places_at = first + 8 * (2 * count + 1)
-        batch = [count, _address(ids), first, first + 8 * (count + 1), places_at, _address(output)]
-        batch += [places_at + 8 * (count + 1), _address(log_probs)]
+        values = np.empty((2, count * wanted), np.float32)  # log-probabilities and scores
+        offsets_at, ids_at, values_at = _address(numbers), _address(ids), _address(values)
+        limits_at = offsets_at + 8 * (count + 1)
+        places_at = limits_at + 8 * count
+        lengths_at = places_at + 8 * (count + 1)
+        kept = record, normalizers = self._search(search, steps)  # as long as compiled code reads them
+        prefixes_at, prefix_offsets_at, token_log_probs, attention = 0, 0, None, None
+        if prefixes is not None:
+            forced = np.array([i for prefix in prefixes for i in prefix], np.int32)
+            prefix_offsets = np.array([0, *itertools.accumulate(map(len, prefixes))], np.int64)
+            prefixes_at, prefix_offsets_at = _address(forced), _address(prefix_offsets)
+        if search.token_log_probs:
+            token_log_probs = np.empty(places[-1], np.float32)
+        if search.attention:
+            areas = [wanted * limit * length for limit, length in zip(limits, lengths, strict=True)]
+            attention_offsets = np.array([0, *itertools.accumulate(areas)], np.int64)
+            attention = np.empty(attention_offsets[-1], np.float32)
+        batch = [count, slots, _address(record), _address(normalizers), ids_at, offsets_at, prefixes_at]
+        batch += [prefix_offsets_at, limits_at, places_at, _address(output)]
+        batch.append(0 if token_log_probs is None else _address(token_log_probs))
+        batch += [0, 0] if attention is None else [_address(attention_offsets), _address(attention)]
+        batch += [lengths_at, values_at, values_at + 4 * count * wanted]
         batch += [0] * 5 + self._output() if full else self._shortlist_fields + [0] * 7
+        keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
-        workspace = self._workspace(min(slots, count), longest, candidates, full)
+        tokens = min(TOKENS, max(longest, slots * 8))
+        size = Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
+        workspace = self._workspace(size)
         record = np.array(batch, np.int64)  # a BATCH record, whose fields are all int64
-        self._program.translate_greedy(self._model_at, _address(record), workspace.address)
+        self._program.translate(self._model_at, _address(record), workspace.address)
         self._workspaces.append(workspace)
+        del kept
 
         eos = self.model.config.eos_id
         results = []
-        for place, written, log_prob in zip(places, numbers[-count:].tolist(), log_probs.tolist(), strict=False):
-            pieces = output[place : place + written].tolist()
-            results.append(Translation(pieces, log_prob, pieces[-1] != eos))
+        written = numbers[-count * wanted :].tolist()
+        log_probs, scores = values.tolist()
+        for sentence in range(count):
+            found = []
+            for rank in range(wanted):
+                place = sentence * wanted + rank
+                length = written[place]
+                if length == 0:
+                    break
+                begin = places[sentence] + rank * limits[sentence]
+                pieces = output[begin : begin + length].tolist()
+                parts = None if token_log_probs is None else token_log_probs[begin : begin + length].tolist()
+                rows = None
+                if attention is not None:
+                    first = attention_offsets[sentence] + rank * limits[sentence] * lengths[sentence]
+                    rows = attention[first : first + length * lengths[sentence]].reshape(length, -1).copy()
+                found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
+            results.append(found)
         return results
+
+    def _search(self, search: Search, steps: int):
+        """The SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
+        record = self._searches.get(search)
+        if record is None:
+            if len(self._searches) > 100:
+                self._searches.clear()
+            record = np.zeros(1, records.SEARCH)
+            for name in records.SEARCH.names:
+                record[name] = getattr(search, name)
+            self._searches[search] = record
+        normalizers = self._powers.get(search.length_penalty)
+        if normalizers is None or len(normalizers) <= steps:
+            if len(self._powers) > 100:
+                self._powers.clear()
+            normalizers = powers(2 * steps, search.length_penalty)
+            self._powers[search.length_penalty] = normalizers
+        return record, normalizers
 
     def _most_candidates(self, longest: int) -> int:
         """No sentence of `longest` pieces has more candidates than this."""
         most = self.shortlist.first + (self._longest_list + 1) * longest + records.CANDIDATES_MULTIPLE
         return min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE)
 
-    def _workspace(self, slots, source, candidates, full) -> Workspace:
+    def _workspace(self, wanted: Size) -> Workspace:
         """One that no call uses, at least as large as asked for."""
-        wanted = (slots, min(TOKENS, max(source, slots * 8)), source, candidates, full)
         try:
             workspace = self._workspaces.pop()
             have = workspace.size
-            if have[4] == full and all(h >= w for h, w in zip(have, wanted, strict=True)):
-                return workspace
-            wanted = (*[max(h, w) for h, w in zip(have[:4], wanted[:4], strict=True)], full)
+            same_kind = (have.candidates == 0) == (wanted.candidates == 0) and have.attention == wanted.attention
+            if same_kind:
+                if all(h >= w for h, w in zip(have, wanted, strict=True)):
+                    return workspace
+                wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
         except IndexError:
             pass
-        slots, tokens, source, candidates, full = wanted
-        return Workspace(self.model.config, slots, tokens, -(-source // 32) * 32, -(-candidates // 256) * 256, full)
+        source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
+        steps = -(-wanted.steps // 64) * 64
+        return Workspace(self.model.config, wanted._replace(source=source, candidates=candidates, steps=steps))
 
     def _output(self):
         """Fields of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""

@@ -41,6 +41,7 @@ class Model:
             fields[name] = getattr(config, name)
         fields["encoder_layers"], fields["decoder_layers"] = config.encoder_layers, config.decoder_layers
         fields["decoder_sets"] = sets
+        fields["alignment_layer"] = config.decoder_layers - 1
         fields["epsilon"] = config.layer_norm_epsilon
         fields["embedding_scale"] = math.sqrt(config.model_dim)
         fields["attention_scale"] = 1 / math.sqrt(config.head_dim)

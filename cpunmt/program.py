@@ -1,7 +1,7 @@
 """The compiled program: machine code of all kernels, in memory and on disk.
 
     program = load()                          from the cache, or compiled on the first start
-    program.translate_greedy(model, batch, workspace)
+    program.translate(model, batch, workspace)
 
 A first start compiles every kernel, once for all models, and keeps one object file. Later starts map that file;
 they import neither Numba nor the kernels. The file's name is the digest of everything that shaped it: the
@@ -30,7 +30,7 @@ import numpy as np
 
 from cpunmt.simd import isa
 
-ENTRY = "cpunmt.search.greedy"  # importing it defines every kernel
+ENTRY = "cpunmt.search.beam"  # importing it defines every kernel
 _SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "program.py", "records.py")
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"

@@ -83,6 +83,7 @@ MODEL = _record(
     ("decoder_sets", COUNT),  # distinct parameter sets among the decoder layers
     ("eos_id", COUNT),
     ("unk_id", COUNT),
+    ("alignment_layer", COUNT),  # decoder layer whose first head's attention is an alignment
     ("epsilon", np.float32),  # of layer norm
     ("embedding_scale", np.float32),  # sqrt(model_dim)
     ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
@@ -94,23 +95,84 @@ MODEL = _record(
     ("decoder_parameters", ADDRESS),  # int64 [decoder_layers]: which set each layer uses
 )
 
-# What one call translates, and where it writes.
+# How to search: see engine.Search.
+SEARCH = _record(
+    ("beam_size", COUNT),
+    ("num_hypotheses", COUNT),
+    ("min_length", COUNT),  # </s> is barred until a translation has this many pieces
+    ("word_penalty", np.float32),
+    ("coverage_penalty", np.float32),
+)
+
+# What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.
 BATCH = _record(
     ("sentences", COUNT),
+    ("slots", COUNT),  # of them are decoded side by side
+    ("search", ADDRESS),  # a SEARCH record
+    ("normalizers", ADDRESS),  # float32 [longest limit + 1]: what a score of n pieces is divided by
     ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
     ("offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `ids`
+    ("prefixes", ADDRESS),  # int32: the pieces that each translation must begin with
+    ("prefix_offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `prefixes`; 0: no sentence has one
     ("limits", ADDRESS),  # int64 [sentences]: target pieces at most, </s> included
-    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`
+    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`, int32 [N, limit]
     ("output", ADDRESS),  # int32 [output_offsets[-1]]
-    ("lengths", ADDRESS),  # int64 [sentences]: pieces written, </s> included
-    ("log_probs", ADDRESS),  # float32 [sentences]
+    ("token_log_probs", ADDRESS),  # float32 [output_offsets[-1]]: of each piece; 0: not wanted
+    ("attention_offsets", ADDRESS),  # int64 [sentences + 1]: as above in `attention`, float32 [N, limit, source]
+    ("attention", ADDRESS),  # float32 [attention_offsets[-1]]; 0: not wanted
+    ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: there is no such hypothesis
+    ("log_probs", ADDRESS),  # float32 [sentences, N]
+    ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
     ("full_output", LINEAR),  # the output layer over all pieces, where there is no shortlist (else weights = 0)
 )
 
-# Memory of one call. `rows` is the largest number of rows that any product has at once.
+# A sentence that is being decoded. It owns a slot: keys, values, candidates and a history of its own.
+SLOT = _record(
+    ("sentence", COUNT),
+    ("source_length", COUNT),
+    ("step", COUNT),  # pieces that each of its hypotheses has
+    ("live", COUNT),  # hypotheses that go on: neighbours in the workspace's `hypotheses`
+    ("ended", COUNT),  # hypotheses that do not
+    ("candidates", COUNT),  # pieces it chooses from
+    ("unk_column", COUNT),  # where <unk> is among them, or -1
+    ("outside", COUNT),  # 1: its prefix has a piece that is no candidate
+)
+
+# A hypothesis that goes on: one row of the decoder's products.
+HYPOTHESIS = _record(
+    ("slot", COUNT),
+    ("step", COUNT),  # pieces so far
+    ("piece", COUNT),  # the last of them; -1 at the start
+    ("item", COUNT),  # its place among the items of that step; 0 at the start
+    ("parent", COUNT),  # the row it came from: where its state is read
+    ("log_prob", np.float32),  # sum over its pieces
+    ("normalizer", np.float32),  # of the logits of its next piece
+    ("found", COUNT),  # how many continuations were found
+    ("taken", COUNT),  # how many of them are items of the next step
+)
+
+# What became of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
+ITEM = _record(
+    ("piece", np.int32),
+    ("parent", np.int32),  # item of the step before
+    ("log_prob", np.float32),  # of the piece alone
+    ("sum", np.float32),  # over all pieces up to this one
+)
+
+# A hypothesis that has ended.
+ENDED = _record(
+    ("step", COUNT),  # of its last piece
+    ("item", COUNT),
+    ("score", np.float32),  # normalized
+    ("log_prob", np.float32),
+)
+
+# Memory of one call. `rows` is the largest number of rows that any product has at once, `beam` the largest beam.
 WORKSPACE = _record(
     ("slots", COUNT),  # sentences that are decoded side by side
+    ("beam", COUNT),  # hypotheses that each may have
+    ("steps", COUNT),  # pieces that each may have
     ("tokens", COUNT),  # source pieces that are encoded side by side
     ("source_stride", COUNT),  # longest source, rounded up to 16
     ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
@@ -129,15 +191,20 @@ WORKSPACE = _record(
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("keys", ADDRESS),  # float32 [slots, decoder_sets, heads, head_dim, source_stride]
     ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, model_dim]
-    ("cells", ADDRESS),  # float32 [decoder_layers, slots, model_dim]: by row
-    ("row_slot", ADDRESS),  # int64 [slots]: the slot of each row that is being decoded
-    ("row_sentence", ADDRESS),  # int64 [slots]
-    ("row_step", ADDRESS),  # int64 [slots]: pieces written so far
-    ("row_previous", ADDRESS),  # int64 [slots]: the piece written last, -1 at the start
-    ("free_slots", ADDRESS),  # int64 [slots]: a stack
-    ("free_count", COUNT),  # its height
-    ("source_lengths", ADDRESS),  # int64 [slots]
-    ("barred", ADDRESS),  # int64 [slots]: where <unk> is among the slot's candidates, or -1
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
     ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
+    ("free_slots", ADDRESS),  # int64 [slots]: a stack
+    ("free_count", COUNT),  # its height
+    ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows
+    ("sentences", ADDRESS),  # SLOT [slots]
+    ("hypotheses", ADDRESS),  # HYPOTHESIS [slots * beam]
+    ("next_hypotheses", ADDRESS),  # the same; the two take turns
+    ("cells", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, model_dim]: states by row; the last row is 0
+    ("next_cells", ADDRESS),  # the same; the two take turns
+    ("best_columns", ADDRESS),  # int64 [slots * beam, beam]: each row's best continuations
+    ("best_logits", ADDRESS),  # float32 [slots * beam, beam]
+    ("history", ADDRESS),  # ITEM [slots, steps, beam]
+    ("ended", ADDRESS),  # ENDED [slots, beam]
+    ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
+    ("coverage", ADDRESS),  # float32 [source_stride]
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cpunmt.architecture import expected_tensors
 from cpunmt.config import ModelConfig
-from cpunmt.engine import Engine
+from cpunmt.engine import Engine, Search
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
 from cpunmt.model_files.packed_directory import read_directory
@@ -171,10 +171,10 @@ class Translator:
         found = [[] for _ in sentences]
         for batch in _batches(parts, options.max_batch_tokens):
             limits = [self._limit(len(parts[i]), options) for i in batch]
-            full = options.vocabulary == "full"
-            translations = self._engine.translate([parts[i] for i in batch], limits, full=full)
-            for i, translation in zip(batch, translations, strict=True):
-                found[owners[i]].append((i, translation))
+            search = Search(full=options.vocabulary == "full")
+            translations = self._engine.translate([parts[i] for i in batch], limits, search)
+            for i, hypotheses in zip(batch, translations, strict=True):
+                found[owners[i]].append((i, hypotheses[0]))
         return [self._result(translations) for translations in found]
 
     def _parts(self, ids):

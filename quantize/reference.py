@@ -31,6 +31,11 @@ class State(NamedTuple):
     position: int  # tokens emitted so far
     cells: list[np.ndarray]  # SSRU cell of each decoder layer, (rows, d)
     memories: list[tuple[np.ndarray, np.ndarray]]  # keys and values of each decoder layer, (source_length, d)
+    alignment: np.ndarray | None = None  # of the last step: what the last layer's head 0 attends to, (rows, source)
+
+    def rows(self, chosen) -> "State":
+        """The state of chosen rows, in that order."""
+        return self._replace(cells=[cell[chosen] for cell in self.cells])
 
 
 class Translation(NamedTuple):
@@ -83,18 +88,21 @@ class Reference:
         """
         embedded = self.embed(previous) if state.position else np.zeros_like(state.cells[0])
         x = self._scaled(embedded) + positions(state.position, 1, self.config.model_dim)
-        cells = []
+        cells, alignment = [], None
         for p, cell, memory in zip(self.config.decoder_parameters, state.cells, state.memories, strict=True):
             forget = sigmoid(self._affine(f"decoder.{p}.cell.forget", x))
             cells.append(forget * cell + (1 - forget) * self.product(f"decoder.{p}.cell.candidate.weight", x))
             x = self._normed(f"decoder.{p}.cell", x + relu(cells[-1]))
-            attention, feed_forward = f"decoder.{p}.cross_attention", f"decoder.{p}.feed_forward"
-            x = self._normed(attention, x + self._attention(attention, x, *memory))
+            block, feed_forward = f"decoder.{p}.cross_attention", f"decoder.{p}.feed_forward"
+            queries = self._affine(f"{block}.query", x)
+            alignment = attention_weights(queries, memory[0], self.config.heads)[0]
+            context = attention(queries, *memory, self.config.heads)
+            x = self._normed(block, x + self._affine(f"{block}.output", context))
             x = self._normed(feed_forward, x + self._feed_forward(feed_forward, x))
         logits = self.product("embedding", x) + self.tensors["output.bias"]
         if candidates is not None:
             logits = logits[:, candidates]
-        return logits, State(state.position + 1, cells, state.memories)
+        return logits, State(state.position + 1, cells, state.memories, alignment)
 
     def greedy(self, source: Sequence[int], candidates=None, max_length_factor: float | None = None) -> Translation:
         """The most probable token at every step (the lowest id of equals), until the end of sentence.
@@ -152,9 +160,18 @@ def positions(first: int, count: int, d: int) -> np.ndarray:
 
 def attention(queries, keys, values, heads: int) -> np.ndarray:
     """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
-    q, k, v = (x.reshape(len(x), heads, -1).transpose(1, 0, 2) for x in (queries, keys, values))
-    weights = softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
-    return (weights @ v).transpose(1, 0, 2).reshape(queries.shape)
+    weights = attention_weights(queries, keys, heads)
+    return (weights @ _by_head(values, heads)).transpose(1, 0, 2).reshape(queries.shape)
+
+
+def attention_weights(queries, keys, heads: int) -> np.ndarray:
+    """How much each query takes of each value: (heads, queries, keys)."""
+    q, k = _by_head(queries, heads), _by_head(keys, heads)
+    return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
+
+
+def _by_head(x, heads):
+    return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
 
 
 def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:

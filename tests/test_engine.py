@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.engine import Search
 from cpunmt.kernels.quantize_rows import quantize_rows_reference
 from quantize.reference import Reference, log_softmax
 from quantize.weights import quantize_columns
@@ -34,7 +35,7 @@ def limits_of(sources, factor=3):
 
 def bits(translations):
     """What must be equal to the last bit."""
-    return [(t.ids, np.float32(t.log_prob).tobytes(), t.truncated) for t in translations]
+    return [[(h.ids, h.log_prob, h.score, h.truncated) for h in hypotheses] for hypotheses in translations]
 
 
 def is_near_tie(reference, source, candidates, expected, made):
@@ -56,6 +57,7 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist):
     shortlist = random_shortlist(5, config.vocab_size) if with_shortlist else None
     sources = random_sources(1, config.vocab_size, 30)
     made = engine_of(config, tensors, shortlist=shortlist).translate(sources, limits_of(sources))
+    made = [hypotheses[0] for hypotheses in made]
     ties = 0
     for source, translation in zip(sources, made, strict=True):
         candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
@@ -94,7 +96,7 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     config, tensors = checkpoint
     reference = QuantizedReference(config, tensors)
     sources = random_sources(2, config.vocab_size, 30)
-    made = engine_of(config, tensors, "int8").translate(sources, limits_of(sources))
+    made = [found[0] for found in engine_of(config, tensors, "int8").translate(sources, limits_of(sources))]
     expected = [reference.greedy(source, max_length_factor=3) for source in sources]
     pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids == e.ids]
     assert len(pairs) >= 0.9 * len(sources)
@@ -122,11 +124,12 @@ def test_a_translation_does_not_depend_on_its_batch(engines, seed, count, slots,
     generator = np.random.default_rng(seed)
     sources = random_sources(seed, vocab_size, count, longest=int(generator.integers(1, 60)))
     limits = generator.integers(1, 30, count).tolist()
-    alone = [engine.translate([s], [m], full)[0] for s, m in zip(sources, limits, strict=True)]
+    search = Search(full=full)
+    alone = [engine.translate([s], [m], search)[0] for s, m in zip(sources, limits, strict=True)]
     order = generator.permutation(count)
-    together = engine.translate([sources[i] for i in order], [limits[i] for i in order], full, slots)
+    together = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
     assert bits(together) == [bits(alone)[i] for i in order]
-    for translation, limit in zip(alone, limits, strict=True):
+    for (translation,), limit in zip(alone, limits, strict=True):
         ended = translation.ids[-1] == 0
         assert translation.truncated == (not ended) and len(translation.ids) <= limit
         assert ended or len(translation.ids) == limit
@@ -141,7 +144,8 @@ def test_a_full_vocabulary_ignores_the_shortlist(engines):
     without, with_shortlist, vocab_size = engines
     sources = random_sources(8, vocab_size, 20)
     limits = limits_of(sources)
-    assert bits(with_shortlist.translate(sources, limits, full=True)) == bits(without.translate(sources, limits))
+    made = with_shortlist.translate(sources, limits, Search(full=True))
+    assert bits(made) == bits(without.translate(sources, limits))
     assert bits(with_shortlist.translate(sources, limits)) != bits(without.translate(sources, limits))
 
 
@@ -211,8 +215,8 @@ def test_threads_need_more_positions_at_once():
 def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
     """Law 2 on a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
     engine, sources = real_model.engine(scheme), list(real_model.sources(count))
-    limits = limits_of(sources, 2)
-    alone = [bits(engine.translate([s], [m], full))[0] for s, m in zip(sources, limits, strict=True)]
+    limits, search = limits_of(sources, 2), Search(full=full)
+    alone = [bits(engine.translate([s], [m], search))[0] for s, m in zip(sources, limits, strict=True)]
     by_length = sorted(range(count), key=lambda i: len(sources[i]))
     shuffled = np.random.default_rng(1).permutation(count).tolist()
     for order, size, slots in (
@@ -224,5 +228,5 @@ def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
     ):
         for first in range(0, count, size):
             chosen = order[first : first + size]
-            made = engine.translate([sources[i] for i in chosen], [limits[i] for i in chosen], full, slots)
+            made = engine.translate([sources[i] for i in chosen], [limits[i] for i in chosen], search, slots=slots)
             assert bits(made) == [alone[i] for i in chosen]

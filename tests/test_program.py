@@ -20,7 +20,9 @@ import sys
 import numpy as np
 from cpunmt import program
 scores = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], np.float32)
-print(program.load().best_index(scores, 16, -1), "numba" in sys.modules)
+best = np.empty(1, np.int64), np.empty(1, np.float32)
+program.load().best_k(scores, 16, 1, *best)
+print(best[0][0], "numba" in sys.modules)
 """
 TRANSLATE = """
 import sys
@@ -28,7 +30,7 @@ from tests import real_model
 sources = list(real_model.sources(6))
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)
-    print([(list(t.ids), t.log_prob.hex()) for t in made])
+    print([(list(h.ids), h.log_prob.hex()) for (h,) in made])
 import cpunmt, cpunmt.cli, quantize.reference
 print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
 """
@@ -193,7 +195,7 @@ def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
         "kernels/softmax.py",
         "simd/tile.py",
         "layers/cells/ssru.py",
-        "search/greedy.py",
+        "search/beam.py",
         "jit.py",
         "records.py",
     ):

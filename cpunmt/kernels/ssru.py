@@ -13,26 +13,23 @@ from cpunmt.simd.vector import fma, load, maximum, splat, store
 
 
 @kernel
-def ssru_rows(gates: address, cells: address, rows: count, depth: count, table: address, out: address):
-    """One step of `rows` independent cells.
+def ssru_row(gates: address, cell: address, depth: count, table: address, next_cell: address, out: address):
+    """One step of one cell.
 
-    gates    float32 [rows, 2 * depth]: z, then g
-    cells    float32 [rows, depth]: c; overwritten
-    out      float32 [rows, depth]: y
+    gates    float32 [2 * depth]: z, then g
+    cell     float32 [depth]: c before the step; next_cell: after it (may be the same)
+    out      float32 [depth]: y
     """
-    for row in range(rows):
-        z, g = gates + 8 * row * depth, gates + 8 * row * depth + 4 * depth
-        c, y = cells + 4 * row * depth, out + 4 * row * depth
-        for k in range(0, depth, 16):
-            candidate = load(z, k)
-            state = fma(sigmoid(load(g, k), table), load(c, k) - candidate, candidate)
-            store(c, k, state)
-            store(y, k, maximum(state, splat(np.float32(0.0))))
+    for k in range(0, depth, 16):
+        candidate = load(gates, k)
+        state = fma(sigmoid(load(gates, depth + k), table), load(cell, k) - candidate, candidate)
+        store(next_cell, k, state)
+        store(out, k, maximum(state, splat(np.float32(0.0))))
 
 
-def ssru_rows_reference(gates, cells) -> tuple[np.ndarray, np.ndarray]:
-    """(new cells, y), float64 [rows, depth] each."""
-    z, g = np.split(gates.astype(np.float64), 2, axis=1)
+def ssru_row_reference(gates, cells) -> tuple[np.ndarray, np.ndarray]:
+    """(new cells, y), float64 [..., depth] each."""
+    z, g = np.split(gates.astype(np.float64), 2, axis=-1)
     f = sigmoid_reference(g)
     state = f * cells + (1 - f) * z
     return state, np.maximum(state, 0)

@@ -1,5 +1,6 @@
 """Tables that compiled code reads: made with NumPy when a model is loaded, no machine code needed."""
 
+import decimal
 import math
 
 import numpy as np
@@ -37,3 +38,14 @@ def position_signal(positions: int, model_dim: int) -> np.ndarray:
             np.concatenate([cosines, cosines * cosine - sines * sine]),
         )
     return np.concatenate([sines[:positions], cosines[:positions]], axis=1).astype(np.float32)
+
+
+def powers(most: int, exponent: float) -> np.ndarray:
+    """float32 [most + 1]: n ** exponent for n = 0, 1, ..., most, and 1 for n = 0.
+
+    `decimal` gives the same digits everywhere; libm's pow does not.
+    """
+    if exponent == 1:
+        return np.maximum(np.arange(most + 1, dtype=np.float32), 1)
+    context, power = decimal.Context(prec=20), decimal.Decimal(exponent)
+    return np.array([1.0] + [float(context.power(n, power)) for n in range(1, most + 1)], np.float32)

@@ -6,8 +6,9 @@ a decoding step only makes its query. ("Precomputed attention": Devlin 2017, sec
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.attention import cross_attention_row, self_attention, transpose_keys
+from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, model_at, workspace_at
+from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, hypothesis_at, model_at, slot_at, workspace_at
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.norm import add_and_norm
 from cpunmt.simd.intrinsics import address_of, load_i64
@@ -86,17 +87,20 @@ def project_source(
 
 
 @kernel
-def cross_attention(layer: address, parameters: count, model: address, workspace: address, rows: count):
-    """x = norm(x + attention over the source) for each row of the workspace's x."""
+def cross_attention(layer: address, number: count, parameters: count, model: address, workspace: address, rows: count):
+    """x = norm(x + attention over the source) for each row of the workspace's x, in decoder layer `number`."""
     weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     linear(address_of(weights.query), w.x, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    aligning = w.attention != 0 and number == m.alignment_layer
     for row in range(rows):
-        slot = load_i64(w.row_slot, row)
+        h = hypothesis_at(w.hypotheses, row)
+        slot = h.slot
+        length = slot_at(w.sentences, slot).source_length
         cross_attention_row(
             w.y + 4 * row * m.model_dim,
             keys_address(model, workspace, slot, parameters),
             values_address(model, workspace, slot, parameters),
-            load_i64(w.source_lengths, slot),
+            length,
             m.model_dim,
             m.heads,
             m.attention_scale,
@@ -105,6 +109,9 @@ def cross_attention(layer: address, parameters: count, model: address, workspace
             w.source_stride,
             w.context + 4 * row * m.model_dim,
         )
+        if aligning:
+            place = (slot * w.steps + h.step) * w.beam + h.item
+            copy_floats(w.scores, length, w.attention + 4 * w.source_stride * place)
     quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
     linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
     add_and_norm(address_of(weights.attention_norm), model, workspace, rows)

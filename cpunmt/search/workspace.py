@@ -1,5 +1,7 @@
 """The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cpunmt import records
@@ -8,33 +10,47 @@ from cpunmt.kernels.packing import PANEL
 from cpunmt.simd import isa
 
 
+class Size(NamedTuple):
+    """What a Workspace has room for."""
+
+    slots: int  # sentences side by side
+    beam: int  # hypotheses of each
+    steps: int  # pieces of each
+    tokens: int  # source pieces encoded at once
+    source: int  # pieces of the longest source
+    candidates: int  # target pieces that a sentence chooses from; 0: the whole vocabulary
+    attention: int  # 1: attention is kept
+
+
 class Workspace:
     """`record`: a WORKSPACE record whose buffers live as long as this object.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
 
-    def __init__(self, config: ModelConfig, slots: int, tokens: int, source: int, candidates: int, full: bool):
-        """Room for `slots` sentences side by side, `tokens` source pieces encoded at once, no source longer than
-        `source` pieces, and `candidates` target pieces per sentence; `full` for the whole vocabulary instead."""
-        self.size = (slots, tokens, source, candidates, full)
+    def __init__(self, config: ModelConfig, size: Size):
+        self.size = size
+        slots, beam, steps, tokens, source, candidates, attention = size
+        full = not candidates
         d, layers, sets = config.model_dim, config.decoder_layers, len(set(config.decoder_parameters))
         widest = max(d, config.ffn_dim)
-        rows = max(slots, tokens, source)
+        live = slots * beam
+        rows = max(live, tokens, source)
         stride = -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
-        logit_rows = 8 if full else 1
+        logit_rows = 8 if full else beam
         columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
-        quantized = config.scheme == "int8"
         self._kept = []
         self.record = np.zeros(1, records.WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
-        fields["slots"], fields["tokens"], fields["source_stride"] = slots, tokens, stride
-        fields["candidate_panels"], fields["logit_rows"] = panels, logit_rows
+        fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
+        fields["source_stride"], fields["candidate_panels"], fields["logit_rows"] = stride, panels, logit_rows
 
         def buffer(name, dtype, *shape):
-            fields[name] = self._buffer(dtype, *shape).ctypes.data
+            array = self._buffer(dtype, *shape)
+            fields[name] = array.ctypes.data
+            return array
 
         float32 = np.float32
         buffer("x", float32, rows, d)
@@ -48,20 +64,28 @@ class Workspace:
         buffer("transposed", float32, config.head_dim, stride)
         buffer("pointers", np.int64, 16)
         buffer("logits", float32, logit_rows, columns)
+        buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         buffer("keys", float32, slots, sets, d, stride)
         buffer("values", float32, slots, sets, stride, d)
-        buffer("cells", float32, layers, slots, d)
-        for name in ("row_slot", "row_sentence", "row_step", "row_previous", "free_slots", "source_lengths", "barred"):
-            buffer(name, np.int64, slots)
-        marks = self._buffer(np.int64, config.vocab_size // 64 + 1)
-        marks[:] = 0
-        fields["marks"] = marks.ctypes.data
+        buffer("free_slots", np.int64, slots)
+        buffer("active", np.int64, slots)
+        buffer("sentences", records.SLOT, slots)
+        for turn in ("", "next_"):
+            buffer(turn + "hypotheses", records.HYPOTHESIS, live)
+            buffer(turn + "cells", float32, layers, live + 1, d)[:, live] = 0
+        buffer("best_columns", np.int64, live, beam)
+        buffer("best_logits", float32, live, beam)
+        buffer("history", records.ITEM, slots, steps, beam)
+        buffer("ended", records.ENDED, slots, beam)
+        buffer("coverage", float32, stride)
+        if attention:
+            buffer("attention", float32, slots, steps, beam, stride)
         if not full:
-            self._outputs(config, slots, panels, quantized)
+            self._outputs(config, slots, panels)
 
-    def _outputs(self, config, slots, panels, quantized):
+    def _outputs(self, config, slots, panels):
         """Room for the candidates of each slot, and the LINEAR records over them."""
-        columns = PANEL * panels
+        columns, quantized = PANEL * panels, config.scheme == "int8"
         pieces = self._buffer(np.int32, slots, columns)
         outputs = np.zeros(slots, records.LINEAR)
         size = 1 if quantized else 4

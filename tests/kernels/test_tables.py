@@ -5,7 +5,7 @@ from decimal import Decimal, getcontext, localcontext
 import numpy as np
 import pytest
 
-from cpunmt.kernels.tables import SIGMOID_RANGE, SIGMOID_STEPS, position_signal, sigmoid_table
+from cpunmt.kernels.tables import SIGMOID_RANGE, SIGMOID_STEPS, position_signal, powers, sigmoid_table
 
 DIGITS = 50
 
@@ -103,3 +103,13 @@ def test_position_signal_does_not_depend_on_how_many_are_made():
     long = position_signal(1000, 32)
     for count in (1, 2, 127, 128, 129):
         assert position_signal(count, 32).tobytes() == long[:count].tobytes()
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.2, 0.5, 0.6, 1.0, 1.7])
+def test_powers_are_rounded_correctly(exponent):
+    """`decimal` with more digits agrees; no C library is asked."""
+    table = powers(700, exponent)
+    assert table.dtype == np.float32 and table.shape == (701,) and table[0] == 1
+    for n in range(1, 701):
+        exact = Decimal(n) ** Decimal(exponent)
+        assert distance_to_rounding_border(exact, table[n]) >= 0, n

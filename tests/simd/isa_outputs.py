@@ -4,7 +4,7 @@ python -m tests.simd.isa_outputs
 
 integers        SHA-256 of the sums of `integer_cases()`
 kernels         kernel -> SHA-256 of its floats
-translations    "int8" and "float32" -> [[ids, log-probability in hexadecimal], ...]
+translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
 
 import hashlib
@@ -13,11 +13,13 @@ import json
 import numpy as np
 
 from cpunmt import program as compiled
+from cpunmt.engine import Search
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.simd import isa
 from tests import real_model
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
+from tests.kernels import test_best as best
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
 from tests.kernels import test_int8_matmul as int8_matmul
@@ -62,7 +64,7 @@ def kernel_outputs(program):
         w = generator.integers(-127, 128, (depth, 80), np.int8)
         yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
-        yield from (("ssru_rows", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
+        yield from (("ssru_row", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
         qkv = attention.random_matrix(rows, rows, 3 * depth)
         yield "self_attention", attention.self_attention(program, qkv, sixteens)
@@ -73,7 +75,7 @@ def kernel_outputs(program):
         scores = np.full(rows * depth, softmax.LOWEST, np.float32)
         scores[: rows * depth - 7] = x.ravel()[7:]
         yield "log_normalizer", np.float64(program.log_normalizer(scores, len(scores)))
-        yield "best_index", np.int64(program.best_index(scores, len(scores), 3))
+        yield from (("best_k", a) for k in (1, 7) for a in best.choose(program, scores, k))
     yield "sigmoid", activations.sigmoid(program, np.linspace(-18, 18, 1 << 16, dtype=np.float32))
     yield "exp", activations.powers(program, np.linspace(-90, 0, 15 << 12, dtype=np.float32))
 
@@ -82,8 +84,9 @@ def translations(scheme):
     sources = list(real_model.sources(SENTENCES))
     limits = [2 * len(source) for source in sources]
     engine = real_model.engine(scheme)
-    made = engine.translate(sources, limits) + engine.translate(sources[:10], limits[:10], full=True)
-    return [[list(t.ids), float(t.log_prob).hex()] for t in made]
+    made = engine.translate(sources, limits) + engine.translate(sources[:10], limits[:10], Search(full=True))
+    made += engine.translate(sources[::4], limits[::4], Search(beam_size=4, num_hypotheses=3, attention=True))
+    return [[list(h.ids), float(h.log_prob).hex(), float(h.score).hex()] for found in made for h in found]
 
 
 def main():

@@ -9,17 +9,29 @@ Both products have one input, so they are one product. State: c, float32 [model_
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.kernels.reading import decoder_layer_at, model_at, workspace_at
-from cpunmt.kernels.ssru import ssru_rows
+from cpunmt.kernels.reading import decoder_layer_at, hypothesis_at, model_at, workspace_at
+from cpunmt.kernels.ssru import ssru_row
 from cpunmt.layers.linear import linear
 from cpunmt.layers.norm import add_and_norm
 from cpunmt.simd.intrinsics import address_of
 
 
 @kernel
-def ssru(layer: address, cells: address, model: address, workspace: address, rows: count):
-    """One step of the workspace's x [rows, model_dim]; `cells`, float32 [rows, model_dim], is the layer's state."""
+def ssru(layer: address, number: count, model: address, workspace: address, rows: count):
+    """One step of the workspace's x [rows, model_dim] in decoder layer `number`, from each row's parent's state."""
     weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     linear(address_of(weights.cell), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
-    ssru_rows(w.wide, cells, rows, m.model_dim, m.sigmoid_table, w.y)
+    row_bytes = 4 * m.model_dim
+    layer_bytes = number * (w.slots * w.beam + 1) * row_bytes
+    cells, next_cells = w.cells + layer_bytes, w.next_cells + layer_bytes
+    for row in range(rows):
+        parent = hypothesis_at(w.hypotheses, row).parent
+        ssru_row(
+            w.wide + 2 * row * row_bytes,
+            cells + parent * row_bytes,
+            m.model_dim,
+            m.sigmoid_table,
+            next_cells + row * row_bytes,
+            w.y + row * row_bytes,
+        )
     add_and_norm(address_of(weights.cell_norm), model, workspace, rows)

@@ -1,0 +1,62 @@
+"""The k best of a row of scores: the continuations that a beam search looks at.
+
+One pass; a vector of scores without a number above the k-th best so far costs one comparison. Equals come in the
+order of their index, so that the result is the same always. (Hoang et al. 2018, section 4, fuse this with the
+softmax, too: log-probabilities are only needed of what is chosen here.)
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.softmax import LOWEST
+from cpunmt.simd.intrinsics import load_f32, load_i64, store_f32, store_i64
+from cpunmt.simd.vector import largest, load, maximum, splat
+
+
+@kernel
+def best_k(scores: address, length: count, k: count, indices: address, values: address) -> count:
+    """Write the k largest of float32 scores [length], a multiple of 16, in descending order; returns how many.
+
+    indices, values    int64 [k], float32 [k]
+
+    Scores that are LOWEST, or no numbers, are not among them. If there are no others, index 0 is found.
+    """
+    found, least = 0, LOWEST
+    if k == 1:
+        peak = splat(LOWEST)
+        for j in range(0, length, 16):
+            peak = maximum(peak, load(scores, j))
+        least = largest(peak)
+    for j in range(0, length, 16):
+        top = largest(load(scores, j))
+        if top > least or k == 1 and top == least:
+            for i in range(j, j + 16):
+                value = load_f32(scores, i)
+                if k == 1:
+                    if value == least:
+                        store_i64(indices, 0, i)
+                        store_f32(values, 0, value)
+                        return 1
+                elif value > least:
+                    place = found if found < k else k - 1
+                    while place > 0 and load_f32(values, place - 1) < value:
+                        store_f32(values, place, load_f32(values, place - 1))
+                        store_i64(indices, place, load_i64(indices, place - 1))
+                        place -= 1
+                    store_f32(values, place, value)
+                    store_i64(indices, place, i)
+                    if found < k:
+                        found += 1
+                    if found == k:
+                        least = load_f32(values, k - 1)
+    if found == 0:
+        store_i64(indices, 0, 0)
+        store_f32(values, 0, load_f32(scores, 0))
+        found = 1
+    return found
+
+
+def best_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
+    """Indices of the k largest, equals in the order of their index."""
+    order = np.argsort(-scores, kind="stable")
+    return order[scores[order] > LOWEST][:k]

@@ -1,0 +1,67 @@
+"""Beam search: one compiled call translates a batch. Greedy search is the beam of one hypothesis.
+
+Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
+A sentence that ends leaves at once; when half of the slots are free, the next sentences are encoded and take
+their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so what it becomes does not depend
+on who is beside it.
+
+Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
+hypothesis has said is a chain of items in the history of its sentence.
+"""
+
+from cpunmt.jit import address, kernel
+from cpunmt.kernels.reading import batch_at, hypothesis_at, slot_at, workspace_at
+from cpunmt.layers.decoder import decode_step
+from cpunmt.layers.encoder import encode
+from cpunmt.search.sentence import end_sentence, start_sentence
+from cpunmt.search.step import choose, score_rows, select
+from cpunmt.simd.intrinsics import lesser, load_i64, store_i64
+
+
+@kernel
+def translate(model: address, batch: address, workspace: address):
+    """Translate a BATCH with a MODEL in the memory of a WORKSPACE."""
+    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
+    waiting, active, rows = 0, 0, 0
+    w.free_count = w.slots
+    for slot in range(w.slots):
+        store_i64(w.free_slots, slot, w.slots - 1 - slot)
+    while waiting < b.sentences or active > 0:
+        if waiting < b.sentences and 2 * active <= b.slots:
+            while waiting < b.sentences and active < b.slots:
+                first, tokens = waiting, 0
+                while waiting < b.sentences and active + waiting - first < b.slots:
+                    length = load_i64(b.offsets, waiting + 1) - load_i64(b.offsets, waiting)
+                    if tokens > 0 and tokens + length > w.tokens:
+                        break
+                    tokens += length
+                    waiting += 1
+                encode(model, workspace, b.ids, b.offsets + 8 * first, waiting - first)
+                for sentence in range(first, waiting):
+                    store_i64(w.active, active, start_sentence(model, batch, workspace, sentence, rows))
+                    active += 1
+                    rows += 1
+        decode_step(model, workspace, rows)
+        row = 0
+        while row < rows:
+            together = lesser(w.logit_rows, rows - row)
+            if b.full_output.weights == 0:
+                together = slot_at(w.sentences, hypothesis_at(w.hypotheses, row).slot).live
+            columns = score_rows(model, batch, workspace, row, together)
+            for i in range(together):
+                choose(model, batch, workspace, row + i, w.logits + 4 * i * columns, columns)
+            row += together
+        row, next_row, kept = 0, 0, 0
+        for i in range(active):
+            slot = load_i64(w.active, i)
+            live = slot_at(w.sentences, slot).live
+            next_row = select(model, batch, workspace, slot, row, next_row)
+            row += live
+            if slot_at(w.sentences, slot).live > 0:
+                store_i64(w.active, kept, slot)
+                kept += 1
+            else:
+                end_sentence(batch, workspace, slot)
+        active, rows = kept, next_row
+        w.hypotheses, w.next_hypotheses = w.next_hypotheses, w.hypotheses
+        w.cells, w.next_cells = w.next_cells, w.cells

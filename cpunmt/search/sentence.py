@@ -1,0 +1,113 @@
+"""A sentence's way through the decoder's slots: its start, and its end, when the translations are written."""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.candidates import find_candidates, gather_output
+from cpunmt.kernels.copying import copy_floats
+from cpunmt.kernels.reading import (
+    batch_at,
+    ended_at,
+    hypothesis_at,
+    item_at,
+    linear_at,
+    model_at,
+    search_at,
+    slot_at,
+    workspace_at,
+)
+from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, store_f32, store_i32, store_i64
+
+MINUS_INFINITY = np.float32(-np.inf)
+
+
+@kernel
+def find_column(pieces: address, candidates: count, piece: count) -> count:
+    """Where `piece` is among ascending int32 pieces [candidates], or -1."""
+    low, high = 0, candidates
+    while low < high:
+        middle = (low + high) // 2
+        if load_i32(pieces, middle) < piece:
+            low = middle + 1
+        else:
+            high = middle
+    if low < candidates and load_i32(pieces, low) == piece:
+        return low
+    return -1
+
+
+@kernel
+def start_sentence(model: address, batch: address, workspace: address, sentence: count, row: count) -> count:
+    """Take the topmost free slot, where `sentence` has been encoded, and begin its first hypothesis in `row`.
+
+    Returns the slot.
+    """
+    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    w.free_count -= 1
+    slot = load_i64(w.free_slots, w.free_count)
+    first = load_i64(b.offsets, sentence)
+    s = slot_at(w.sentences, slot)
+    s.sentence = sentence
+    s.source_length = load_i64(b.offsets, sentence + 1) - first
+    s.step, s.live, s.ended, s.outside = 0, 1, 0, 0
+    s.candidates, s.unk_column = m.vocab_size, m.unk_id
+    start = hypothesis_at(w.hypotheses, row)
+    start.slot, start.step, start.piece, start.item = slot, 0, -1, 0
+    start.parent = w.slots * w.beam
+    start.log_prob = np.float32(0.0)
+    if b.full_output.weights == 0:
+        pieces = w.candidate_ids + 64 * slot * w.candidate_panels
+        source = b.ids + 4 * first
+        found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
+        output = linear_at(w.outputs, slot)
+        output.panels = (found + 15) // 16
+        gather_output(address_of(m.embedding), pieces, found, m.model_dim, w.pointers, address_of(output))
+        s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
+    return slot
+
+
+@kernel
+def rank_ended(first: address, ended: count):
+    """Sort ENDED records by score, the best first; of equals, the one that ended first."""
+    for i in range(1, ended):
+        for j in range(i, 0, -1):
+            upper, lower = ended_at(first, j - 1), ended_at(first, j)
+            if not lower.score > upper.score:
+                break
+            step, item, score, log_prob = upper.step, upper.item, upper.score, upper.log_prob
+            upper.step, upper.item, upper.score, upper.log_prob = lower.step, lower.item, lower.score, lower.log_prob
+            lower.step, lower.item, lower.score, lower.log_prob = step, item, score, log_prob
+
+
+@kernel
+def end_sentence(batch: address, workspace: address, slot: count):
+    """Write the best hypotheses of a slot, and free it."""
+    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
+    s = slot_at(w.sentences, slot)
+    sentence, wanted = s.sentence, search_at(b.search, 0).num_hypotheses
+    ended = address_of(ended_at(w.ended, slot * w.beam))
+    rank_ended(ended, s.ended)
+    limit = load_i64(b.limits, sentence)
+    for rank in range(wanted):
+        place = sentence * wanted + rank
+        if rank >= s.ended:
+            store_i64(b.lengths, place, 0)
+            continue
+        best = ended_at(ended, rank)
+        store_i64(b.lengths, place, best.step + 1)
+        store_f32(b.log_probs, place, MINUS_INFINITY if s.outside else best.log_prob)
+        store_f32(b.scores, place, MINUS_INFINITY if s.outside else best.score)
+        written = load_i64(b.output_offsets, sentence) + rank * limit
+        item = best.item
+        for step in range(best.step, -1, -1):
+            entry = item_at(w.history, (slot * w.steps + step) * w.beam + item)
+            store_i32(b.output, written + step, entry.piece)
+            if b.token_log_probs:
+                store_f32(b.token_log_probs, written + step, entry.log_prob)
+            if b.attention:
+                source = w.attention + 4 * w.source_stride * ((slot * w.steps + step) * w.beam + entry.parent)
+                rows = load_i64(b.attention_offsets, sentence) + (rank * limit + step) * s.source_length
+                copy_floats(source, s.source_length, b.attention + 4 * rows)
+            item = np.int64(entry.parent)
+    store_i64(w.free_slots, w.free_count, slot)
+    w.free_count += 1

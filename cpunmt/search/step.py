@@ -1,0 +1,186 @@
+"""One step of the search: from the decoder's output to the hypotheses that go on.
+
+    score_rows    logits of rows that share an output layer
+    choose        the best continuations of one hypothesis, by its own logits
+    select        the best of all continuations of a sentence, by the sum of their log-probabilities
+
+A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is barred, but keeps its share of
+the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel, real
+from cpunmt.kernels.activations import log
+from cpunmt.kernels.best import best_k
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.reading import (
+    batch_at,
+    ended_at,
+    hypothesis_at,
+    item_at,
+    linear_at,
+    model_at,
+    search_at,
+    slot_at,
+    workspace_at,
+)
+from cpunmt.kernels.softmax import LOWEST, log_normalizer
+from cpunmt.layers.linear import linear
+from cpunmt.records import LINEAR
+from cpunmt.search.sentence import MINUS_INFINITY, find_column
+from cpunmt.simd.intrinsics import address_of, load_f32, load_i32, load_i64, store_f32, store_i64
+from cpunmt.simd.tile import PLANES
+
+LINEAR_BYTES = LINEAR.itemsize
+LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell on: its logarithm must be a number
+
+
+@kernel
+def score_rows(model: address, batch: address, workspace: address, first: count, rows: count) -> count:
+    """Logits of rows first ... first + rows - 1 into the workspace; returns the columns of float32 [rows, columns].
+
+    Without a shortlist all rows share one output layer; with one, those of one sentence do.
+    """
+    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    output = address_of(b.full_output)
+    if b.full_output.weights == 0:
+        output = w.outputs + LINEAR_BYTES * hypothesis_at(w.hypotheses, first).slot
+    x = w.x + 4 * first * m.model_dim
+    quantized = w.quantized + PLANES * first * m.model_dim
+    linear(output, x, quantized, w.row_scales + 4 * first, rows, w.logits, AFFINE, 1)
+    return 16 * linear_at(output, 0).panels
+
+
+@kernel
+def forced_piece(batch: address, sentence: count, step: count) -> count:
+    """The piece that a translation must have at `step`, or -1."""
+    b = batch_at(batch, 0)
+    if b.prefix_offsets == 0:
+        return -1
+    place = load_i64(b.prefix_offsets, sentence) + step
+    return load_i32(b.prefixes, place) if place < load_i64(b.prefix_offsets, sentence + 1) else -1
+
+
+@kernel
+def choose(model: address, batch: address, workspace: address, row: count, logits: address, columns: count):
+    """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
+    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    h = hypothesis_at(w.hypotheses, row)
+    s = slot_at(w.sentences, h.slot)
+    h.normalizer, h.taken = log_normalizer(logits, columns), 0
+    best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+    forced = forced_piece(batch, s.sentence, h.step)
+    if forced >= 0:
+        column = forced
+        if b.full_output.weights == 0:
+            column = find_column(w.candidate_ids + 64 * h.slot * w.candidate_panels, s.candidates, forced)
+        h.found = 1
+        store_i64(best_columns, 0, column)
+        store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
+        return
+    search = search_at(b.search, 0)
+    if s.unk_column >= 0:
+        store_f32(logits, s.unk_column, LOWEST)
+    if h.step < search.min_length:
+        store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
+    h.found = best_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
+
+
+@kernel
+def coverage(workspace: address, slot: count, step: count, item: count) -> real:
+    """How much of the source an ended hypothesis attended to: sum over j of log(min(1, sum over its pieces of a[j])).
+
+    Wu et al. 2016, https://arxiv.org/abs/1609.08144, equation 14.
+    """
+    w = workspace_at(workspace, 0)
+    length = slot_at(w.sentences, slot).source_length
+    for j in range(length):
+        store_f32(w.coverage, j, np.float32(0.0))
+    for t in range(step, -1, -1):
+        item = np.int64(item_at(w.history, (slot * w.steps + t) * w.beam + item).parent)
+        row = w.attention + 4 * w.source_stride * ((slot * w.steps + t) * w.beam + item)
+        for j in range(length):
+            store_f32(w.coverage, j, load_f32(w.coverage, j) + load_f32(row, j))
+    total = 0.0
+    for j in range(length):
+        covered = load_f32(w.coverage, j)
+        if covered < LEAST_COVERAGE:
+            covered = LEAST_COVERAGE
+        if covered < 1:
+            total -= log(1.0 / np.float64(covered))
+    return np.float32(total)
+
+
+@kernel
+def end_hypothesis(batch: address, workspace: address, slot: count, step: count, item: count):
+    """Add an item of `step` to those that have ended, with its score."""
+    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
+    s, search = slot_at(w.sentences, slot), search_at(b.search, 0)
+    ended = ended_at(w.ended, slot * w.beam + s.ended)
+    ended.step, ended.item = step, item
+    ended.log_prob = item_at(w.history, (slot * w.steps + step) * w.beam + item).sum
+    penalty = search.word_penalty * np.float32(step + 1)
+    ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, step + 1)
+    if search.coverage_penalty != 0:
+        ended.score = ended.score + search.coverage_penalty * coverage(workspace, slot, step, item)
+    s.ended += 1
+
+
+@kernel
+def best_row(workspace: address, first: count, rows: count) -> count:
+    """The row, of `rows` neighbours, whose next continuation has the largest sum; -1 if none has one left."""
+    w = workspace_at(workspace, 0)
+    best, most = -1, LOWEST
+    for row in range(first, first + rows):
+        h = hypothesis_at(w.hypotheses, row)
+        if h.taken < h.found:
+            total = h.log_prob + (load_f32(w.best_logits, row * w.beam + h.taken) - h.normalizer)
+            if best < 0 or total > most:
+                best, most = row, total
+    return best
+
+
+@kernel
+def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
+    """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
+
+    Those that go on become the next hypotheses from `next_row`; returns the row after the last of them.
+    """
+    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    s = slot_at(w.sentences, slot)
+    rows, step, wanted = s.live, s.step, search_at(b.search, 0).beam_size - s.ended
+    last = step + 1 >= load_i64(b.limits, s.sentence)
+    forced = forced_piece(batch, s.sentence, step)
+    s.live = 0
+    for item in range(wanted):
+        row = best_row(workspace, first, rows)
+        if row < 0:
+            break
+        parent = hypothesis_at(w.hypotheses, row)
+        column = load_i64(w.best_columns, row * w.beam + parent.taken)
+        log_prob = load_f32(w.best_logits, row * w.beam + parent.taken) - parent.normalizer
+        parent.taken += 1
+        entry = item_at(w.history, (slot * w.steps + step) * w.beam + item)
+        piece = column
+        if forced >= 0:
+            piece = forced
+        elif b.full_output.weights == 0:
+            piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
+        total = parent.log_prob
+        if column < 0:
+            s.outside = 1  # the sum leaves it out, or nothing could be told apart any more
+        else:
+            total = total + log_prob
+        entry.piece, entry.parent = np.int32(piece), np.int32(parent.item)
+        entry.log_prob, entry.sum = log_prob, total
+        if piece == m.eos_id or last:
+            end_hypothesis(batch, workspace, slot, step, item)
+        else:
+            child = hypothesis_at(w.next_hypotheses, next_row)
+            child.slot, child.step, child.piece, child.item = slot, step + 1, piece, item
+            child.parent, child.log_prob = row, total
+            s.live += 1
+            next_row += 1
+    s.step = step + 1
+    return next_row

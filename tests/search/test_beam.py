@@ -1,0 +1,173 @@
+"""Beam search against its definition in NumPy, with all options, on tiny random models."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.engine import Search
+from quantize.reference import Reference
+from quantize.search import beam_search
+from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+
+NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
+EOS, UNK, VOCAB = 0, 1, 96
+
+
+@pytest.fixture(scope="module")
+def model():
+    """(Reference, Engine, Engine with a shortlist, the shortlist) of one float32 model."""
+    config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
+    shortlist = random_shortlist(4, VOCAB)
+    engines = engine_of(config, tensors), engine_of(config, tensors, shortlist=shortlist)
+    return Reference(config, tensors), *engines, shortlist
+
+
+@st.composite
+def searches(draw):
+    """Any search whose results the definition can tell apart."""
+    beam = draw(st.integers(1, 6))
+    return Search(
+        beam_size=beam,
+        num_hypotheses=draw(st.integers(1, beam)),
+        length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0, 1.5])),
+        word_penalty=draw(st.sampled_from([0.0, 0.3, -0.2])),
+        coverage_penalty=draw(st.sampled_from([0.0, 0.0, 0.2])),
+        min_length=draw(st.sampled_from([0, 0, 3])),
+        token_log_probs=draw(st.booleans()),
+        attention=draw(st.booleans()),
+    )
+
+
+def close(a, b):
+    return a == b or abs(a - b) < NEAR
+
+
+def agree(made, expected) -> bool:
+    """Whether the hypotheses are the same, in the same order, but for near ties; their figures always agree."""
+    same = [h.ids for h in made] == [e.ids for e in expected]
+    for hypothesis, wanted in zip(made, expected, strict=True):
+        assert close(hypothesis.score, wanted.score) or not same
+        if hypothesis.ids == wanted.ids:
+            assert hypothesis.truncated == wanted.truncated
+            assert close(hypothesis.log_prob, wanted.log_prob)
+            if hypothesis.token_log_probs is not None:
+                assert np.allclose(hypothesis.token_log_probs, wanted.token_log_probs, atol=NEAR)
+            if hypothesis.attention is not None:
+                assert np.allclose(hypothesis.attention, wanted.attention, atol=1e-4)
+    return same
+
+
+@given(st.integers(0, 2**32 - 1), searches(), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix):
+    reference, plain, listed, shortlist = model
+    generator = np.random.default_rng(seed)
+    sources = random_sources(seed, VOCAB, 6, longest=9)
+    limits = generator.integers(4, 12, len(sources)).tolist()
+    prefixes = None
+    if with_prefix:
+        prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
+    engine = listed if with_shortlist else plain
+    made = engine.translate(sources, limits, search, prefixes)
+    different = 0
+    for number, (source, limit, hypotheses) in enumerate(zip(sources, limits, made, strict=True)):
+        candidates = shortlist.candidates(source, True) if with_shortlist else None
+        prefix = prefixes[number] if with_prefix else ()
+        expected = beam_search(reference, source, limit, search, candidates, prefix)
+        different += not agree(hypotheses, expected)
+        assert all(h.ids[: len(prefix)] == list(prefix) for h in hypotheses)
+        scores = [h.score for h in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
+        for h in hypotheses:
+            assert EOS not in h.ids[:-1] and UNK not in h.ids[len(prefix) :]
+            assert h.truncated == (h.ids[-1] != EOS) and len(h.ids) <= limit
+            assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix)
+            assert (h.token_log_probs is not None) == search.token_log_probs
+            assert (h.attention is not None) == search.attention
+    assert different <= 1
+
+
+@pytest.mark.parametrize("scheme", ["float32", "int8"])
+def test_a_sentence_does_not_depend_on_its_batch(scheme):
+    """Law 2 with beams: the same bits alone and together, whatever the number of slots."""
+    config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=3, vocab=101, tied_layers=(1, 2, 1))
+    engine = engine_of(config, tensors, scheme, random_shortlist(4, 101))
+    sources = random_sources(5, 101, 40, longest=25)
+    limits = [2 * len(source) for source in sources]
+    for search in (
+        Search(beam_size=4, num_hypotheses=4, attention=True, token_log_probs=True),
+        Search(beam_size=7, num_hypotheses=2, coverage_penalty=0.3, full=True),
+    ):
+        alone = [bits(engine.translate([s], [m], search)[0]) for s, m in zip(sources, limits, strict=True)]
+        for slots in (1, 3, 16):
+            order = np.random.default_rng(slots).permutation(len(sources))
+            made = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
+            assert [bits(hypotheses) for hypotheses in made] == [alone[i] for i in order]
+
+
+def bits(hypotheses):
+    """What must be equal to the last bit."""
+    return [
+        (
+            h.ids,
+            h.log_prob,
+            h.score,
+            h.truncated,
+            h.token_log_probs,
+            None if h.attention is None else h.attention.tobytes(),
+        )
+        for h in hypotheses
+    ]
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=20)
+def test_forced_decoding_gives_the_log_probability_of_a_translation(model, seed, with_shortlist, full):
+    """Law 4: what a search says of its hypotheses is what scoring them says, bit for bit."""
+    engine = model[1 + with_shortlist]
+    sources = random_sources(seed, VOCAB, 5, longest=9)
+    limits = [12] * len(sources)
+    search = Search(beam_size=3, num_hypotheses=3, token_log_probs=True, full=full)
+    made = engine.translate(sources, limits, search)
+    for rank in range(3):
+        targets = [hypotheses[rank].ids for hypotheses in made]
+        scored = engine.translate(sources, limits=[len(t) for t in targets], search=search, prefixes=targets)
+        for hypotheses, forced in zip(made, scored, strict=True):
+            assert len(forced) == 1
+            assert forced[0]._replace(attention=None) == hypotheses[rank]._replace(attention=None)
+
+
+def test_a_prefix_outside_the_candidates(model):
+    """Its pieces are kept, their log-probability is minus infinity, and the search goes on as well as it can."""
+    _, plain, listed, shortlist = model
+    source = random_sources(3, VOCAB, 1, longest=5)[0]
+    inside = set(shortlist.candidates(source, True).tolist())
+    outside = next(i for i in range(2, VOCAB) if i not in inside)
+    search = Search(beam_size=4, num_hypotheses=4, token_log_probs=True)
+    made = listed.translate([source], [9], search, [[5, outside]])[0]
+    assert len(made) == 4 and len({tuple(h.ids) for h in made}) == 4
+    for h in made:
+        assert h.ids[:2] == [5, outside]
+        assert h.log_prob == h.score == h.token_log_probs[1] == -np.inf
+        assert np.isfinite([*h.token_log_probs[:1], *h.token_log_probs[2:]]).all()
+    assert np.isfinite(plain.translate([source], [9], search, [[5, outside]])[0][0].log_prob)
+
+
+def test_a_prefix_that_ends_is_the_translation(model):
+    _, plain, _, _ = model
+    source = random_sources(3, VOCAB, 1, longest=5)[0]
+    made = plain.translate([source], [9], Search(beam_size=4, num_hypotheses=4), [[5, 6, EOS]])[0]
+    assert [h.ids for h in made] == [[5, 6, EOS]] and not made[0].truncated
+
+
+def test_attention_is_a_distribution_over_the_source(model):
+    _, plain, _, _ = model
+    sources = random_sources(9, VOCAB, 8, longest=40)
+    for source, hypotheses in zip(
+        sources, plain.translate(sources, [20] * 8, Search(3, 3, attention=True)), strict=True
+    ):
+        for h in hypotheses:
+            assert h.attention.shape == (len(h.ids), len(source))
+            assert np.abs(h.attention.sum(axis=1) - 1).max() < 1e-5 and (h.attention >= 0).all()
