@@ -26,13 +26,13 @@ def read_bytes(path, kind, limit):
     ModelFileError
         The file is missing, unreadable, empty, too large, or not a regular file (a pipe would block).
     """
-    _checked_size(path, kind, limit)
+    size = _checked_size(path, kind, limit)
     try:
         with open(path, "rb") as file:
-            content = file.read(limit + 1)  # the file may have grown since it was measured
+            content = file.read(size + 1)  # the file may have grown since it was measured
     except OSError as error:
         raise ModelFileError(f"{path}: cannot read the {kind}: {error.strerror}") from None
-    if not 1 <= len(content) <= limit:
+    if len(content) != size:
         raise ModelFileError(f"{path}: {kind} changed while it was read; try again")
     return content
 
@@ -47,6 +47,7 @@ def map_bytes(path, kind, limit):
 
 
 def _checked_size(path, kind, limit):
+    """Bytes of the regular file `path`."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -59,6 +60,7 @@ def _checked_size(path, kind, limit):
         raise ModelFileError(f"{path}: {kind} is empty; fetch or pack the model again")
     if status.st_size > limit:
         raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
+    return status.st_size
 
 
 def read_json(path, kind, limit=16 << 20):

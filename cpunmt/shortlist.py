@@ -11,21 +11,20 @@ Marian's binary file, little-endian:
 `shortlist_text` reads the text form.
 """
 
-import gzip
 import hashlib
-import zlib
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import map_bytes
+from cpunmt.gzip_file import expanded, open_expanded
 from cpunmt.records import CANDIDATES_MULTIPLE
+from cpunmt.shortlist_text import MAX_FILE as MAX_TEXT
 from cpunmt.shortlist_text import read_lexicon
 
 MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
 _MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
-_GZIP, _ZSTD, _QUICKSAND = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", (1234567890).to_bytes(4, "little")
+_QUICKSAND = (1234567890).to_bytes(4, "little")
 
 
 class Shortlist:
@@ -72,7 +71,9 @@ class Shortlist:
     @classmethod
     def load(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
         """Read a shortlist of any form: binary or text (see `from_text`), as it is or gzipped."""
-        if _start(path, 8) == MAGIC.to_bytes(8, "little"):
+        with open_expanded(path, "shortlist", MAX_TEXT) as file:
+            start = file.read(8)
+        if start == MAGIC.to_bytes(8, "little"):
             return cls.read(path, source_vocabulary.size, target_vocabulary.size)
         return cls.from_text(path, source_vocabulary, target_vocabulary, first, best)
 
@@ -94,7 +95,7 @@ class Shortlist:
         ModelFileError
             The file is missing, truncated, altered, or made for another vocabulary.
         """
-        content = _expanded(path)
+        content = np.asarray(expanded(path, "shortlist", _MAX_FILE))
         if content[:4].tobytes() == _QUICKSAND:
             raise _broken(path, "a 'quicksand' shortlist is not supported, expected Marian's binary form")
         header = content[:_HEADER].tobytes().ljust(_HEADER, b"\0")
@@ -140,8 +141,6 @@ class Shortlist:
         """
         if first < 1 or best < 1:
             raise ValueError(f"first is {first} and best {best}, expected at least 1")
-        if _start(path, 4) == _ZSTD:
-            raise _broken(path, "compressed with zstd, which is not read; run `unzstd` on it")
         targets, sources, probabilities = read_lexicon(path, source_vocabulary, target_vocabulary)
         _, last = np.unique((sources * target_vocabulary.size + targets)[::-1], return_index=True)
         kept = targets.size - 1 - last  # of a pair that occurs twice, the last counts
@@ -202,38 +201,12 @@ def checksum_of(content):
     content : (size,) uint8
         All after the checksum field. Of an odd number of 4-byte words the last does not count.
     """
-    words = np.frombuffer(content[: content.size // 8 * 8], "<u8") + np.uint64(0x9E3779B9)
+    words = np.frombuffer(content[: content.size // 8 * 8], "<u8")
     checksum = 0
-    for word in words.tolist():
-        checksum ^= (word + (checksum << 6) + (checksum >> 2)) & 0xFFFFFFFFFFFFFFFF
+    for start in range(0, words.size, 1 << 12):  # a list of all would take five times the file
+        for word in (words[start : start + (1 << 12)] + np.uint64(0x9E3779B9)).tolist():
+            checksum ^= (word + (checksum << 6) + (checksum >> 2)) & 0xFFFFFFFFFFFFFFFF
     return checksum
-
-
-def _start(path, count):
-    """The first `count` bytes of the file, of what is inside if it is gzipped."""
-    content = map_bytes(path, "shortlist", 1 << 40)[:count].tobytes()
-    if not content.startswith(_GZIP):
-        return content
-    return _gunzip(path, count)
-
-
-def _expanded(path):
-    """The content of the file as uint8: memory-mapped, or expanded if it is gzipped."""
-    content = map_bytes(path, "shortlist", _MAX_FILE)
-    if content[:2].tobytes() != _GZIP:
-        return np.asarray(content)
-    expanded = _gunzip(path, _MAX_FILE + 1)
-    if len(expanded) > _MAX_FILE:
-        raise _broken(path, f"expands to more than {_MAX_FILE} bytes, expected at most that")
-    return np.frombuffer(expanded, np.uint8)
-
-
-def _gunzip(path, count):
-    try:
-        with gzip.open(path) as file:
-            return file.read(count)
-    except (OSError, EOFError, zlib.error) as error:
-        raise _broken(path, f"not a complete gzip file ({error})") from None
 
 
 def _broken(where, problem):

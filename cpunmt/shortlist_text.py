@@ -4,16 +4,14 @@ One line "target source probability" for each pair of pieces, as Marian's recipe
 extract_lex (`lex.s2t`, mostly gzipped).
 """
 
-import gzip
-import zlib
 from array import array
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import map_bytes
+from cpunmt.gzip_file import open_expanded
 
-_MAX_FILE = 1 << 30  # bytes
+MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 24  # 32,000 pieces with 100 translations each have 3.2 million
 _MAX_LINE = 4096  # bytes
 
@@ -38,13 +36,12 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     ModelFileError
         The file is missing, no complete gzip file, or has a line of another kind.
     """
-    zipped = map_bytes(path, "shortlist", _MAX_FILE)[:2].tobytes() == b"\x1f\x8b"
     targets, sources, probabilities = array("q"), array("q"), array("f")
     target_ids, source_ids = _ids_by_piece(target_vocabulary), _ids_by_piece(source_vocabulary)
     target_unk, source_unk = target_vocabulary.unk_id, source_vocabulary.unk_id
     number = 0
     try:
-        with gzip.open(path) if zipped else open(path, "rb") as file:
+        with open_expanded(path, "shortlist", MAX_FILE) as file:
             while line := file.readline(_MAX_LINE):
                 number += 1
                 fields = line.split()  # at ASCII spaces only, as C++ does: a piece may hold others
@@ -58,17 +55,17 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
                 probabilities.append(float(probability))
                 if number > _MAX_LINES:
                     raise ValueError("too many lines")
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise ModelFileError(f"{path}: cannot read the shortlist: {error}; fetch it again") from None
     except (ValueError, OverflowError):  # not three fields, or the third is no number
         raise ModelFileError(
             f"{path}: line {number} is {line[:60]!r}, expected 'target source probability' (at most "
             f"{_MAX_LINES} lines of {_MAX_LINE} bytes)"
         ) from None
-    values = np.array(probabilities, np.float32)
+    values = np.frombuffer(probabilities, np.float32)
     if not values.size or not (values >= 0).all() or np.isinf(values).any():
         raise ModelFileError(f"{path}: no pair, or a probability that is negative, infinite or NaN; make it anew")
-    return np.array(targets, np.int64), np.array(sources, np.int64), values
+    return np.frombuffer(targets, np.int64), np.frombuffer(sources, np.int64), values
 
 
 def _ids_by_piece(vocabulary):

@@ -10,7 +10,7 @@ import numpy as np
 import sentencepiece
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import read_bytes
+from cpunmt.gzip_file import expanded
 
 _MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -37,7 +37,7 @@ class Vocabulary:
             The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
         """
         self.path = Path(path)
-        content = read_bytes(path, "vocabulary", _MAX_FILE)
+        content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
         self._known = {}  # id -> piece, of ids that were asked for: SentencePiece takes ten times as long
         self._processor = sentencepiece.SentencePieceProcessor(add_eos=True)
         try:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import yaml
 
 from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
+from cpunmt.model_files.yaml_text import parse_yaml
 
 # option -> (Marian's default, for files older than the option; the values we support)
 _SUPPORTED = {
@@ -42,7 +42,6 @@ _SUPPORTED = {
     "lemma-dim-emb": (0, (0,)),
     "ulr": (False, (False,)),
 }
-_YAML_LIMIT = 1 << 14  # bytes; real ones have 1 to 3 kB
 
 
 def parse_options(text: bytes, where: str) -> dict:
@@ -50,29 +49,8 @@ def parse_options(text: bytes, where: str) -> dict:
 
     Raises ModelFileError if they are not a flat YAML mapping of names to values and lists.
     """
-    text = text.split(b"\0", 1)[0]
-    if len(text) > _YAML_LIMIT:
-        raise ModelFileError(f"{where}: special:model.yml has {len(text)} bytes, expected at most {_YAML_LIMIT}")
-    try:
-        decoded = text.decode("utf-8")
-        _refuse_unfolding(yaml.parse(decoded, yaml.SafeLoader))
-        options = yaml.safe_load(decoded)
-    except Exception as error:  # besides YAMLError whatever its constructors meet: IndexError, KeyError, ...
-        raise ModelFileError(
-            f"{where}: special:model.yml is not valid YAML ({error}); export the model again"
-        ) from error
-    if not isinstance(options, dict):
-        raise ModelFileError(f"{where}: special:model.yml is not a mapping of option names to values")
+    options = parse_yaml(text.split(b"\0", 1)[0], f"{where}: special:model.yml")
     return {name: _plain(value) for name, value in options.items()}
-
-
-def _refuse_unfolding(events) -> None:
-    """Aliases let a few bytes unfold to gigabytes; brackets nested by the thousand cost PyYAML minutes."""
-    depth = 0
-    for event in events:
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > 4:
-            raise ValueError("expected neither aliases nor deep nesting")
 
 
 def _plain(value):

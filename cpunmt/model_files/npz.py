@@ -8,6 +8,7 @@ than the file itself, and no member can name an object to be unpickled.
 Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, version 1.0.
 """
 
+import io
 import math
 import os
 import re
@@ -16,7 +17,9 @@ import zipfile
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.gzip_file import expanded
 
+_MAX_FILE = 1 << 36  # bytes
 _MAGIC = b"\x93NUMPY\x01\x00"
 _DTYPES = {"<f2": "<f2", "<f4": "<f4", "<f8": "<f8", "|i1": "i1", "<i1": "i1", "|u1": "u1"}
 _HEADER = re.compile(
@@ -28,7 +31,8 @@ _HEADER = re.compile(
 def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
 
-    Accepted: stored members in C order, dtypes float16/32/64 and (u)int8, little-endian.
+    The file may be gzipped (`.npz.gz`); it is then expanded in memory first. Accepted: stored members in C order,
+    dtypes float16/32/64 and (u)int8, little-endian.
 
     Raises
     ------
@@ -38,17 +42,16 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """
     where = os.fspath(path)
     try:
-        file_size = os.path.getsize(where)
-        with zipfile.ZipFile(where) as archive:
-            members = _checked_members(archive, file_size, where)
+        content = expanded(where, "model", _MAX_FILE)
+        with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content)) as archive:
+            members = _checked_members(archive, content.size, where)
             return {name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()}
     except ModelFileError:
         raise
-    except FileNotFoundError:
-        raise ModelFileError(f"{where}: no such file") from None
     except Exception as error:
         # zipfile raises a dozen kinds on damaged input: struct.error, RuntimeError, NotImplementedError, ...
-        raise ModelFileError(f"{where}: cannot be read as an .npz file ({error}); copy or export it again") from error
+        text = str(error)[:200]  # zipfile quotes whole names
+        raise ModelFileError(f"{where}: cannot be read as an .npz file ({text}); copy or export it again") from error
 
 
 def _checked_members(archive, file_size: int, where: str) -> dict[str, zipfile.ZipInfo]:

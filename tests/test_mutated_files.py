@@ -1,0 +1,250 @@
+"""Every reader of files against damaged ones: one ModelFileError or a result; no hang, and no great allocation.
+
+Damage is bits, bytes and whole numbers overwritten, pieces cut out, doubled, cut off and appended, mostly at the
+ends, where the tables are.
+"""
+
+import functools
+import gzip
+import hashlib
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cpunmt.errors import ModelFileError
+from cpunmt.model_files.decoder_options import read_decoder_options
+from cpunmt.model_files.marian import read_marian_file
+from cpunmt.model_files.marian_file import StoredIntegers
+from cpunmt.model_files.marian_layout import parse_options
+from cpunmt.model_files.npz import read_npz
+from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.shortlist import Shortlist
+from cpunmt.vocabulary import Vocabulary
+from tests.marian_bin_writer import is_quantized, write_marian_bin
+from tests.marian_model import marian_options, marian_tensors, options_item
+from tests.small_vocabulary import TEXT, train_vocabulary
+
+SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
+SECONDS = 2.0
+
+
+class Reader(NamedTuple):
+    """A reader: `write(path)` makes a sound file, `read(path)` reads it and uses all of what it got."""
+
+    write: Callable
+    read: Callable
+    constant: int = 512 << 10  # bytes that may be allocated, besides three times the file
+
+
+def write_bin(precision, zipped=False):
+    def write(path):
+        tensors = marian_tensors(1, **SIZES)
+        alphas = {name: 9.5 for name in tensors if is_quantized(name)} if precision == "int8" else None
+        text = yaml.safe_dump(marian_options(**SIZES)).encode()
+        content = write_marian_bin(path, tensors, text, precision, alphas)
+        if zipped:
+            path.write_bytes(gzip.compress(content))
+
+    return write
+
+
+def read_model(path):
+    model = read_marian_file(path)
+    assert isinstance(model.options, dict) and all(value > 0 for value in model.alphas.values())
+    for array in model.tensors.values():
+        assert isinstance(array, np.ndarray | StoredIntegers)
+        if isinstance(array, StoredIntegers):
+            assert np.isfinite(array.multiplier) and array.values.min() >= -127
+            array = array.values
+        use(array)
+
+
+def use(array):
+    """Look at every element."""
+    with np.errstate(invalid="ignore"):
+        assert array.size == 0 or array.min() is not None
+
+
+def write_npz(path):
+    options = options_item(marian_options(**SIZES))
+    with open(path, "wb") as file:
+        np.savez(file, **marian_tensors(1, **SIZES), **{"special:model.yml": options})
+
+
+def read_arrays(path):
+    for array in read_npz(path).values():
+        use(array)
+
+
+def write_tensors(path):
+    path.unlink(missing_ok=True)
+    write_safetensors(path, {name.replace(":", "."): array for name, array in marian_tensors(1, **SIZES).items()})
+
+
+def read_tensors(path):
+    for array in read_safetensors(path).values():
+        use(array)
+
+
+def some_shortlist():
+    generator = np.random.default_rng(3)
+    lists = [np.flatnonzero(generator.random(1000) < 0.02) for _ in range(1000)]
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return Shortlist(offsets, np.concatenate(lists).astype(np.int32), 100, 50, 1000)
+
+
+def read_shortlist(path):
+    """With the file's own checksum, and with a SHA-256 that fits, as a forger could make it."""
+    hashes = (None, hashlib.sha256(path.read_bytes()).hexdigest())
+    for sha256 in hashes:
+        try:
+            shortlist = Shortlist.read(path, 1000, 1000, sha256)
+        except ModelFileError:
+            if sha256:
+                raise
+        else:
+            found = shortlist.candidates(range(1000), True)
+            assert found[0] >= 0 and found[-1] < 1000
+
+
+@functools.cache
+def small_vocabulary():
+    with tempfile.TemporaryDirectory() as folder:
+        return Vocabulary(train_vocabulary(Path(folder) / "small.spm"))
+
+
+def write_text(zipped):
+    def write(path):
+        pieces = small_vocabulary().pieces(range(small_vocabulary().size))
+        generator = np.random.default_rng(4)
+        rows = zip(generator.choice(pieces, 2_000), generator.choice(pieces, 2_000), strict=True)
+        text = "".join(f"{target} {source} {generator.random():.7f}\n" for target, source in rows).encode()
+        path.write_bytes(gzip.compress(text) if zipped else text)
+
+    return write
+
+
+def read_text(path):
+    vocabulary = small_vocabulary()
+    found = Shortlist.load(path, vocabulary, vocabulary).candidates(range(vocabulary.size), True)
+    assert found[0] >= 0 and found[-1] < vocabulary.size
+
+
+def read_vocabulary(path):
+    vocabulary = Vocabulary(path)
+    ids = vocabulary.encode(TEXT[1])
+    assert all(0 <= id_ < vocabulary.size for id_ in ids)
+    vocabulary.decode(ids)
+
+
+def write_options(path):
+    options = {
+        "relative-paths": True,
+        "models": ["model.bin"],
+        "vocabs": ["vocab.spm", "vocab.spm"],
+        "shortlist": ["lex.s2t.bin", False],
+        "beam-size": 1,
+        "normalize": 1.0,
+        "gemm-precision": "int8shiftAlphaAll",
+    }
+    path.write_text(yaml.safe_dump(options))
+
+
+READERS = {
+    "marian float32 .bin": Reader(write_bin("float32"), read_model),
+    "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
+    "marian .bin.gz": Reader(write_bin("int8", zipped=True), read_model),
+    "npz": Reader(write_npz, read_arrays),
+    "safetensors": Reader(write_tensors, read_tensors),
+    "binary shortlist": Reader(lambda path: path.write_bytes(some_shortlist().to_bytes()), read_shortlist),
+    "text shortlist": Reader(write_text(zipped=False), read_text),
+    "text shortlist .gz": Reader(write_text(zipped=True), read_text),
+    "vocabulary": Reader(train_vocabulary, read_vocabulary),
+    "decoder options": Reader(write_options, read_decoder_options),
+    "model options": Reader(
+        lambda path: path.write_text(yaml.safe_dump(marian_options())),
+        lambda path: parse_options(path.read_bytes(), str(path)),
+    ),
+}
+numbers = st.sampled_from([0, 1, 255, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**63, 2**64 - 1])
+places = st.tuples(st.sampled_from(["front", "back", "any"]), st.integers(0, 2**30))
+steps = st.one_of(
+    st.tuples(st.just("bit"), places, st.integers(0, 7)),
+    st.tuples(st.just("bytes"), places, st.binary(min_size=1, max_size=9)),
+    st.tuples(st.sampled_from(["number 2", "number 4", "number 8"]), places, numbers),
+    st.tuples(st.sampled_from(["cut", "double"]), places, st.integers(1, 300)),
+    st.tuples(st.just("end"), places, st.none()),
+    st.tuples(st.just("append"), places, st.binary(min_size=1, max_size=50)),
+)
+
+
+def damaged(content: bytes, damage: list) -> bytes:
+    """`content` after the `steps` in `damage`."""
+    changed = bytearray(content)
+    for kind, (where, place), value in damage:
+        size = len(changed)
+        near = min(size, 2000)
+        at = place % max(size if where == "any" else near, 1) + (size - near if where == "back" else 0)
+        if kind == "bit" and size:
+            changed[at] ^= 1 << value
+        elif kind == "bytes":
+            changed[at : at + len(value)] = value
+        elif kind.startswith("number"):
+            width = int(kind[-1])
+            at -= at % width
+            changed[at : at + width] = (value % 256**width).to_bytes(width, "little")
+        elif kind == "cut":
+            del changed[at : at + value]
+        elif kind == "double":
+            changed[at:at] = changed[at : at + value]
+        elif kind == "end":
+            del changed[at:]
+        elif kind == "append":
+            changed += value
+    return bytes(changed)
+
+
+def check(name, folder, examples):
+    reader, path = READERS[name], folder / "file"
+    reader.write(path)
+    content = path.read_bytes()
+    reader.read(path)  # what is sound is read; and modules are loaded
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
+    @given(damage=st.lists(steps, min_size=1, max_size=4))
+    def read_or_refuse(damage):
+        changed = damaged(content, damage)
+        path.write_bytes(changed)
+        began = time.process_time()
+        tracemalloc.start()
+        try:
+            reader.read(path)
+        except ModelFileError as error:
+            assert str(path) in str(error) and len(str(error)) < 4000
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert time.process_time() - began < SECONDS
+        assert peak <= 3 * max(len(changed), len(content)) + reader.constant
+
+    read_or_refuse()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_are_refused_or_read(name, tmp_path):
+    check(name, tmp_path, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_two_thousand_damaged_files_are_refused_or_read(name, tmp_path):
+    check(name, tmp_path, 2000)
