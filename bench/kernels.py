@@ -88,9 +88,11 @@ def products(program, arena, shapes, rows) -> list[tuple[Timed, str]]:
     """int8 products (item, name of its limit): bare, and with the epilogue and the next layer's quantization."""
     items = []
     widest = max(depth for depth, _ in shapes)
-    x, scales = arena.normal(64 * widest), arena.zeros(64)
-    quantized = arena.zeros(64 * 2 * widest, np.uint8)
-    out, requantized = arena.zeros(64 * 2048), arena.zeros(64 * 2 * 2048 + 256, np.uint8)
+    most = max(rows)
+    x, scales = arena.normal(most * widest), arena.zeros(most)
+    quantized = arena.zeros(most * 2 * widest, np.uint8)
+    # the quantized rows of the widest product, two planes each, and their scales
+    out, requantized = arena.zeros(most * 2048), arena.zeros(most * (2 * 2048 + 4), np.uint8)
     for depth, columns in shapes:
         record = arena.linear(depth, columns)
         for count in rows:
@@ -137,7 +139,7 @@ def others(program, arena) -> list[Timed]:
     gamma, beta = arena.zeros(256), arena.zeros(256)
     norm = np.zeros(1, records.NORM)
     norm[0] = gamma.ctypes.data, beta.ctypes.data
-    transposed, scores, sums, pointers = (
+    packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
         arena.zeros(64),
@@ -148,23 +150,26 @@ def others(program, arena) -> list[Timed]:
     items = [
         Timed(
             "self-attention, 28 tokens",
-            lambda n: program.repeat_self_attention(
-                n, x, 28, 256, 8, 0.17, transposed, scores, sums, pointers, 32, out
-            ),
+            lambda n: program.repeat_self_attention(n, x, 28, 256, 8, 0.17, packed, scores, pointers, out),
             4.0 * 28 * 28 * 256,
         ),
         Timed(
             "cross-attention, 1 row, 28 tokens",
-            lambda n: program.repeat_cross_attention_row(n, x, transposed, y, 28, 256, 8, 0.17, scores, sums, 32, out),
+            lambda n: program.repeat_cross_attention_row(n, x, packed, y, 28, 256, 8, 0.17, scores, sums, out),
             4.0 * 28 * 256,
         ),
         Timed(
-            "transpose keys, 28 x 32",
-            lambda n: program.repeat_transpose_keys(n, x, 3072, 28, 32, pointers, transposed, 32),
+            "pack rows, 28 x 32",
+            lambda n: program.repeat_pack_rows(n, x, 3072, 28, 32, pointers, packed),
             data=28 * 32 * 8,
         ),
         Timed(
-            "softmax, 28 x 28",
+            "softmax of columns, 28 x 32",
+            lambda n: program.repeat_softmax_columns(n, scores, 28, 2, 0.17),
+            data=28 * 32 * 8,
+        ),
+        Timed(
+            "softmax of rows, 28 x 28",
             lambda n: program.repeat_softmax_rows(n, scores, 28, 32, 28, 0.17, sums),
             data=28 * 28 * 8,
         ),

@@ -1,6 +1,6 @@
 """cpunmt beside bergamot (Marian) and CTranslate2: the same sentences, interleaved, each in a process of its own.
 
-    taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500]
+    taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500] [--beam 4]
 
 DIR holds what the engines need, made once (none of it comes with cpunmt):
 
@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 _OURS = """
 import sys, time, json
 from cpunmt import Translator
-translator = Translator(sys.argv[1])
+translator, beam = Translator(sys.argv[1]), int(sys.argv[4])
 lines = open(sys.argv[2], encoding="utf8").read().split("\\n")[:-1]
-translator.translate(lines[-50:])
+translator.translate(lines[-50:], beam_size=beam)
 began = time.perf_counter()
 if sys.argv[3] == "single":
-    results = [translator.translate(line) for line in lines]
+    results = [translator.translate(line, beam_size=beam) for line in lines]
 else:
-    results = translator.translate(lines)
+    results = translator.translate(lines, beam_size=beam)
 passed = time.perf_counter() - began
 print(json.dumps({"seconds": passed, "pieces": sum(len(r.pieces) + 1 for r in results)}))
 """
@@ -47,21 +47,21 @@ _BERGAMOT = """
 import sys, time, json, glob
 sys.path.insert(0, glob.glob(sys.argv[1] + "/venv-bergamot/lib/python3*/site-packages/bergamot")[0])
 import _bergamot as bergamot
-home, lines, mode, model, precision, words = sys.argv[1:7]
+home, lines, mode, model, precision, words, beam = sys.argv[1:8]
 lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
 service = bergamot.Service(bergamot.ServiceConfig(numWorkers=1, cacheSize=0, logLevel="off"))
 config = f'''
 models: [{home}/models/copy/{model}]
 vocabs: [{home}/data/vocab.deen.spm, {home}/data/vocab.deen.spm]
 shortlist: [{home}/data/lex.50.50.ende.s2t.bin, false]
-beam-size: 1
+beam-size: {beam}
 normalize: 1.0
 word-penalty: 0
 max-length-break: 128
 mini-batch-words: {words}
 workspace: 128
 max-length-factor: 2.5
-skip-cost: true
+skip-cost: {'true' if beam == '1' else 'false'}
 cpu-threads: 0
 quiet: true
 quiet-translation: true
@@ -86,12 +86,12 @@ print(json.dumps({"seconds": passed, "pieces": pieces}))
 _CTRANSLATE2 = """
 import sys, time, json
 import ctranslate2, sentencepiece
-home, lines, mode, batch, unit = sys.argv[1:6]
+home, lines, mode, batch, unit, beam = sys.argv[1:7]
 lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
 processor = sentencepiece.SentencePieceProcessor(model_file=home + "/data/vocab.deen.spm")
 translator = ctranslate2.Translator(home + "/models/ct2/int8", device="cpu", intra_threads=1, inter_threads=1)
 def run(texts):
-    found = translator.translate_batch(processor.encode(texts, out_type=str), beam_size=1, max_batch_size=int(batch),
+    found = translator.translate_batch(processor.encode(texts, out_type=str), beam_size=int(beam), max_batch_size=int(batch),
                                        batch_type=unit, use_vmap=True, max_decoding_length=256, return_scores=False)
     return [(processor.decode(r.hypotheses[0]), len(r.hypotheses[0]) + 1) for r in found]
 run(lines[-50:])
@@ -104,22 +104,22 @@ print(json.dumps({"seconds": time.perf_counter() - began, "pieces": sum(n for _,
 """
 
 
-def engines(home, ours, mode) -> dict[str, tuple[list[str], dict]]:
+def engines(home, ours, mode, beam) -> dict[str, tuple[list[str], dict]]:
     """Name -> (command without the file of sentences, environment) for one mode."""
     bergamot = f"{home}/venv-bergamot/bin/python"
-    found = {"cpunmt": ([sys.executable, "-c", _OURS, str(ours), "LINES", mode], {"PYTHONPATH": str(ROOT)})}
+    found = {"cpunmt": ([sys.executable, "-c", _OURS, str(ours), "LINES", mode, beam], {"PYTHONPATH": str(ROOT)})}
     for model, precision in (
         ("model.intgemm.alphas.bin", "int8shiftAlphaAll"),
         ("model.npz", "int8shiftAll"),
     ):
         for words in ("400", "1024") if mode == "bulk" else ("1024",):
-            command = [bergamot, "-c", _BERGAMOT, str(home), "LINES", mode, model, precision, words]
+            command = [bergamot, "-c", _BERGAMOT, str(home), "LINES", mode, model, precision, words, beam]
             found[f"bergamot {precision} {words}"] = (command, {})
     python = f"{home}/venv-peers/bin/python"
     batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
     for isa in ("AVX512", "AVX2") if "avx512" in machine()["isa"] else ("AVX2",):
         for batch in batches:
-            command = [python, "-c", _CTRANSLATE2, str(home), "LINES", mode, *batch]
+            command = [python, "-c", _CTRANSLATE2, str(home), "LINES", mode, *batch, beam]
             found[f"ctranslate2 {isa} {' '.join(batch)}"] = (command, {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"})
     return found
 
@@ -156,13 +156,14 @@ def main(arguments=None):
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sentences", type=int, default=500)
+    parser.add_argument("--beam", default="1")
     parser.add_argument("--modes", nargs="+", default=["single", "bulk"])
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     text = (chosen.home / "data" / "wmt14.en").read_text(encoding="utf8").split("\n")[:-1]
     sample = text[:: max(1, len(text) // chosen.sentences)][: chosen.sentences]
     words = sum(len(line.split()) for line in sample)
-    print(machine(), f"{len(sample)} sentences, {words} words", flush=True)
+    print(machine(), f"{len(sample)} sentences, {words} words, beam {chosen.beam}", flush=True)
     results = {"machine": machine(), "words": words}
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "lines"
@@ -170,7 +171,7 @@ def main(arguments=None):
         ours = pack_ours(chosen.home, Path(folder))
         for mode in chosen.modes:
             rounds, pieces = {}, {}
-            found = engines(chosen.home, ours, mode)
+            found = engines(chosen.home, ours, mode, chosen.beam)
             for _ in range(chosen.rounds):
                 for name, (command, environment) in found.items():
                     measured = run(command, environment, lines)

@@ -15,7 +15,7 @@ from cpunmt.simd.intrinsics import bits_float, float_bits
 from cpunmt.simd.vector import (
     bits_to_floats,
     fma,
-    gather,
+    interpolate,
     maximum,
     minimum,
     round_even,
@@ -82,8 +82,7 @@ def sigmoid(x, table):
     position = fma(x, splat(_STEPS), splat(_FIRST))
     position = minimum(maximum(position, splat(_f(0.0))), splat(_LAST))
     cell = to_ints(minimum(position, splat(_LAST_CELL)))  # truncation: the grid point below
-    low, high = gather(table, cell), gather(table, cell + splat_int(1))
-    return fma(position - to_floats(cell), high - low, low)
+    return interpolate(table, cell, position - to_floats(cell))
 
 
 def sigmoid_reference(x: np.ndarray) -> np.ndarray:

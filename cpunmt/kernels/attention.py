@@ -3,31 +3,34 @@
     context[i] = sum_j softmax_j(q_i . k_j / sqrt(head_dim)) v_j        for each head
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2. Head h owns columns
-h * head_dim ... (h + 1) * head_dim - 1. Keys are turned into columns first, so that 16 scores are one vector.
+h * head_dim ... (h + 1) * head_dim - 1.
+
+Sixteen scores are one vector. In self-attention those are of sixteen queries and one key, so that a softmax over the
+keys is sixteen at once, lane by lane; one query alone (cross-attention) has sixteen keys side by side.
 """
 
 import numpy as np
 
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.float_matmul import float_heads, float_matmul
-from cpunmt.kernels.softmax import softmax_rows
+from cpunmt.kernels.softmax import softmax_columns, softmax_rows
 from cpunmt.simd.intrinsics import lesser, store_i64
 from cpunmt.simd.vector import transpose
 
 
 @kernel
-def transpose_keys(
-    keys: address, row_bytes: count, length: count, depth: count, pointers: address, out: address, stride: count
-):
-    """out[d, j] = keys[j, d]: float32 [depth, stride] from `length` rows of `depth` floats, a multiple of 16.
+def pack_rows(rows: address, row_bytes: count, length: count, depth: count, pointers: address, out: address):
+    """Turn `length` float32 rows into the columns of packed panels (kernels/packing): out[p, d, j] = rows[16 p + j, d].
 
-    Places from `length` up to the next multiple of 16 get copies of the last key. `pointers` is room for int64 [16].
+    rows       `depth` floats each, a multiple of 16, `row_bytes` apart
+    out        float32 [panels, depth, 16]; the last panel is filled up with copies of the last row
+    pointers   room for int64 [16]
     """
     for first in range(0, length, 16):
         for i in range(16):
-            store_i64(pointers, i, keys + lesser(first + i, length - 1) * row_bytes)
+            store_i64(pointers, i, rows + lesser(first + i, length - 1) * row_bytes)
         for d in range(0, depth, 16):
-            transpose(pointers, 4 * d, out + 4 * (d * stride + first), 4 * stride)
+            transpose(pointers, 4 * d, out + 4 * (first * depth + 16 * d), 64)
 
 
 @kernel
@@ -37,31 +40,30 @@ def self_attention(
     model_dim: count,
     heads: count,
     factor: real,
-    transposed: address,
+    packed: address,
     scores: address,
-    sums: address,
     pointers: address,
-    stride: count,
     out: address,
 ):
     """All heads of one sentence, one after another.
 
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
-    transposed  room for float32 [head_dim, stride], scores for [length, stride], sums for [length],
-                pointers for int64 [16]; stride >= length, a multiple of 16
+    packed      room for float32 [panels, head_dim, 16], where panels = length / 16, rounded up
+    scores      room for float32 [length, 16 * panels]: a row for each key, a column for each query
+    pointers    room for int64 [16]
     out         float32 [length, model_dim]
     """
     head_dim = model_dim // heads
-    row_bytes, score_bytes = 12 * model_dim, 4 * stride
     panels = (length + 15) // 16
+    row_bytes, score_bytes = 12 * model_dim, 64 * panels
     for head in range(heads):
         q = qkv + 4 * head * head_dim
         k, v = q + 4 * model_dim, q + 8 * model_dim
         context = out + 4 * head * head_dim
-        transpose_keys(k, row_bytes, length, head_dim, pointers, transposed, stride)
-        float_matmul(q, row_bytes, length, transposed, 64, score_bytes, panels, head_dim, scores, score_bytes)
-        softmax_rows(scores, length, stride, length, factor, sums)
-        float_matmul(scores, score_bytes, length, v, 64, row_bytes, head_dim // 16, length, context, 4 * model_dim)
+        pack_rows(q, row_bytes, length, head_dim, pointers, packed)
+        float_matmul(k, row_bytes, 4, length, packed, 64 * head_dim, 64, panels, head_dim, scores, score_bytes)
+        softmax_columns(scores, length, panels, factor)
+        float_matmul(scores, 4, score_bytes, length, v, 64, row_bytes, head_dim // 16, length, context, 4 * model_dim)
 
 
 @kernel
@@ -75,23 +77,21 @@ def cross_attention_row(
     factor: real,
     scores: address,
     sums: address,
-    stride: count,
     out: address,
 ):
     """All heads of one query against the keys of one source sentence, side by side.
 
     q        float32 [model_dim]
-    keys     float32 [model_dim, stride], transposed; values float32 [length, model_dim]
-    scores   room for float32 [heads, stride], sums for [heads]
+    keys     as `pack_rows` makes them of all heads at once: float32 [panels, model_dim, 16]
+    values   float32 [length, model_dim]
+    scores   room for float32 [heads, 16 * panels], sums for [heads]
     out      float32 [model_dim]
     """
     head_dim = model_dim // heads
-    head_bytes, score_bytes = 4 * head_dim, 4 * stride
     panels = (length + 15) // 16
-    float_heads(
-        q, head_bytes, heads, keys, head_dim * score_bytes, 64, score_bytes, panels, head_dim, scores, score_bytes
-    )
-    softmax_rows(scores, heads, stride, length, factor, sums)
+    head_bytes, score_bytes = 4 * head_dim, 64 * panels
+    float_heads(q, head_bytes, heads, keys, 64 * head_dim, 64 * model_dim, 64, panels, head_dim, scores, score_bytes)
+    softmax_rows(scores, heads, 16 * panels, length, factor, sums)
     float_heads(
         scores, score_bytes, heads, values, head_bytes, 64, 4 * model_dim, head_dim // 16, length, out, head_bytes
     )

@@ -7,12 +7,24 @@ They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definiti
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
+from cpunmt.jit import address, count, inlined, kernel
 from cpunmt.kernels.reading import embedding_at, linear_at, shortlist_at
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.records import CANDIDATES_MULTIPLE, INT8
-from cpunmt.simd.intrinsics import lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64, trailing_zeros
+from cpunmt.simd.intrinsics import (
+    lesser,
+    load_f32,
+    load_i32,
+    load_i64,
+    prefetch_line,
+    store_f32,
+    store_i32,
+    store_i64,
+    trailing_zeros,
+)
 from cpunmt.simd.vector import transpose
+
+EARLY = 4  # panels whose rows of the embedding are asked for before they are gathered
 
 
 @kernel
@@ -30,6 +42,16 @@ def find_candidates(
         store_i64(marks, word, -1)
     if found % 64:
         store_i64(marks, found // 64, (1 << (found % 64)) - 1)
+    # lists lie anywhere: ask for all of them before the first is read
+    for i in range(length):
+        piece = load_i32(source, i)
+        if piece < table.words:
+            prefetch_line(table.offsets + 8 * piece)
+    for i in range(length):
+        piece = load_i32(source, i)
+        if piece < table.words:
+            for j in range(load_i64(table.offsets, piece), load_i64(table.offsets, piece + 1), 16):
+                prefetch_line(table.ids + 4 * j)
     for i in range(length):
         piece = load_i32(source, i)
         first, last = 0, 0
@@ -38,10 +60,8 @@ def find_candidates(
         for j in range(first, last):
             target = load_i32(table.ids, j)
             bits = load_i64(marks, target >> 6)
-            bit = 1 << (target & 63)
-            if bits & bit == 0:
-                found += 1
-                store_i64(marks, target >> 6, bits | bit)
+            found += 1 - ((bits >> (target & 63)) & 1)
+            store_i64(marks, target >> 6, bits | (1 << (target & 63)))
         if table.shared:
             bits = load_i64(marks, piece >> 6)
             bit = 1 << (piece & 63)
@@ -68,6 +88,17 @@ def find_candidates(
     return written
 
 
+@inlined
+def _ask_for(table, piece, row_bytes):
+    """Prefetch what `gather_output` reads of a piece."""
+    for offset in range(0, row_bytes, 64):
+        prefetch_line(table.rows + piece * row_bytes + offset)
+    prefetch_line(table.bias + 4 * piece)
+    if table.scheme == INT8:
+        prefetch_line(table.scales + 4 * piece)
+        prefetch_line(table.start + 4 * piece)
+
+
 @kernel
 def gather_output(
     embedding: address, pieces: address, candidates: count, depth: count, pointers: address, output: address
@@ -82,6 +113,10 @@ def gather_output(
     table, linear = embedding_at(embedding, 0), linear_at(output, 0)
     row_bytes = depth if table.scheme == INT8 else 4 * depth
     for panel in range(linear.panels):
+        if pieces != 0:
+            first = 16 * (panel + EARLY) if panel > 0 else 0
+            for column in range(first, lesser(16 * (panel + EARLY + 1), candidates)):
+                _ask_for(table, load_i32(pieces, column), row_bytes)
         for lane in range(16):
             column = 16 * panel + lane
             piece = lesser(column, candidates - 1)

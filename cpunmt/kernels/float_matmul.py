@@ -19,6 +19,8 @@ TILE_ROWS = max(FLOAT_SHAPES)
 TILE_PANELS = FLOAT_SHAPES[TILE_ROWS]
 _ALONE = np.array([FLOAT_SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])
 
+_HEADS = np.array([HEADS.get(panels, 0) for panels in range(max(HEADS) + 1)])
+
 _tiles = float_tiles()
 _head_tiles = head_tiles()
 
@@ -27,6 +29,7 @@ _head_tiles = head_tiles()
 def float_matmul(
     a: address,
     row_bytes: count,
+    a_bytes: count,
     rows: count,
     w: address,
     panel_bytes: count,
@@ -38,7 +41,7 @@ def float_matmul(
 ):
     """out[r, c] = sum_k a[r, k] * w[k, c].
 
-    a      float32, `rows` rows, `row_bytes` apart
+    a      float32, `rows` rows, `row_bytes` apart, their depths `a_bytes` apart
     w      float32: 16 columns of one depth side by side, depths `step_bytes` apart, panels `panel_bytes` apart
     out    float32 [rows, 16 * panels], rows `out_bytes` apart
     """
@@ -57,6 +60,7 @@ def float_matmul(
                     width,
                     a + row * row_bytes,
                     row_bytes,
+                    a_bytes,
                     w + panel * panel_bytes,
                     panel_bytes,
                     step_bytes,
@@ -89,20 +93,31 @@ def float_heads(
     w      as in `float_matmul`, per head, `weight_bytes` apart
     out    float32 [16 * panels] per head, `out_bytes` apart
     """
-    for head in range(0, heads, HEADS):
-        together = lesser(HEADS, heads - head)
-        for panel in range(panels):
+    panel = 0
+    while panel < panels:
+        width = 1
+        if panel_bytes == 64:  # neighbours: read them together
+            width = 4 if panels - panel >= 4 else 2 if panels - panel >= 2 else 1
+        together = _HEADS[width]
+        head = 0
+        while head < heads:
+            while together > heads - head:
+                together //= 2
             _head_tiles(
                 together,
+                width,
                 a + head * head_bytes,
                 head_bytes,
                 w + head * weight_bytes + panel * panel_bytes,
                 weight_bytes,
+                panel_bytes,
                 step_bytes,
                 depth,
                 out + head * out_bytes + 64 * panel,
                 out_bytes,
             )
+            head += together
+        panel += width
 
 
 @kernel
@@ -114,7 +129,7 @@ def float_linear(linear: address, x: address, rows: count, out: address, mode: c
     """
     weights = linear_at(linear, 0)
     depth, panels = weights.depth, weights.panels
-    float_matmul(x, 4 * depth, rows, weights.weights, 64 * depth, 64, panels, depth, out, 64 * panels)
+    float_matmul(x, 4 * depth, 4, rows, weights.weights, 64 * depth, 64, panels, depth, out, 64 * panels)
     if mode != INTEGERS:
         floor = splat(np.float32(0.0)) if mode == RELU else splat(np.float32(-np.inf))
         for row in range(rows):

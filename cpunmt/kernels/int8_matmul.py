@@ -4,8 +4,7 @@
     AFFINE      out[r, c] = fma(float(sum) * scales[c], row_scales[r], bias[c])       float32
     RELU        out[r, c] = max(AFFINE, 0)
 
-The sums are exact, so they are the same on every instruction set and for every number of rows. The integers
-are written where the floats will stand, and turned into floats while they are still in the first cache.
+The sums are exact, so they are the same on every instruction set and for every number of rows.
 """
 
 import numpy as np
@@ -13,13 +12,12 @@ import numpy as np
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.packing import GROUP, unpack_int8
 from cpunmt.kernels.reading import linear_at
-from cpunmt.simd.intrinsics import lesser, load_f32
-from cpunmt.simd.tile import PLANES, SHAPES, int8_tiles
-from cpunmt.simd.vector import fma, load, load_ints, maximum, splat, store, to_floats
+from cpunmt.simd.int8_instructions import SIGNS_MATTER
+from cpunmt.simd.tile import AFFINE, AHEAD, INTEGERS, LINES_AHEAD, PLANES, RELU, SHAPES, int8_tiles
 
-INTEGERS, AFFINE, RELU = 0, 1, 2
+__all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear", "int8_linear_reference", "int8_matmul_reference"]
 
-ROW_BLOCK = 64  # rows that one pass over the weights serves: they stay in the second cache
+ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the second cache
 TILE_ROWS = max(SHAPES)
 TILE_PANELS = SHAPES[TILE_ROWS]
 _ALONE = np.array([SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])  # panels at a time, where a tile holds all rows
@@ -43,37 +41,64 @@ def int8_linear(
     weights = linear_at(linear, 0)
     depth, panels = weights.depth, weights.panels
     row_bytes, out_bytes, panel_bytes = PLANES * depth, 64 * panels, 16 * depth
-    for first in range(0, rows, ROW_BLOCK):
-        block = lesser(ROW_BLOCK, rows - first)
+    first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
+    while blocks > 0:
+        block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
         step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
-        tiles = (block + TILE_ROWS - 1) // TILE_ROWS
         panel = 0
         while panel < panels:
             width = step if panel + step <= panels else 1
-            w, start = weights.weights + panel * panel_bytes, weights.start + 64 * panel
-            row, left = first, tiles
-            while left > 0:
-                tall = (first + block - row + left - 1) // left  # equal tiles: none is left with a row or two
-                a, target = q + row * row_bytes, out + row * out_bytes + 64 * panel
-                if signed:
-                    _tiles(tall, width, a, row_bytes, depth, w, panel_bytes, depth // GROUP, start, target, out_bytes)
+            w, columns = weights.weights + panel * panel_bytes, 64 * panel
+            start, scales, bias = weights.start + columns, weights.scales + columns, weights.bias + columns
+            ahead = w + width * panel_bytes if width > 1 else w + AHEAD
+            row, tiles = first, (block + TILE_ROWS - 1) // TILE_ROWS
+            while tiles > 0:
+                tall = (first + block - row + tiles - 1) // tiles
+                a, scale, target = q + row * row_bytes, row_scales + 4 * row, out + row * out_bytes + columns
+                if signed or not SIGNS_MATTER:
+                    _tiles(
+                        tall,
+                        width,
+                        a,
+                        row_bytes,
+                        depth,
+                        w,
+                        panel_bytes,
+                        depth // GROUP,
+                        ahead,
+                        start,
+                        scale,
+                        scales,
+                        bias,
+                        target,
+                        out_bytes,
+                        mode,
+                    )
                 else:
                     _unsigned_tiles(
-                        tall, width, a, row_bytes, depth, w, panel_bytes, depth // GROUP, start, target, out_bytes
+                        tall,
+                        width,
+                        a,
+                        row_bytes,
+                        depth,
+                        w,
+                        panel_bytes,
+                        depth // GROUP,
+                        ahead,
+                        start,
+                        scale,
+                        scales,
+                        bias,
+                        target,
+                        out_bytes,
+                        mode,
                     )
+                ahead += LINES_AHEAD * panel_bytes
                 row += tall
-                left -= 1
-            if mode != INTEGERS:
-                floor = splat(np.float32(0.0)) if mode == RELU else splat(np.float32(-np.inf))
-                for column in range(16 * panel, 16 * (panel + width), 16):
-                    scale, bias = load(weights.scales, column), load(weights.bias, column)
-                    for row in range(first, first + block):
-                        target = out + row * out_bytes
-                        value = fma(
-                            to_floats(load_ints(target, column)) * scale, splat(load_f32(row_scales, row)), bias
-                        )
-                        store(target, column, maximum(value, floor))
+                tiles -= 1
             panel += width
+        first += block
+        blocks -= 1
 
 
 def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:

@@ -7,12 +7,50 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel, real
+from cpunmt.jit import address, count, inlined, kernel, real
 from cpunmt.kernels.quantize_rows import quantize_row
 from cpunmt.kernels.reading import norm_at
 from cpunmt.simd.intrinsics import square_root, store_f32
 from cpunmt.simd.tile import PLANES
 from cpunmt.simd.vector import fma, load, splat, store, total
+
+# Sums run in four chains, each of every fourth vector: an addition waits for the one before it.
+
+
+@inlined
+def _add_rows(target, added, depth):
+    """target += added, both float32 [depth]; returns the sum of the result."""
+    zero = splat(np.float32(0.0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    whole = depth // 64 * 64
+    for k in range(0, whole, 64):
+        v0, v1 = load(target, k) + load(added, k), load(target, k + 16) + load(added, k + 16)
+        v2, v3 = load(target, k + 32) + load(added, k + 32), load(target, k + 48) + load(added, k + 48)
+        store(target, k, v0)
+        store(target, k + 16, v1)
+        store(target, k + 32, v2)
+        store(target, k + 48, v3)
+        s0, s1, s2, s3 = s0 + v0, s1 + v1, s2 + v2, s3 + v3
+    for k in range(whole, depth, 16):
+        v0 = load(target, k) + load(added, k)
+        store(target, k, v0)
+        s0 = s0 + v0
+    return total((s0 + s1) + (s2 + s3))
+
+
+@inlined
+def _squares(x, mean, depth):
+    """Sum of (x - mean) ** 2 over float32 [depth]."""
+    zero = splat(np.float32(0.0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    whole = depth // 64 * 64
+    for k in range(0, whole, 64):
+        v0, v1, v2, v3 = load(x, k) - mean, load(x, k + 16) - mean, load(x, k + 32) - mean, load(x, k + 48) - mean
+        s0, s1, s2, s3 = fma(v0, v0, s0), fma(v1, v1, s1), fma(v2, v2, s2), fma(v3, v3, s3)
+    for k in range(whole, depth, 16):
+        v0 = load(x, k) - mean
+        s0 = fma(v0, v0, s0)
+    return total((s0 + s1) + (s2 + s3))
 
 
 @kernel
@@ -35,17 +73,8 @@ def residual_layer_norm(
     weights = norm_at(norm, 0)
     for row in range(rows):
         target, added = x + 4 * row * depth, y + 4 * row * depth
-        sums = splat(np.float32(0.0))
-        for k in range(0, depth, 16):
-            value = load(target, k) + load(added, k)
-            store(target, k, value)
-            sums = sums + value
-        mean = splat(total(sums) / np.float32(depth))
-        squares = splat(np.float32(0.0))
-        for k in range(0, depth, 16):
-            centred = load(target, k) - mean
-            squares = fma(centred, centred, squares)
-        variance = total(squares) / np.float32(depth)
+        mean = splat(_add_rows(target, added, depth) / np.float32(depth))
+        variance = _squares(target, mean, depth) / np.float32(depth)
         inverse = splat(np.float32(1.0) / square_root(variance + epsilon))
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse

@@ -12,30 +12,41 @@ import numpy as np
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.tile import OFFSET, PLANES
-from cpunmt.simd.vector import absolute, largest, load, maximum, round_even, splat, splat_int, store_bytes, to_ints
+from cpunmt.simd.vector import absolute, float_bits_of, largest, load, maximum, splat, store_bytes
 
 LARGEST = np.float32(127.0)
+# A float32 of this size has no bits for fractions: adding it rounds, halves to even, and leaves the integer in the
+# low bits of the sum.
+ROUNDING = np.float32(3 << 22)
 
 
 @kernel
 def quantize_row(x: address, depth: count, q: address) -> real:
     """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; returns the scale."""
+    # four chains: a maximum waits for the one before it
     peak = splat(np.float32(0.0))
-    for k in range(0, depth, 16):
+    peak1, peak2, peak3 = peak, peak, peak
+    whole = depth // 64 * 64
+    for k in range(0, whole, 64):
         peak = maximum(peak, absolute(load(x, k)))
-    most = largest(peak)
+        peak1 = maximum(peak1, absolute(load(x, k + 16)))
+        peak2 = maximum(peak2, absolute(load(x, k + 32)))
+        peak3 = maximum(peak3, absolute(load(x, k + 48)))
+    for k in range(whole, depth, 16):
+        peak = maximum(peak, absolute(load(x, k)))
+    most = largest(maximum(maximum(peak, peak1), maximum(peak2, peak3)))
     scale, inverse = np.float32(1.0), np.float32(1.0)
     if most > np.float32(0.0):
         scale, inverse = most / LARGEST, LARGEST / most
     # a maximum so small that its inverse overflows: the row is zero for all that a scale can express
     if inverse > np.float32(3.0e38):
         scale, inverse = np.float32(1.0), np.float32(0.0)
-    factor, offset = splat(inverse), splat_int(OFFSET)
+    factor, shift = splat(inverse), splat(ROUNDING + np.float32(OFFSET))
     for k in range(0, depth, 16):
-        value = round_even(load(x, k) * factor)
-        store_bytes(q, k, to_ints(value) + offset)
+        value = load(x, k) * factor
+        store_bytes(q, k, float_bits_of(value + shift))
         if PLANES == 2:
-            store_bytes(q, depth + k, to_ints(absolute(value)))
+            store_bytes(q, depth + k, float_bits_of(absolute(value) + shift))
     return scale
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.activations import exp, log
 from cpunmt.simd.intrinsics import load_f32, store_f32
-from cpunmt.simd.vector import largest, load, maximum, splat, store, total
+from cpunmt.simd.vector import first_lanes, largest, load, maximum, splat, store, total
 
 LOWEST = np.float32(-3.0e38)  # a score that no candidate has
 
@@ -25,14 +25,14 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
     goes over all rows: the rows' reductions have nothing to wait for but their own.
     """
     padded = (length + 15) // 16 * 16
+    last = padded - 16
     for row in range(rows):
         first = scores + 4 * row * stride
-        for j in range(length, padded):
-            store_f32(first, j, LOWEST)
-        peak = load(first, 0)
-        for j in range(16, padded, 16):
-            peak = maximum(peak, load(first, j))
-        store_f32(sums, row, largest(peak))
+        end = first_lanes(load(first, last), length - last, splat(LOWEST))
+        store(first, last, end)
+        for j in range(0, last, 16):
+            end = maximum(end, load(first, j))
+        store_f32(sums, row, largest(end))
     scale = splat(factor)
     for row in range(rows):
         first = scores + 4 * row * stride
@@ -48,6 +48,26 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
         inverse = splat(np.float32(1.0) / load_f32(sums, row))
         for j in range(0, padded, 16):
             store(first, j, load(first, j) * inverse)
+
+
+@kernel
+def softmax_columns(scores: address, rows: count, panels: count, factor: real):
+    """Softmax of `factor` times each column of float32 [rows, 16 * panels], in place: sixteen columns at a time."""
+    stride = 16 * panels
+    scale = splat(factor)
+    for panel in range(panels):
+        first = scores + 64 * panel
+        peak = load(first, 0)
+        for row in range(1, rows):
+            peak = maximum(peak, load(first, row * stride))
+        powers = splat(np.float32(0.0))
+        for row in range(rows):
+            power = exp((load(first, row * stride) - peak) * scale)
+            store(first, row * stride, power)
+            powers = powers + power
+        inverse = splat(np.float32(1.0)) / powers
+        for row in range(rows):
+            store(first, row * stride, load(first, row * stride) * inverse)
 
 
 @kernel

@@ -5,7 +5,7 @@ a decoding step only makes its query. ("Precomputed attention": Devlin 2017, sec
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.attention import cross_attention_row, self_attention, transpose_keys
+from cpunmt.kernels.attention import cross_attention_row, pack_rows, self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, hypothesis_at, model_at, slot_at, workspace_at
@@ -36,9 +36,7 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
             m.attention_scale,
             w.transposed,
             w.scores,
-            w.sums,
             w.pointers,
-            w.source_stride,
             w.context + 4 * first * m.model_dim,
         )
     quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
@@ -48,7 +46,7 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
 
 @kernel
 def keys_address(model: address, workspace: address, slot: count, parameters: count) -> count:
-    """Of float32 [heads, head_dim, source_stride]: a slot's transposed keys for one parameter set."""
+    """Of float32 [source_stride / 16, model_dim, 16]: a slot's keys for one parameter set, packed."""
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     return w.keys + 4 * (slot * m.decoder_sets + parameters) * m.model_dim * w.source_stride
 
@@ -79,7 +77,7 @@ def project_source(
         projected = w.wide + 8 * first * m.model_dim
         keys = keys_address(model, workspace, slot, parameters)
         values = values_address(model, workspace, slot, parameters)
-        transpose_keys(projected, 8 * m.model_dim, length, m.model_dim, w.pointers, keys, w.source_stride)
+        pack_rows(projected, 8 * m.model_dim, length, m.model_dim, w.pointers, keys)
         for j in range(length):
             source, target = projected + 4 * m.model_dim * (2 * j + 1), values + 4 * m.model_dim * j
             for k in range(0, m.model_dim, 16):
@@ -106,7 +104,6 @@ def cross_attention(layer: address, number: count, parameters: count, model: add
             m.attention_scale,
             w.scores,
             w.sums,
-            w.source_stride,
             w.context + 4 * row * m.model_dim,
         )
         if aligning:

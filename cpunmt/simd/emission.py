@@ -19,10 +19,11 @@ def constant(number):
     return ir.Constant(_i64, number)
 
 
-def prefetch(builder, base, offset):
-    """Ask for the cache line at an address, which need not exist."""
+def prefetch(builder, base, offset, level=1):
+    """Ask for the cache line at an address, which need not exist, into the first or second cache."""
     arguments = [pointer(builder, base, offset, ir.IntType(8))]
-    arguments += [ir.Constant(ir.IntType(32), value) for value in (0, 3, 1)]  # to read, into the first cache, data
+    # to read, how near, data
+    arguments += [ir.Constant(ir.IntType(32), value) for value in (0, {1: 3, 2: 2}[level], 1)]
     function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
     name = "llvm.prefetch.p0"
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)

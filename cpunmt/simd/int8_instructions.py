@@ -19,6 +19,7 @@ from cpunmt.simd.vector import INTS, call_llvm, splat_constant, splat_value
 _i8, _i16, _i32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 GROUP = 4  # depths that lie side by side
+SIGNS_MATTER = isa.current() is Isa.AVX2  # rows without negative numbers multiply faster
 
 
 def halves(builder, vector):

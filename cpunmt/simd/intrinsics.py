@@ -5,6 +5,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cpunmt.simd.emission import prefetch
 from cpunmt.simd.vector import call_llvm, element_pointer
 
 _i8, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
@@ -131,6 +132,17 @@ def trailing_zeros(typing_context, bits):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.int64), generate
+
+
+@intrinsic
+def prefetch_line(typing_context, address):
+    """Ask for the cache line at an address, which need not exist."""
+
+    def generate(context, builder, sig, args):
+        prefetch(builder, args[0], ir.Constant(_i64, 0))
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 def record_reader(dtype):

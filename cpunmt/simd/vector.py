@@ -182,6 +182,18 @@ def bits_to_floats(builder, x):
     return builder.bitcast(x, FLOATS)
 
 
+@_function(f32x16, (f32x16, types.int64, f32x16), "The first `count` lanes of one vector, the others of another.")
+def first_lanes(builder, x, count, others):
+    numbers = ir.Constant(INTS, list(range(LANES)))
+    kept = builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _i32)))
+    return builder.select(kept, x, others)
+
+
+@_function(i32x16, (f32x16,), "The same bits, read as integers.")
+def float_bits_of(builder, x):
+    return builder.bitcast(x, INTS)
+
+
 @_function(f32x16, (types.int64, types.int64), "Sixteen consecutive int8 from byte `index` on, as floats.")
 def load_bytes(builder, address, index):
     narrow = ir.VectorType(_i8, LANES)
@@ -197,16 +209,25 @@ def store_bytes(builder, address, index, value):
     stored.align = 1
 
 
-@_function(f32x16, (types.int64, i32x16), "Lane by lane: the float at `address + 4 * index`.")
-def gather(builder, address, indices):
-    lanes = []
-    for lane in range(LANES):
-        index = builder.sext(builder.extract_element(indices, ir.Constant(_i32, lane)), _i64)
-        lanes.append(builder.load(element_pointer(builder, address, index, _f32, 4)))
-    value = ir.Constant(FLOATS, ir.Undefined)
-    for lane, scalar in enumerate(lanes):
-        value = builder.insert_element(value, scalar, ir.Constant(_i32, lane))
-    return value
+@_function(
+    f32x16,
+    (types.int64, i32x16, f32x16),
+    "Lane by lane, the line between floats `index` and `index + 1` of a table: fma(fraction, next - this, this).",
+)
+def interpolate(builder, table, indices, fraction):
+    pairs = []  # both neighbours are one load of eight bytes
+    for half in range(2):
+        vector = ir.Constant(ir.VectorType(_i64, LANES // 2), ir.Undefined)
+        for lane in range(LANES // 2):
+            index = builder.extract_element(indices, ir.Constant(_i32, LANES // 2 * half + lane))
+            pair = builder.load(element_pointer(builder, table, builder.sext(index, _i64), _i64, 4))
+            pair.align = 4
+            vector = builder.insert_element(vector, pair, ir.Constant(_i32, lane))
+        pairs.append(builder.bitcast(vector, FLOATS))
+    low, high = (
+        builder.shuffle_vector(*pairs, ir.Constant(INTS, list(range(first, 2 * LANES, 2)))) for first in (0, 1)
+    )
+    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [fraction, builder.fsub(high, low), low])
 
 
 def fold(builder, vector, combine):

@@ -65,16 +65,19 @@ def test_linear_equals_its_reference(program, seed, rows, sixteens, columns):
     assert (np.abs(out - expected) <= (depth + 2) * UNIT * magnitude).all()
 
 
-@given(seeds, rows, st.integers(1, 6), st.integers(1, 70), st.booleans(), misaligned)
+@given(seeds, rows, st.integers(1, 6), st.integers(1, 70), st.booleans(), st.booleans(), misaligned)
 @settings(deadline=None)
-def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, misaligned):
+def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, turned, misaligned):
     """Rows, panels, depths and outputs apart from each other; what lies between stays untouched."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a, w = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
     guard = Guards(misaligned)
-    given_a = guard.empty((rows, depth + 5), np.float32)
-    given_a[:, :depth] = a
+    given_a = guard.empty((depth, rows + 5) if turned else (rows, depth + 5), np.float32)
+    if turned:
+        given_a[:, :rows] = a.T
+    else:
+        given_a[:, :depth] = a
     if packed:
         given_w = guard.empty((panel_count, depth + 1, 16), np.float32)
         given_w[:, :depth] = pack_float32(w)
@@ -87,7 +90,7 @@ def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, mi
     before = out.copy()
     program.float_matmul(
         given_a,
-        given_a.strides[0],
+        *(given_a.strides[::-1] if turned else given_a.strides),
         rows,
         given_w,
         panel_bytes,
@@ -122,20 +125,25 @@ def test_huge_and_tiny_values(program):
     assert out[0, 0] == 0 and np.isfinite(out).all() and out[1, 1] == chain(x, weights)[1, 1]
 
 
-@given(seeds, st.integers(1, 17), st.integers(1, 5), st.integers(1, 70), misaligned)
+@given(seeds, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), misaligned)
 @settings(deadline=None)
-def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, misaligned):
+def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, misaligned):
     """Each head with weights of its own, heads, panels, depths and outputs apart from each other."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a = random_matrix(generator, heads, depth)
     w = random_matrix(generator, heads, depth, columns)
     guard = Guards(misaligned)
-    given_a, given_w = (
-        guard.empty((heads, depth + 3), np.float32),
-        guard.empty((heads, depth, columns + 32), np.float32),
-    )
-    given_a[:, :depth], given_w[:, :, :columns] = a, w
+    given_a = guard.empty((heads, depth + 3), np.float32)
+    given_a[:, :depth] = a
+    if packed:
+        given_w = guard.empty((panel_count, heads, depth, 16), np.float32)
+        given_w[:] = w.reshape(heads, depth, panel_count, 16).transpose(2, 0, 1, 3)
+        weight_bytes, panel_bytes, step_bytes = given_w.strides[1], given_w.strides[0], 64
+    else:
+        given_w = guard.empty((heads, depth, columns + 32), np.float32)
+        given_w[:, :, :columns] = w
+        weight_bytes, panel_bytes, step_bytes = given_w.strides[0], 64, given_w.strides[1]
     out = guard.empty((heads, columns + 16), np.float32)
     before = out.copy()
     program.float_heads(
@@ -143,9 +151,9 @@ def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, d
         given_a.strides[0],
         heads,
         given_w,
-        given_w.strides[0],
-        64,
-        given_w.strides[1],
+        weight_bytes,
+        panel_bytes,
+        step_bytes,
         panel_count,
         depth,
         out,

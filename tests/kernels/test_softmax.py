@@ -34,6 +34,15 @@ def softmax(program, scores, factor, misaligned=0, apart=0):
     return room[:, :length].copy()
 
 
+def softmax_columns(program, scores, factor, misaligned=0):
+    guard = Guards(misaligned)
+    made = guard.empty(scores.shape, np.float32)
+    made[:] = scores
+    program.softmax_columns(made, len(scores), scores.shape[1] // 16, factor)
+    guard.check()
+    return made.copy()
+
+
 def roundings(length):
     """Of a sum of `length` numbers in sixteen lanes and a tree."""
     return -(-length // 16) + 4
@@ -51,6 +60,17 @@ def test_softmax_rows_equals_its_reference(program, seed, rows, length, factor, 
     relative = 2 * (EXP + 2 * UNIT * argument) + (roundings(length) + 3) * UNIT
     assert (np.abs(made - expected) <= relative * expected + 1.00001 * np.exp(-87.0)).all()
     assert (abs(made.sum(axis=1, dtype=np.float64) - 1) <= (roundings(length) + 4) * UNIT).all()
+
+
+@given(seeds, lengths, st.integers(1, 4), st.floats(0.0625, 2, width=32), st.floats(0.1, 30), misaligned)
+@settings(deadline=None)
+def test_softmax_columns_equals_its_reference(program, seed, rows, panels, factor, spread, misaligned):
+    scores = (np.random.default_rng(seed).standard_normal((rows, 16 * panels)) * spread).astype(np.float32)
+    expected = softmax_rows_reference(scores.T, factor).T
+    made = softmax_columns(program, scores, factor, misaligned)
+    argument = factor * np.ptp(scores.astype(np.float64), axis=0)
+    relative = 2 * (EXP + 2 * UNIT * argument) + (rows + 3) * UNIT
+    assert (np.abs(made - expected) <= relative * expected + 1.00001 * np.exp(-87.0)).all()
 
 
 @given(seeds, st.integers(2, 20), lengths)

@@ -32,9 +32,9 @@ SENTENCES = 40
 
 
 def integer_cases():
-    """(q, weights) of all sizes: 1 to 70 rows, up to 20 panels, and the largest magnitudes."""
+    """(q, weights) of all sizes: 1 to 200 rows, up to 20 panels, and the largest magnitudes."""
     generator = np.random.default_rng(1)
-    for rows in [*range(1, 14), 48, 63, 64, 65, 70]:
+    for rows in [*range(1, 14), 48, 63, 64, 65, 70, 96, 97, 200]:
         for panels in (1, 2, 3, 4, 5, 8, 20):
             depth = 16 * int(generator.integers(1, 9))
             lowest = 0 if rows % 3 == 0 else -127
@@ -66,6 +66,7 @@ def kernel_outputs(program):
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
         yield from (("ssru_row", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
+        yield "softmax_columns", softmax.softmax_columns(program, 5 * x, 0.5)
         qkv = attention.random_matrix(rows, rows, 3 * depth)
         yield "self_attention", attention.self_attention(program, qkv, sixteens)
         query, keys, values = np.split(attention.random_matrix(rows, 2 * rows + 1, depth), [1, rows + 1])

@@ -75,8 +75,8 @@ def test_floats_of_every_kernel_are_the_same_bits(run, path):
 @pytest.mark.parametrize("scheme", ["int8", "float32"])
 def test_translations_and_scores_are_the_same_bits(run, path, scheme):
     made, expected = run(path)["translations"][scheme], native(PATHS[0])["translations"][scheme]
-    assert len(made) == isa_outputs.SENTENCES + 10 == len(expected)
+    assert len(made) == len(expected) >= isa_outputs.SENTENCES + 10
     different = [i for i, (a, b) in enumerate(zip(made, expected, strict=True)) if a != b]
     assert different == []
-    assert len({tuple(ids) for ids, _ in made}) > isa_outputs.SENTENCES // 2  # real ones
-    assert all(np.isfinite(float.fromhex(log_prob)) for _, log_prob in made)
+    assert len({tuple(ids) for ids, *_ in made}) > isa_outputs.SENTENCES // 2  # real ones
+    assert all(np.isfinite(float.fromhex(number)) for _, *numbers in made for number in numbers)

@@ -16,7 +16,7 @@ from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded
 
 
-def run(tile, tiles, rows, panel_count, groups, generator):
+def run(tile, tiles, rows, panel_count, groups, mode, generator):
     """One tile of random integers against the exact product."""
     depth = 4 * groups
     q = generator.integers(-127, 128, (rows, depth), np.int8)
@@ -31,10 +31,31 @@ def run(tile, tiles, rows, panel_count, groups, generator):
     w[:, : 16 * depth] = pack_int8(weights).reshape(panel_count, -1)
     out = guard.empty((rows, PANEL * panel_count + 5), np.int32)
     before = out.copy()
-    places = [array.ctypes.data for array in (a, w, start, out)]
-    tiles(rows, panel_count, places[0], a.strides[0], 0, places[1], w.strides[0], groups, *places[2:], out.strides[0])
+    row_scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, rows).astype(np.float32))
+    scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, PANEL * panel_count).astype(np.float32))
+    bias = guard.copy(generator.integers(-99, 99, PANEL * panel_count).astype(np.float32))
+    places = [array.ctypes.data for array in (a, w, start, row_scales, scales, bias, out)]
+    tiles(
+        rows,
+        panel_count,
+        places[0],
+        a.strides[0],
+        0,
+        places[1],
+        w.strides[0],
+        groups,
+        0,
+        *places[2:],
+        out.strides[0],
+        mode,
+    )
     guard.check()
-    assert np.array_equal(out[:, :-5], q.astype(np.int32) @ weights.astype(np.int32)), (rows, panel_count, groups)
+    sums = q.astype(np.int32) @ weights.astype(np.int32)
+    expected = sums
+    if mode != tile.INTEGERS:  # powers of two and few bits: exact
+        expected = sums.astype(np.float32) * scales * row_scales[:, None] + bias
+        expected = (np.maximum(expected, 0) if mode == tile.RELU else expected).view(np.int32)
+    assert np.array_equal(out[:, :-5], expected), (rows, panel_count, groups, mode)
     assert np.array_equal(out[:, -5:], before[:, -5:])
 
 
@@ -51,12 +72,13 @@ def main():
     changed = emulated_vnni.emulated(code)
     assert changed != code
     engine, address = loaded(changed)
-    tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 11)(address)
+    tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 16)(address)
     generator = np.random.default_rng(1)
     shapes = tile.tile_shapes(tile.SHAPES)
     for rows, panel_count in shapes:
         for groups in (4, 12, 32):
-            run(tile, tiles, rows, panel_count, groups, generator)
+            for mode in (tile.INTEGERS, tile.AFFINE, tile.RELU):
+                run(tile, tiles, rows, panel_count, groups, mode, generator)
     print(len(shapes), "shapes are exact")
     del engine
 
