@@ -5,16 +5,23 @@ Translator("models/ende-student").translate("A man is riding a bicycle.").text
 """
 
 from cpunmt.errors import CpunmtError, ModelFileError, UnsupportedIsaError
+from cpunmt.loading import contains_model, get_supported_compute_types
 from cpunmt.options import Options
-from cpunmt.translator import Result, TranslationResult, Translator
+from cpunmt.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult
+from cpunmt.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
     "CpunmtError",
+    "ExecutionStats",
+    "Hypothesis",
     "ModelFileError",
     "Options",
     "Result",
+    "ScoringResult",
     "TranslationResult",
     "Translator",
     "UnsupportedIsaError",
+    "contains_model",
+    "get_supported_compute_types",
 ]

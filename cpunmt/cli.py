@@ -1,11 +1,10 @@
-"""Command line: `cpunmt translate | info | warmup`.
+"""Command line: `cpunmt translate | score | info | warmup`.
 
 Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 130 after Ctrl-C, and 141, as a shell
 reports it of other programs, when nobody reads the output any more.
 """
 
 import argparse
-import dataclasses
 import math
 import os
 import signal
@@ -15,13 +14,17 @@ from pathlib import Path
 
 import cpunmt
 from cpunmt import program
+from cpunmt.alignments import alignment_kind
 from cpunmt.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.arguments import MOST_THREADS, expect_whole
 from cpunmt.errors import CpunmtError
 from cpunmt.model_files.packed_directory import read_directory, verify
 from cpunmt.model_files.safetensors_file import check_tensors
-from cpunmt.options import MARIAN_FLAGS, Options, make_options
+from cpunmt.options import MARIAN_FLAGS, MOST_BEAM, SCORING, Options, kind, make_options
+from cpunmt.output_lines import OutputFormat
+from cpunmt.score_command import score_lines
 from cpunmt.simd import isa
-from cpunmt.translate_command import translate_file
+from cpunmt.translate_command import translate_lines
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -66,17 +69,39 @@ def _run_interruptible(given) -> int:
 
 
 def _translate(given, writing) -> int:
-    options = {
-        option.name: getattr(given, option.name)
-        for option in dataclasses.fields(Options)
-        if getattr(given, option.name) is not None
-    }
+    options = _options(given, Options.__dataclass_fields__)
+    alignment = options.pop("return_alignments", None)
+    form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
+    if alignment is not None:
+        options["return_alignments"] = True
+    _checked(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
+    model = given.model or _default_model()
+    translate_lines(given.input, given.output, model, options, form, given.inter_threads, given.stats, writing)
+    return 0
+
+
+def _score(given, writing) -> int:
+    if (given.source is None) != (given.target is None):
+        given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
+    options = _options(given, SCORING)
+    _checked(given, options)
+    model = given.model or _default_model()
+    score_lines(given.source, given.target, given.output, model, options, given.per_token, given.inter_threads, writing)
+    return 0
+
+
+def _options(given, names) -> dict:
+    """What the command line says of the options `names`."""
+    return {name: value for name in names if (value := getattr(given, name, None)) is not None}
+
+
+def _checked(given, options):
+    """Wrong usage unless the options can be right for some model, whose beam may be a larger one than ours."""
     try:
-        make_options(options)
+        make_options({"beam_size": MOST_BEAM, **options})
+        expect_whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
         given.parser.error(str(error))
-    translate_file(given.input, given.output, given.model or _default_model(), options, given.stats, writing)
-    return 0
 
 
 def _default_model() -> str:
@@ -154,20 +179,32 @@ def _parser() -> argparse.ArgumentParser:
     translate = commands.add_parser(
         "translate",
         help="translate lines of text: n lines in, n lines out",
-        description="Translate lines of UTF-8 text: n lines in, n lines out, in order. Lines that are there are "
-        "translated at once, so it can be used interactively; a file is sorted by length in windows and is fast.",
+        description="Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines "
+        "that are there are translated at once, so it can be used interactively; a file is sorted by length in "
+        "windows and is fast.",
     )
-    translate.add_argument(
-        "-m",
-        "--model",
-        metavar="DIR",
-        help="model directory (default: $CPUNMT_MODEL, else models/ende-student of a checkout)",
-    )
+    _add_model(translate)
     translate.add_argument("-i", "--input", metavar="FILE", help="text to translate (default: standard input)")
     translate.add_argument("-o", "--output", metavar="FILE", help="its translation (default: standard output)")
     translate.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
-    _add_options(translate)
+    _add_options(translate, Options.__dataclass_fields__)
     translate.set_defaults(run=_translate, parser=translate)
+
+    score = commands.add_parser(
+        "score",
+        help="score given translations: n pairs of lines in, n scores out",
+        description="Write for each pair of lines how probable the second is as translation of the first: its "
+        "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
+    )
+    _add_model(score)
+    score.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    score.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    score.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    score.add_argument(
+        "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
+    )
+    _add_options(score, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
+    score.set_defaults(run=_score, parser=score)
 
     info = commands.add_parser("info", help="describe a model", description="Describe a model directory.")
     info.add_argument("directory", metavar="DIR", nargs="?", help="model directory (default: as of translate)")
@@ -183,22 +220,48 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_options(parser):
-    """One flag for each field of Options, and Marian's spellings."""
-    for option in dataclasses.fields(Options):
+def _add_model(parser):
+    parser.add_argument(
+        "-m",
+        "--model",
+        metavar="DIR",
+        help="model directory (default: $CPUNMT_MODEL, else models/ende-student of a checkout)",
+    )
+    parser.add_argument(
+        "--inter-threads",
+        "--cpu-threads",
+        metavar="N",
+        type=int,
+        default=1,
+        help="translate N batches side by side, each on one core; the output is the same (default: 1)",
+    )
+
+
+def _add_options(parser, names, other_help=None):
+    """One flag for each option, and Marian's spellings. What only results in Python have has no flag of its own."""
+    for name in names:
+        option = Options.__dataclass_fields__[name]
         rule = option.metadata
-        flags = ["--" + option.name.replace("_", "-")]
-        flags += [flag for flag, (name, value) in MARIAN_FLAGS.items() if name == option.name and value is None]
-        default = "" if option.default is None else f" (default: {option.default})"
-        parser.add_argument(
-            *sorted(flags, key=lambda flag: flag.startswith("--")),
-            dest=option.name,
-            type=None if rule["choices"] else float if "float" in str(option.type) else int,
-            choices=rule["choices"],
-            metavar=None if rule["choices"] else "N",
-            help=rule["help"] + default,
-        )
+        flags = [] if name.startswith("return_") else ["--" + name.replace("_", "-")]
+        flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
+        if not flags:
+            continue
+        settings = {"dest": name, "help": (other_help or {}).get(name, rule["help"])}
+        if name == "return_alignments":
+            settings |= {"type": alignment_kind, "nargs": "?", "const": "hard", "metavar": "hard|soft|THRESHOLD"}
+        elif kind(option) is bool:
+            settings |= {"action": "store_const", "const": True}
+        elif rule["choices"]:
+            settings |= {"choices": rule["choices"]}
+        else:
+            settings |= {"type": kind(option), "metavar": "N"}
+            if rule["alone"] is not None:
+                settings |= {"nargs": "?", "const": rule["alone"]}
+            if option.default is not None:
+                settings["help"] += f" (default: {option.default})"
+        parser.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), **settings)
     for flag, (name, value) in MARIAN_FLAGS.items():
-        if value is not None:
+        if value is not None and name in names:
             spelling = f"--{name.replace('_', '-')} {value}"
-            parser.add_argument(flag, dest=name, action="store_const", const=value, help=f"the same as {spelling}")
+            text = Options.__dataclass_fields__[name].metadata["help"] if value is True else f"the same as {spelling}"
+            parser.add_argument(flag, dest=name, action="store_const", const=value, help=text)

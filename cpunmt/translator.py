@@ -1,101 +1,110 @@
 """Text in, text out: `Translator`."""
 
 import itertools
-import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from cpunmt.architecture import expected_tensors
-from cpunmt.config import ModelConfig
-from cpunmt.engine import Engine, Search
-from cpunmt.errors import ModelFileError
-from cpunmt.model import Model
-from cpunmt.model_files.packed_directory import read_directory
-from cpunmt.model_files.safetensors_file import check_finite, check_tensors
-from cpunmt.options import Options, make_options
-from cpunmt.shortlist import Shortlist
-from cpunmt.splitting import joined, split_pieces
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.arguments import MOST_THREADS, expect, expect_whole, prefix_ids, source_ids, target_ids, text_ids, text_list
+from cpunmt.batching import target_limit
+from cpunmt.calls import Call, Settings
+from cpunmt.engine import Search
+from cpunmt.file_translation import translate_file
+from cpunmt.joining import make_result, translate_sentences
+from cpunmt.loading import check_vocabulary as check_vocabulary
+from cpunmt.loading import load_model
+from cpunmt.options import SCORING, Options, make_options, model_options
+from cpunmt.results import ExecutionStats, Result, ScoringResult, translation_result
+from cpunmt.scoring import refuse_long, score_pairs
+from cpunmt.unknowns import surfaces, text_of
+from cpunmt.workers import Workers
 
-COMPUTE_TYPES = ("default", "int8", "float32")
 WINDOW = 2048  # lines that `translate_iterable` sorts by length at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One translation.
-
-    text       the translation
-    log_prob   sum of the log-probabilities of its pieces, </s> included
-    score      log_prob divided by the number of pieces
-    truncated  the length limit cut it off
-    pieces     its pieces, </s> left out
-    """
-
-    text: str
-    score: float
-    log_prob: float
-    truncated: bool
-    pieces: tuple[str, ...]
-
-    def __str__(self):
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class TranslationResult:
-    """One translation of `translate_batch`, in CTranslate2's shape: one hypothesis and its score."""
-
-    hypotheses: list[list[str]]
-    scores: list[float]
-
-
-_EMPTY = Result("", 0.0, 0.0, False, ())
+LETTERS = 4  # of a piece, about
 
 
 class Translator:
-    """Translates with one model, on the calling thread. One Translator may be shared by many threads.
+    """Translates with one model. One Translator may be shared by many threads.
 
     translator = Translator("models/ende-student")
     translator.translate("A man is riding a bicycle.").text
+
+    Methods and arguments have CTranslate2's names where they mean the same. Where defaults differ: `beam_size` is 1
+    (there 2); `min_length` is 0 (there 1); a long source is split (there it is cut after 1,024 pieces); a target may
+    have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
     """
 
-    def __init__(self, model_path: str | os.PathLike, *, compute_type: str = "default"):
+    def __init__(
+        self,
+        model_path: str | os.PathLike,
+        device: str = "cpu",
+        *,
+        device_index: int | list[int] = 0,
+        compute_type: str | dict[str, str] = "default",
+        inter_threads: int = 1,
+        intra_threads: int = 0,
+        max_queued_batches: int = 0,
+        flash_attention: bool = False,
+        tensor_parallel: bool = False,
+        files=None,
+    ):
         """Load a packed model directory.
 
-        `compute_type` says what the model must be packed as: "int8", "float32", or "default", whichever it is.
+        Parameters
+        ----------
+        compute_type : "int8" or "float32", as which the model must be packed, or "default": whichever it is
+        inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
+            the calling thread does all work, and no thread is started.
+        max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
 
-        Raises ModelFileError for a missing or broken directory, ValueError for another compute type.
+        The other arguments are CTranslate2's, at the values that mean what is done here.
+
+        Raises ModelFileError for a missing or broken directory, ValueError for another value of an argument.
         """
-        if compute_type not in COMPUTE_TYPES:
-            expected = ", ".join(map(repr, COMPUTE_TYPES))
-            raise ValueError(f"compute_type is {compute_type!r}, expected one of {expected}")
+        expect("device", device, ["cpu", "auto"], "cpunmt runs on the CPU only")
+        expect("device_index", device_index, [0, [0]], "there is one CPU")
+        expect("intra_threads", intra_threads, [0, 1], "one thread translates a batch; use inter_threads")
+        expect("flash_attention", flash_attention, [False], "it is for GPUs")
+        expect("tensor_parallel", tensor_parallel, [False], "it is for GPUs")
+        expect("files", files, [None], "a model is loaded from its directory")
+        expect_whole("inter_threads", inter_threads, 1, MOST_THREADS)
+        expect_whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
+        if isinstance(compute_type, dict):
+            compute_type = compute_type.get("cpu", "default")
         self.path = Path(model_path)
-        packed = read_directory(self.path)
-        self.config = packed.config
-        if compute_type not in ("default", self.config.scheme):
-            raise ModelFileError(_other_scheme(self.path, self.config.scheme, compute_type))
-        weights = self.path / "weights.safetensors"
-        check_tensors(packed.tensors, expected_tensors(self.config), weights)
-        check_finite(packed.tensors, weights)
-        self.metadata = packed.metadata
-        self.source_vocabulary = Vocabulary(packed.source_vocabulary)
-        same = packed.source_vocabulary == packed.target_vocabulary
-        self.target_vocabulary = self.source_vocabulary if same else Vocabulary(packed.target_vocabulary)
-        for vocabulary in (self.source_vocabulary, self.target_vocabulary):
-            check_vocabulary(vocabulary, self.config)
-        shortlist = None
-        if packed.shortlist is not None:
-            size = self.config.vocab_size
-            shortlist = Shortlist.read(packed.shortlist, size, size, packed.shortlist_sha256)
-            if shortlist.first <= self.config.eos_id:
-                raise ModelFileError(
-                    f"{packed.shortlist}: the first {shortlist.first} pieces are always candidates, but </s> is piece "
-                    f"{self.config.eos_id}, so no translation could end; make the shortlist with a larger first"
-                )
-        self._engine = Engine(Model(self.config, packed.tensors), shortlist)
+        self._wanted = compute_type
+        self._workers = Workers(inter_threads, max_queued_batches)
+        self.load_model()
+
+    def load_model(self, keep_cache: bool = False):
+        """Load the model again after `unload_model`; the next translation would do so too."""
+        model = load_model(self.path, self._wanted)
+        self.config, self.metadata = model.config, model.metadata
+        self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
+        self.options = model_options(model.config)
+        self._default = Settings(self.options, _search(self.options))
+        self._checked = {}  # options of earlier calls -> Settings: checking takes 20 us
+        self._loaded = model
+
+    def unload_model(self, to_cpu: bool = False):
+        """Give the memory of the weights back, when calls that are running have ended."""
+        self._loaded = None
+
+    @property
+    def _model(self):
+        while (model := self._loaded) is None:
+            self.load_model()
+        return model
+
+    @property
+    def _engine(self):
+        return self._model.engine
+
+    @property
+    def model_is_loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._loaded is not None
 
     @property
     def compute_type(self) -> str:
@@ -103,148 +112,229 @@ class Translator:
         return self.config.scheme
 
     @property
+    def device(self) -> str:
+        """Always "cpu"."""
+        return "cpu"
+
+    @property
+    def device_index(self) -> list[int]:
+        """Always [0]."""
+        return [0]
+
+    @property
+    def num_translators(self) -> int:
+        """How many batches are translated side by side."""
+        return self._workers.count
+
+    @property
+    def num_queued_batches(self) -> int:
+        """Batches that wait for a worker thread."""
+        return self._workers.queued
+
+    @property
+    def num_active_batches(self) -> int:
+        """Batches that wait for a worker thread or are being translated by one."""
+        return self._workers.active
+
+    @property
     def has_shortlist(self) -> bool:
         return self._engine.shortlist is not None
 
-    def translate(self, text: str | Iterable[str], **options) -> Result | list[Result]:
+    def tokenize(self, text: str) -> list[str]:
+        """The source pieces of `text`, as `translate_batch` takes them."""
+        return surfaces(self.source_vocabulary, text)
+
+    def detokenize(self, pieces: list[str]) -> str:
+        """The text of target pieces, as `translate_batch` gives them."""
+        return text_of(self.target_vocabulary, pieces)
+
+    def translate(self, text: str | Iterable[str], target_prefix=None, **options) -> Result | list[Result]:
         """Translate one sentence, or a list of sentences: text gives a Result, a list gives a list of equal length.
 
         Blank text gives empty text. A sentence longer than the model takes is split at the best place, and the
         translations are joined. A Result does not depend on what is translated beside it.
 
+        `target_prefix` is how the translation must begin: one text for all sentences, or a list with a text or None
+        for each. Of a sentence that is split it is the first part's.
+
         Options: see `cpunmt.options.Options`. Raises TypeError for an unknown option or another type than text,
         ValueError for a wrong value.
         """
-        chosen = self._options(options)
+        settings = self._settings(options)
         if isinstance(text, str):
-            return self._translate([text], chosen)[0]
-        return self._translate(_listed(text, "translate"), chosen)
+            alone = self._alone(text, settings) if target_prefix is None else None
+            return alone or self._texts([text], [target_prefix], settings).results()[0]
+        texts = text_list(text, "translate")
+        if target_prefix is None or isinstance(target_prefix, str):
+            target_prefix = [target_prefix] * len(texts)
+        return self._texts(texts, list(target_prefix), settings).results()
 
-    def translate_iterable(self, lines: Iterable[str], **options) -> Iterator[Result]:
-        """Translate a stream: one Result for each line, in order, in constant memory.
+    def translate_batch(
+        self, source: list[list[str]], target_prefix=None, *, asynchronous: bool = False, **options
+    ) -> list:
+        """Translate sentences that are pieces already; the results hold pieces. CTranslate2's call.
 
-        Lines are read in windows, sorted by length within each; the first window is one line, so that the first
-        Result comes soon, and each is twice as long as the one before, up to `WINDOW`.
+        </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
+        sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
         """
-        chosen = self._options(options)
-        if isinstance(lines, str):
-            raise TypeError("translate_iterable takes texts, not one text; use translate")
-        return self._stream(iter(lines), chosen)
+        prefixes = [None] * len(source) if target_prefix is None else target_prefix
+        call = self._pieces(source, prefixes, self._settings(options))
+        return call.asynchronous() if asynchronous else call.results()
 
-    def _stream(self, lines, options):
+    def translate_iterable(
+        self,
+        source: Iterable,
+        target_prefix: Iterable | None = None,
+        max_batch_size: int = 0,
+        batch_type: str = "examples",
+        **options,
+    ) -> Iterator:
+        """Translate a stream in constant memory: one result for each item, in order.
+
+        Texts give Results, as `translate` does; lists of pieces give TranslationResults, as `translate_batch` does.
+        Items are read in windows, sorted by length within each; the first window is one item, so that the first
+        result comes soon, and each is twice as long as the one before, up to `WINDOW`.
+        """
+        settings = self._settings({"max_batch_size": max_batch_size, "batch_type": batch_type, **options})
+        if isinstance(source, str):
+            raise TypeError("translate_iterable takes texts, not one text; use translate")
+        return self._stream(iter(source), None if target_prefix is None else iter(target_prefix), settings)
+
+    def _stream(self, source, prefixes, settings):
         size = 1
-        while window := list(itertools.islice(lines, size)):
-            yield from self._translate(window, options)
+        while window := list(itertools.islice(source, size)):
+            given = [None] * len(window) if prefixes is None else list(itertools.islice(prefixes, len(window)))
+            if isinstance(window[0], str):
+                call = self._texts(text_list(window, "translate_iterable"), given, settings)
+            else:
+                call = self._pieces(window, given, settings)
+            yield from call.results()
             size = min(2 * size, WINDOW)
 
-    def translate_batch(self, source: list[list[str]], **options) -> list[TranslationResult]:
-        """Translate sentences that are pieces already (no </s>); the results hold pieces. CTranslate2's call."""
-        chosen = self._options(options)
-        for pieces in source:
-            if isinstance(pieces, str):
-                raise TypeError("translate_batch takes lists of pieces; use translate for text")
-        eos = self.config.eos_id
-        ids = [[*self.source_vocabulary.ids(pieces), eos] if pieces else [eos] for pieces in source]
-        results = self._translate_ids(ids, chosen)
-        return [TranslationResult([list(result.pieces)], [result.score]) for result in results]
+    def translate_file(self, source_path, output_path, target_path=None, **arguments) -> ExecutionStats:
+        """Translate a file of pieces, one sentence a line: see `cpunmt.file_translation.translate_file`."""
+        return translate_file(self, source_path, output_path, target_path, **arguments)
 
-    def _options(self, given: dict) -> Options:
-        options = make_options(given)
+    def score(self, source, target, **options) -> ScoringResult | list[ScoringResult]:
+        """How probable the text `target` is as a translation of the text `source`; or lists of both.
+
+        Options are those of `score_batch`.
+        """
+        if isinstance(source, str) != isinstance(target, str):
+            raise TypeError("score takes two texts or two lists of texts, not one of each")
+        if isinstance(source, str):
+            return self.score([source], [target], **options)[0]
+        sources = self.source_vocabulary.encode_batch(text_list(source, "score"))
+        targets = self.target_vocabulary.encode_batch(text_list(target, "score"))
+        return self._scores(sources, targets, options).results()
+
+    def score_batch(
+        self,
+        source: list[list[str]],
+        target: list[list[str]],
+        *,
+        offset: int = 0,
+        asynchronous: bool = False,
+        **options,
+    ) -> list:
+        """How probable given translations are; sources and targets are pieces. CTranslate2's call.
+
+        Probabilities are over the whole vocabulary: `vocabulary="shortlist"` scores as `translate` does where there
+        is a shortlist, and a piece that is not among its candidates has log-probability minus infinity.
+        `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score; `offset` leaves out so many
+        pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is scored is not split.
+        """
+        eos = [self.config.eos_id]
+        sources = [source_ids(pieces, self.source_vocabulary, "score_batch") for pieces in source]
+        targets = [target_ids(pieces, self.target_vocabulary, "target") for pieces in target]
+        targets = [ids if ids[-1:] == eos else ids + eos for ids in targets]
+        call = self._scores(sources, targets, options, offset)
+        return call.asynchronous() if asynchronous else call.results()
+
+    def _settings(self, given: dict) -> Settings:
+        if not given:
+            return self._default
+        key = (*given.items(), *map(type, given.values()))  # True is no 1 here
+        try:
+            return self._checked[key]
+        except (KeyError, TypeError):  # TypeError: a value that cannot be in a key cannot be right
+            options = make_options(given, self.options)
+        self._check_vocabulary(options)
+        if len(self._checked) >= 100:
+            self._checked.clear()
+        settings = self._checked[key] = Settings(options, _search(options))
+        return settings
+
+    def _check_vocabulary(self, options):
         if options.vocabulary == "shortlist" and not self.has_shortlist:
             raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
-        return options
 
-    def _translate(self, texts: list[str], options: Options) -> list[Result]:
-        for text in texts:
-            if not isinstance(text, str):
-                raise TypeError(f"translate takes text or a list of texts, not {type(text).__name__}")
-        return self._translate_ids(self.source_vocabulary.encode_batch(texts), options)
+    def _alone(self, text: str, settings: Settings) -> Result | None:
+        """One text in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
+        options, search = settings
+        model = self._model
+        ids = self.source_vocabulary.encode(text)
+        if not 1 < len(ids) <= model.config.max_source_length or search.attention or options.max_input_length:
+            return None
+        limit = target_limit(len(ids), 0, options, model.config)
+        found = model.engine.translate([ids], [limit], search)
+        return make_result(found, [len(ids) - 1], model.target_vocabulary, None, options)
 
-    def _translate_ids(self, sentences: list[list[int]], options: Options) -> list[Result]:
-        """Results of source ids, each with its </s>."""
-        parts, owners = [], []  # what the engine translates, and the sentence each part belongs to
-        for number, ids in enumerate(sentences):
-            if len(ids) > 1:
-                pieces = self._parts(ids)
-                parts += pieces
-                owners += [number] * len(pieces)
-        found = [[] for _ in sentences]
-        for batch in _batches(parts, options.max_batch_tokens):
-            limits = [self._limit(len(parts[i]), options) for i in batch]
-            search = Search(full=options.vocabulary == "full")
-            translations = self._engine.translate([parts[i] for i in batch], limits, search)
-            for i, hypotheses in zip(batch, translations, strict=True):
-                found[owners[i]].append((i, hypotheses[0]))
-        return [self._result(translations) for translations in found]
+    def _texts(self, texts: list[str], prefixes: list, settings: Settings) -> Call:
+        """A call that translates texts to Results."""
+        model, vocabulary = self._model, self.target_vocabulary
+        forced = prefix_ids(prefixes, len(texts), lambda prefix: text_ids(prefix, vocabulary, "target_prefix"))
 
-    def _parts(self, ids):
-        """`ids` cut to what the model takes, each part with its </s>."""
-        limit = self.config.max_source_length - 1
-        if len(ids) - 1 <= limit:
-            return [ids]
-        eos = ids[-1]
-        body = ids[:-1]
-        cuts = [0, *split_pieces(self.source_vocabulary.pieces(body), limit), len(body)]
-        return [[*body[begin:end], eos] for begin, end in itertools.pairwise(cuts)]
+        def translate(numbers):
+            chosen = [texts[number] for number in numbers]
+            ids = model.source_vocabulary.encode_batch(chosen)
+            pieces = [surfaces(model.source_vocabulary, text) for text in chosen] if settings.search.attention else None
+            return translate_sentences(model, settings, ids, forced and [forced[n] for n in numbers], pieces)
 
-    def _limit(self, length, options):
-        factor = options.max_length_factor or self.config.max_length_factor
-        limit = max(1, math.ceil(factor * length))
-        return min(limit, options.max_length) if options.max_length else limit
+        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate)
 
-    def _result(self, translations) -> Result:
-        if not translations:
-            return _EMPTY
-        translations.sort(key=lambda pair: pair[0])
-        texts, pieces, count, log_prob, truncated = [], [], 0, 0.0, False
-        for _, translation in translations:
-            texts.append(self.target_vocabulary.decode(translation.ids))
-            ids = translation.ids if translation.truncated else translation.ids[:-1]
-            pieces += self.target_vocabulary.pieces(ids)
-            count += len(translation.ids)
-            log_prob += translation.log_prob
-            truncated |= translation.truncated
-        return Result(joined(texts), log_prob / count, log_prob, truncated, tuple(pieces))
+    def _pieces(self, source, prefixes, settings: Settings) -> Call:
+        """A call that translates lists of pieces to TranslationResults."""
+        model, vocabulary = self._model, self.target_vocabulary
+        forced = prefix_ids(prefixes, len(source), lambda prefix: target_ids(prefix, vocabulary, "target_prefix"))
+        sentences = [source_ids(pieces, model.source_vocabulary, "translate_batch") for pieces in source]
 
+        def translate(numbers):
+            ids, pieces = [sentences[number] for number in numbers], [source[number] for number in numbers]
+            prefixes = forced and [forced[number] for number in numbers]
+            results = translate_sentences(model, settings, ids, prefixes, pieces)
+            return [translation_result(result, settings.options) for result in results]
 
-def _listed(texts, caller):
-    if isinstance(texts, bytes) or not isinstance(texts, Iterable):
-        raise TypeError(f"{caller} takes text or a list of texts, not {type(texts).__name__}")
-    return list(texts)
+        return Call(self._workers, [len(ids) for ids in sentences], translate)
+
+    def _scores(self, sources, targets, given, offset=0) -> Call:
+        """A call that scores pairs of id lists."""
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many of both")
+        expect_whole("offset", offset, 0, 1 << 30)
+        refuse_long("source", sources)
+        refuse_long("target", targets)
+        options = make_options(given, replace(self.options, vocabulary="full"), SCORING)
+        self._check_vocabulary(options)
+        model, settings = self._model, Settings(options, _search(options))
+
+        def score(numbers):
+            pairs = [sources[number] for number in numbers], [targets[number] for number in numbers]
+            return score_pairs(model, settings, *pairs, offset)
+
+        sizes = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
+        return Call(self._workers, sizes, score)
 
 
-def _batches(parts, tokens) -> Iterator[list[int]]:
-    """Indices of `parts`, longest first, in batches of at most `tokens` ids (or one part)."""
-    order = sorted(range(len(parts)), key=lambda i: -len(parts[i]))
-    batch, size = [], 0
-    for i in order:
-        if batch and size + len(parts[i]) > tokens:
-            yield batch
-            batch, size = [], 0
-        batch.append(i)
-        size += len(parts[i])
-    if batch:
-        yield batch
-
-
-def check_vocabulary(vocabulary: Vocabulary, config: ModelConfig):
-    """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model."""
-    wrong = [
-        f"{name} {getattr(vocabulary, ours)}, the model has {getattr(config, theirs)}"
-        for name, ours, theirs in (
-            ("size", "size", "vocab_size"),
-            ("</s>", "eos_id", "eos_id"),
-            ("<unk>", "unk_id", "unk_id"),
-        )
-        if getattr(vocabulary, ours) != getattr(config, theirs)
-    ]
-    if wrong:
-        raise ModelFileError(
-            f"{vocabulary.path}: not the vocabulary of this model ({'; '.join(wrong)}); use the one it was trained with"
-        )
-
-
-def _other_scheme(path, scheme, wanted):
-    beside = path / wanted
-    advice = f"load {beside}" if beside.is_dir() else f"pack the model again with --scheme {wanted}"
-    return f"{path}: packed as {scheme}, cannot be loaded with compute_type={wanted!r}; {advice}"
+def _search(options: Options) -> Search:
+    return Search(
+        beam_size=options.beam_size,
+        num_hypotheses=options.num_hypotheses,
+        length_penalty=options.length_penalty,
+        word_penalty=options.word_penalty,
+        coverage_penalty=options.coverage_penalty,
+        min_length=options.min_length,
+        full=options.vocabulary == "full",
+        token_log_probs=options.return_token_log_probs,
+        attention=options.return_alignments or options.replace_unknowns,
+    )

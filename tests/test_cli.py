@@ -48,8 +48,18 @@ def test_the_model_is_chosen_by_flag_before_environment(float_student, source, t
         (["--no-shortlist", "--vocabulary", "shortlist"], {}),  # the last one counts
         (["--max-length", "3"], {"max_length": 3}),
         (["--max-length-factor", "0.5"], {"max_length_factor": 0.5}),
-        (["-b", "1", "--mini-batch-words", "50"], {}),
-        (["--beam-size", "1", "--max-batch-tokens=50"], {}),
+        (["-b", "1", "--mini-batch-words", "50", "--mini-batch", "3"], {}),
+        (["--beam-size", "1", "--max-batch-tokens=50", "--max-batch-size=2"], {}),
+        (
+            ["-b", "3", "-n", "0.6", "--word-penalty", "-0.2"],
+            {"beam_size": 3, "length_penalty": 0.6, "word_penalty": -0.2},
+        ),
+        (["-b", "2", "--normalize", "--min-length", "9"], {"beam_size": 2, "min_length": 9}),
+        (["-b", "2", "--normalize", "0"], {"beam_size": 2, "length_penalty": 0.0}),
+        (["--coverage-penalty", "0.3", "-b", "2"], {"beam_size": 2, "coverage_penalty": 0.3}),
+        (["--replace-unknowns", "--max-input-length", "5"], {"max_input_length": 5}),
+        (["--cpu-threads", "2"], {}),
+        (["--inter-threads", "3", "--mini-batch=7"], {}),
     ],
 )
 def test_flags_are_options(student, source, tmp_path, flags, options):
@@ -64,7 +74,7 @@ def test_every_option_and_every_marian_flag_is_in_the_help(capsys):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     for name in Options.__dataclass_fields__:
-        assert re.search(rf"--{name.replace('_', '-')}\b", text)
+        assert name.startswith("return_") or re.search(rf"--{name.replace('_', '-')}\b", text)
     for flag in MARIAN_FLAGS:
         assert re.search(rf"{flag}\b", text)
 
@@ -182,6 +192,14 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
         (["translate", "-b", "0"], "cpunmt translate: error: beam_size is 0, expected "),
         (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
         (["translate", "--vocabulary", "half"], "argument --vocabulary: invalid choice: 'half'"),
+        (["translate", "--n-best", "3", "-b", "2"], "error: num_hypotheses is 3 and beam_size is 2, expected at most "),
+        (["translate", "--n-best", "-1"], "num_hypotheses is -1, expected 1 to 64"),
+        (["translate", "--alignment", "soggy"], "argument --alignment: invalid alignment_kind value: 'soggy'"),
+        (["translate", "--cpu-threads", "0"], "inter_threads is 0, expected 1 to 256"),
+        (["translate", "--min-length", "5", "--max-length", "4"], "min_length is 5 and max_length is 4"),
+        (["score", "--source", "file"], "give both --source and --target, or neither"),
+        (["score", "-b", "4"], "unrecognized arguments: -b 4"),
+        (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
         (["info", "--verfy"], "unrecognized arguments: --verfy"),
     ],
 )
@@ -201,6 +219,12 @@ def test_an_option_that_does_not_fit_the_model_leaves_the_output_alone(source, t
     (model / "metadata.json").write_text(json.dumps(metadata))
     assert translate(source, tmp_path / "german", "-m", model, "--vocabulary", "shortlist") == 1
     assert refusal(capfd).startswith("vocabulary is 'shortlist', but ")
+    assert not (tmp_path / "german").exists()
+
+
+def test_more_hypotheses_than_the_models_beam_has(source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german", "--n-best", 2) == 1
+    assert refusal(capfd) == "num_hypotheses is 2 and beam_size is 1, expected at most beam_size\n"
     assert not (tmp_path / "german").exists()
 
 

@@ -7,19 +7,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.options import MARIAN_FLAGS, Options, make_options
+from cpunmt.config import ModelConfig
+from cpunmt.options import (
+    CTRANSLATE2_NAMES,
+    CTRANSLATE2_OFF,
+    MARIAN_FLAGS,
+    SCORING,
+    Options,
+    kind,
+    make_options,
+    model_options,
+)
 
 FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 RANGES = {name: option for name, option in FIELDS.items() if option.metadata["low"] is not None}
+SWITCHES = [name for name, option in FIELDS.items() if option.default is False]
+COMPANIONS = {"num_hypotheses": {"beam_size": 64}}  # what an option needs beside it
 
 
 def test_nothing_given_gives_the_defaults():
     assert make_options({}) == Options()
     assert {name: getattr(Options(), name) for name in FIELDS} == {
         "beam_size": 1,
+        "num_hypotheses": 1,
+        "length_penalty": 1.0,
+        "word_penalty": 0.0,
+        "coverage_penalty": 0.0,
         "vocabulary": None,
+        "min_length": 0,
         "max_length_factor": None,
         "max_length": None,
+        "max_input_length": 0,
+        "replace_unknowns": False,
+        "return_scores": False,
+        "return_token_log_probs": False,
+        "return_alignments": False,
+        "max_batch_size": 0,
         "max_batch_tokens": 65536,
     }
 
@@ -28,14 +51,15 @@ def test_every_option_is_documented_and_bounded():
     for name, option in FIELDS.items():
         rule = option.metadata
         assert rule["help"], name
-        assert rule["choices"] or rule["low"] <= rule["high"], name
+        assert rule["choices"] or name in SWITCHES or rule["low"] <= rule["high"], name
+        assert kind(option) in (int, float, str, bool), name
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_both_ends_of_a_range_are_in_it(name):
     for end in ("low", "high"):
         value = RANGES[name].metadata[end]
-        assert getattr(make_options({name: value}), name) == value
+        assert getattr(make_options({name: value, **COMPANIONS.get(name, {})}), name) == value
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -53,6 +77,26 @@ def test_another_type_is_refused_by_name(name, value):
         make_options({name: value})
 
 
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("value", [1, 0, "yes", None, "hard"])
+def test_a_switch_is_on_or_off(name, value):
+    assert getattr(make_options({name: True}), name) is True
+    with pytest.raises(TypeError, match=f"^{name} is .*, expected True or False$"):
+        make_options({name: value})
+
+
+def test_more_hypotheses_than_the_beam_has_are_refused_and_both_options_named():
+    assert make_options({"num_hypotheses": 4, "beam_size": 4}).num_hypotheses == 4
+    with pytest.raises(ValueError, match="^num_hypotheses is 3 and beam_size is 2, expected at most beam_size$"):
+        make_options({"num_hypotheses": 3, "beam_size": 2})
+
+
+def test_a_least_length_above_the_largest_is_refused_and_both_options_named():
+    assert make_options({"min_length": 4, "max_length": 4}).min_length == 4
+    with pytest.raises(ValueError, match="^min_length is 5 and max_length is 4, expected at most max_length$"):
+        make_options({"min_length": 5, "max_length": 4})
+
+
 def test_an_integer_option_takes_no_fraction_and_a_number_option_takes_an_integer():
     with pytest.raises(TypeError, match="^max_length is 2.0, expected an integer"):
         make_options({"max_length": 2.0})
@@ -60,9 +104,10 @@ def test_an_integer_option_takes_no_fraction_and_a_number_option_takes_an_intege
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_no_length_without_bound(value):
-    with pytest.raises(ValueError, match="^max_length_factor is "):
-        make_options({"max_length_factor": value})
+@pytest.mark.parametrize("name", [name for name, option in RANGES.items() if kind(option) is float])
+def test_no_number_without_bound(name, value):
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        make_options({name: value})
 
 
 def test_numpy_numbers_are_numbers():
@@ -76,9 +121,9 @@ def test_a_vocabulary_is_one_of_those_listed(text):
         make_options({"vocabulary": text})
 
 
-@given(st.text().filter(lambda text: text not in FIELDS))
+@given(st.text().filter(lambda text: text not in {*FIELDS, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF}))
 def test_an_unknown_name_is_refused_and_the_known_ones_are_listed(name):
-    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: beam_size, vocabulary, "):
+    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: beam_size, num_hypotheses, "):
         make_options({name: 1})
 
 
@@ -98,3 +143,80 @@ def test_marian_flags_set_options_that_exist():
         assert flag.startswith("-") and name in FIELDS
         if value is not None:
             make_options({name: value})
+
+
+# Precedence: the call, the model, the defaults
+
+
+def test_what_is_not_given_is_as_in_the_defaults_that_are_given():
+    defaults = Options(beam_size=4, max_length=7, vocabulary="full")
+    assert make_options({}, defaults) is defaults
+    assert make_options({"word_penalty": 1}, defaults) == dataclasses.replace(defaults, word_penalty=1)
+    assert make_options({"beam_size": 2, "max_length": None}, defaults) == dataclasses.replace(defaults, beam_size=2)
+    assert make_options({"num_hypotheses": 4}, defaults).num_hypotheses == 4  # as the model's beam allows
+    with pytest.raises(ValueError, match="^num_hypotheses is 4 and beam_size is 1"):
+        make_options({"num_hypotheses": 4, "beam_size": 1}, defaults)
+
+
+def test_a_models_config_has_defaults_of_its_own():
+    config = ModelConfig(32, 32, 2, 1, (0,), 64, max_length_factor=1.5)
+    assert model_options(config) == Options(max_length_factor=1.5)
+
+    class Said:
+        beam_size, length_penalty, vocabulary, heads = 6, 0.5, None, 8
+
+    assert model_options(Said) == Options(beam_size=6, length_penalty=0.5)
+
+
+# CTranslate2's names
+
+
+def test_its_names_of_our_options():
+    given = {"max_decoding_length": 9, "min_decoding_length": 2, "return_attention": True, "use_vmap": True}
+    assert make_options(given) == Options(max_length=9, min_length=2, return_alignments=True, vocabulary="shortlist")
+    assert make_options({"use_vmap": False}) == Options(vocabulary="full")
+    assert set(CTRANSLATE2_NAMES.values()) <= set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"max_batch_size": 32, "batch_type": "tokens"}, {"max_batch_tokens": 32}),
+        ({"max_batch_size": 32, "batch_type": "examples"}, {"max_batch_size": 32}),
+        ({"max_batch_size": 0, "batch_type": "tokens"}, {}),
+        ({"max_batch_size": 0}, {}),
+        ({"batch_type": "tokens"}, {}),
+    ],
+)
+def test_its_way_to_limit_batches(given, expected):
+    assert make_options(given) == Options(**expected)
+
+
+def test_its_options_that_we_do_not_have_are_accepted_when_they_are_off():
+    assert make_options({**CTRANSLATE2_OFF, "disable_unk": True}) == Options()
+    assert make_options({"repetition_penalty": 1.0, "disable_unk": False}) == Options()
+
+
+@pytest.mark.parametrize("name", CTRANSLATE2_OFF)
+def test_they_are_refused_by_name_when_they_are_not(name):
+    with pytest.raises(ValueError, match=f"^{name} is 7, which is not supported; expected .*, which turns it off$"):
+        make_options({name: 7})
+
+
+def test_one_option_under_two_names_is_refused():
+    for names in (("max_length", "max_decoding_length"), ("max_decoding_length", "max_length")):
+        with pytest.raises(TypeError, match="^max_length is given twice"):
+            make_options(dict.fromkeys(names, 5))
+
+
+def test_a_wrong_batch_type_is_refused():
+    with pytest.raises(ValueError, match="^batch_type is 'words', expected 'examples' or 'tokens'$"):
+        make_options({"batch_type": "words"})
+
+
+def test_scoring_takes_what_concerns_a_given_translation():
+    assert set(SCORING) < set(FIELDS)
+    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "patience": 1}
+    assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
+    with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: vocabulary, length_penalty, "):
+        make_options({"beam_size": 4}, Options(), SCORING)

@@ -1,0 +1,176 @@
+"""Several worker threads: the same bits in the same order, forks survived, Ctrl-C heard."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from cpunmt import Translator
+from tests.command_line import TIMEOUT, sentences
+from tests.real_model import DIRECTORIES, ROOT
+
+STARTED = ("cpunmt worker_0", "cpunmt worker_1")
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def threaded(request):
+    return Translator(DIRECTORIES["int8"], inter_threads=request.param)
+
+
+def with_attention(results):
+    return [[(h, h.attention.tobytes()) for h in result.hypotheses] for result in results]
+
+
+def test_the_same_bits_in_the_same_order(student, threaded):
+    texts = [*sentences(200), "", " ".join(sentences(30)), "\ud800", " "]
+    pieces = [student.tokenize(text) for text in texts]
+    for options in ({}, {"beam_size": 3, "num_hypotheses": 2, "max_batch_size": 20}):
+        expected = student.translate(texts, **options)
+        assert threaded.translate(texts, **options) == expected
+        assert list(threaded.translate_iterable(iter(texts), **options)) == expected
+        assert threaded.translate_batch(pieces, **options) == student.translate_batch(pieces, **options)
+    told = {"return_alignments": True, "return_token_log_probs": True}
+    assert with_attention(threaded.translate(texts, **told)) == with_attention(student.translate(texts, **told))
+    prefixes = ["Der", None, ""] * (len(texts) // 3) + ["Die"] * (len(texts) % 3)
+    assert threaded.translate(texts, prefixes) == student.translate(texts, prefixes)
+
+
+def test_threads_of_ones_own_share_threads(student, threaded):
+    texts = sentences(200)
+    expected = student.translate(texts)
+    found = [None] * 4
+
+    def work(number):
+        found[number] = threaded.translate(texts)
+
+    own = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in own:
+        thread.start()
+    for thread in own:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_an_error_in_a_worker_comes_through_and_the_next_call_works(student, threaded):
+    texts = sentences(300)
+    with pytest.raises(TypeError, match="^translate takes text or a list of texts, not int$"):
+        threaded.translate([*texts, 7])
+    with pytest.raises(TypeError, match="text is int, expected str"):
+        threaded.translate_batch([["▁A"]] * 500 + [[7]])
+    assert threaded.translate(texts) == student.translate(texts)
+
+
+def test_asynchronous_results(student, threaded):
+    pieces = [student.tokenize(text) for text in ("A dog.", "", "Two men.")]
+    expected = student.translate_batch(pieces, return_scores=True)
+    for translator in (student, threaded):
+        waiting = translator.translate_batch(pieces, asynchronous=True, return_scores=True)
+        assert [result.result() for result in waiting] == expected
+        assert all(result.done() for result in waiting)
+
+
+def test_counts(threaded, student):
+    assert threaded.num_translators in (2, 3) and student.num_translators == 1
+    pieces = [student.tokenize(text) for text in sentences(300)]
+    waiting = threaded.translate_batch(pieces, asynchronous=True)
+    assert threaded.num_active_batches > 0  # hundreds of sentences are not done by now
+    assert 0 <= threaded.num_queued_batches < 100
+    assert len([result.result() for result in waiting]) == 300
+    deadline = time.monotonic() + 30
+    while threaded.num_active_batches and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert (threaded.num_active_batches, threaded.num_queued_batches) == (0, 0)
+
+
+def run(code, *arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        timeout=TIMEOUT,
+    )
+
+
+def test_one_worker_starts_no_thread():
+    code = """
+import sys, threading
+from cpunmt import Translator
+translator = Translator(sys.argv[1])
+lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:300]
+translator.translate(lines); list(translator.translate_iterable(lines)); translator.translate_batch([["▁A"]] * 300)
+print(threading.active_count(), "concurrent.futures.thread" in sys.modules)
+"""
+    assert run(code, DIRECTORIES["int8"]).stdout == "1 False\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork there")
+def test_a_forked_child_translates_with_the_translator_of_its_parent():
+    """While its parent's threads are at work, and again in a child of its own."""
+    code = """
+import os, sys
+from cpunmt import Translator
+translator = Translator(sys.argv[1], inter_threads=2)
+lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:200]
+expected = translator.translate(lines)
+pieces = [translator.tokenize(line) for line in lines]
+for round in range(2):
+    waiting = translator.translate_batch(pieces, asynchronous=True)
+    child = os.fork()
+    if child == 0:
+        grandchild = os.fork()
+        same = translator.translate(lines) == expected
+        if grandchild == 0:
+            os._exit(0 if same else 3)
+        status = os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1])
+        os._exit(status if same else 4)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len([result.result() for result in waiting]))
+print(translator.translate(lines) == expected)
+"""
+    done = run(code, DIRECTORIES["int8"])
+    assert (done.stdout, done.stderr) == ("0 200\n" * 2 + "True\n", "")
+
+
+def test_ctrl_c_ends_a_call():
+    code = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from cpunmt import Translator
+translator = Translator(sys.argv[1], inter_threads=2)
+lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:-1]
+print("ready", flush=True)
+try:
+    translator.translate(lines * 20, beam_size=4)
+except KeyboardInterrupt:
+    print("interrupted", len(translator.translate(lines[:10])), flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, DIRECTORIES["int8"]], stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)  # in the middle of many seconds' work
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert process.stdout.readline() == "interrupted 10\n"
+        assert process.wait(TIMEOUT) == 0
+        assert time.monotonic() - began < 15
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"inter_threads": 0}, ValueError, "^inter_threads is 0, expected 1 to 256$"),
+        ({"inter_threads": "2"}, TypeError, "^inter_threads is '2', expected an integer$"),
+        ({"max_queued_batches": -2}, ValueError, "^max_queued_batches is -2"),
+    ],
+)
+def test_wrong_numbers_of_threads(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Translator(DIRECTORIES["int8"], **arguments)

@@ -1,0 +1,126 @@
+"""What the engine found as results: text, parts of a sentence as one, unknown pieces."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cpunmt import engine
+from cpunmt.joining import blank_result, make_result
+from cpunmt.options import Options
+from cpunmt.results import Hypothesis
+from cpunmt.unknowns import replaced, surfaces, text_of
+
+PLAIN, ALIGNED = Options(), Options(return_alignments=True, return_token_log_probs=True)
+REPLACING = Options(replace_unknowns=True)
+
+
+@pytest.fixture
+def vocabulary(student):
+    return student.target_vocabulary
+
+
+def found(ids, score, source=None, truncated=False):
+    """An engine's hypothesis; the attention of piece i is on source piece i, and a half on </s>."""
+    attention = None
+    if source is not None:
+        attention = np.full((len(ids), source + 1), 0.01, np.float32)
+        attention[:, -1] = 0.5
+        attention[np.arange(len(ids)), np.arange(len(ids)) % source] = 0.4
+    terms = None if source is None else [score] * len(ids)
+    return engine.Hypothesis(ids, score * len(ids), score, truncated, terms, attention)
+
+
+def test_one_part(vocabulary):
+    ids = vocabulary.ids(["▁Ein", "▁Mann", "."])
+    made = make_result([[found([*ids, 0], -0.5), found(ids[:1], -1.0, truncated=True)]], [2], vocabulary, None, PLAIN)
+    assert made.hypotheses == (
+        Hypothesis("Ein Mann.", -0.5, -2.0, False, ("▁Ein", "▁Mann", ".")),
+        Hypothesis("Ein", -1.0, -1.0, True, ("▁Ein",)),
+    )
+    assert made.source_pieces is None
+
+
+def test_attention_leaves_out_the_ends(vocabulary):
+    ids = vocabulary.ids(["▁Ein", "▁Mann"])
+    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, ["▁One", "▁man"], ALIGNED)
+    assert made.attention.shape == (2, 2) and made.alignments == [(0, 0), (1, 1)]
+    assert made.token_log_probs == (-0.5, -0.5, -0.5) and made.source_pieces == ("▁One", "▁man")
+    made = make_result([[found(ids, -0.5, 2, truncated=True)]], [2], vocabulary, ["▁One", "▁man"], ALIGNED)
+    assert made.attention.shape == (2, 2) and made.truncated
+
+
+def test_parts_are_joined_rank_by_rank(vocabulary):
+    one, man, dog = ([vocabulary.ids([piece])[0], 0] for piece in ("▁Ein", "▁Mann", "▁Hund"))
+    first = [found(one, -0.1, 3), found(dog, -0.4, 3)]
+    second = [found(man, -0.3, 1), found(dog, -0.5, 1), found(man[:1], -0.6, 1, truncated=True)]
+    made = make_result([first, second], [3, 1], vocabulary, list("abcd"), ALIGNED)
+    assert [hypothesis.text for hypothesis in made.hypotheses] == ["Ein Mann", "Hund Hund", "Hund Mann"]
+    scores = [hypothesis.score for hypothesis in made.hypotheses]
+    assert scores == pytest.approx([(3 * -0.1 - 0.3) / 4, (3 * -0.4 - 0.5) / 4, (3 * -0.4 - 0.6) / 4])
+    assert scores == sorted(scores, reverse=True)
+    assert [h.log_prob for h in made.hypotheses] == pytest.approx([-0.8, -1.8, -1.4])
+    assert [h.truncated for h in made.hypotheses] == [False, False, True]
+    assert made.token_log_probs == (-0.1, -0.1, -0.3, -0.3)  # each part has its </s>
+    assert made.attention.shape == (2, 4) and made.alignments == [(0, 0), (3, 1)]
+    assert made.source_pieces == ("a", "b", "c", "d")
+
+
+def test_source_pieces_beyond_the_input_limit_are_left_out(vocabulary):
+    ids = vocabulary.ids(["▁Ein"])
+    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, ["▁One", "▁man", "▁more"], ALIGNED)
+    assert made.source_pieces == ("▁One", "▁man")
+
+
+# Unknown pieces
+
+
+def test_unknown_pieces_become_those_they_attend_to(vocabulary):
+    unk = vocabulary.unk_id
+    ids = [*vocabulary.ids(["▁Ein"]), unk, unk, 0]
+    pieces = ["▁A", "▁🚲", "🎉"]
+    with_attention = [[found(ids, -1.0, 3)]]
+    made = make_result(with_attention, [3], vocabulary, pieces, REPLACING)
+    assert (made.text, made.pieces) == ("Ein 🚲🎉", ("▁Ein", "▁🚲", "🎉"))
+    assert made.attention is None  # nobody asked for it
+    kept = make_result(with_attention, [3], vocabulary, pieces, ALIGNED)
+    assert kept.pieces == ("▁Ein", "<unk>", "<unk>")
+
+
+def test_in_a_later_part_they_become_pieces_of_that_part(vocabulary):
+    unk, one = vocabulary.unk_id, vocabulary.ids(["▁Ein"])[0]
+    parts = [[found([one, 0], -1.0, 2)], [found([one, unk, 0], -1.0, 2)]]
+    made = make_result(parts, [2, 2], vocabulary, ["▁a", "▁b", "▁c", "▁🚲"], REPLACING)
+    assert (made.text, made.pieces) == ("Ein Ein 🚲", ("▁Ein", "▁Ein", "▁🚲"))
+
+
+def test_replacing_takes_the_most_attention():
+    attention = np.array([[0.2, 0.7, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], np.float32)
+    assert replaced(["a", "b", "c"], [1, 5, 1], 1, attention, ["x", "y", "z"]) == ["y", "b", "z"]
+
+
+def test_text_and_pieces_keep_what_no_vocabulary_has(vocabulary):
+    pieces = surfaces(vocabulary, "Ein 🚲 im Park.")
+    assert "🚲" in "".join(pieces) and "<unk>" not in pieces and "</s>" not in pieces
+    assert text_of(vocabulary, pieces) == "Ein 🚲 im Park."
+    assert surfaces(vocabulary, " ") == [] and text_of(vocabulary, []) == ""
+    assert surfaces(vocabulary, "\ud800") == surfaces(vocabulary, "\ufffd")
+    assert text_of(vocabulary, ["▁a\ud800"]) == "a\ufffd"
+
+
+# Blank sentences
+
+
+def test_a_blank_sentence_has_one_certain_translation(vocabulary):
+    assert blank_result([], vocabulary, PLAIN).hypotheses == (Hypothesis("", 0.0, 0.0, False, ()),)
+    made = blank_result([0], vocabulary, ALIGNED)
+    assert (made.text, made.score, made.token_log_probs) == ("", 0.0, (0.0,))
+    assert made.attention.shape == (0, 0) and made.alignments == [] and made.source_pieces == ()
+
+
+@pytest.mark.parametrize("end", [[], [0]])
+def test_a_prefix_of_a_blank_sentence_is_kept_and_impossible(vocabulary, end):
+    made = blank_result([*vocabulary.ids(["▁Ein", "▁Mann"]), *end], vocabulary, ALIGNED)
+    assert (made.text, made.log_prob, made.score) == ("Ein Mann", -math.inf, -math.inf)
+    assert made.token_log_probs == (-math.inf, -math.inf, 0.0) and made.attention.shape == (2, 0)
+    assert made.alignments == []

@@ -1,0 +1,256 @@
+"""The laws of the house on generated lines, odd Unicode included: a sample in every run, 10^5 of them in the slow one.
+
+1   n inputs in, n outputs out, in order
+2   a translation does not depend on what is translated beside it, nor on the order, nor on threads
+3   nor on the instruction set
+4   n-best lists are sorted and distinct, a forced prefix is kept, and scoring a translation gives its log-probability
+8   memory is flat; forks and threads are safe
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from cpunmt import Translator
+from cpunmt.line_stream import encode_line
+from cpunmt.simd import isa
+from tests import real_model
+from tests.generated_lines import generated_lines
+
+MODEL = str(real_model.DIRECTORIES["int8"])
+COUNTS = [400, pytest.param(100_000, marks=pytest.mark.slow)]
+FEW = [150, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module")
+def student():
+    return Translator(MODEL)
+
+
+def bits(result):
+    """What must be equal to the last bit."""
+    return [(h.text, h.pieces, h.score, h.log_prob, h.truncated) for h in result.hypotheses]
+
+
+def random_options(generator, count=1):
+    """Options of one call, at random."""
+    beam = generator.choice([1, 1, 2, 4])
+    return {
+        "beam_size": beam,
+        "num_hypotheses": generator.randint(1, beam),
+        "length_penalty": generator.choice([0.0, 0.7, 1.0]),
+        "word_penalty": generator.choice([0.0, 0.2]),
+        "coverage_penalty": generator.choice([0.0, 0.0, 0.1]),
+        "vocabulary": generator.choice(["shortlist", "shortlist", "full"]),
+        "max_length_factor": generator.choice([1.5, 3.0]),
+        "min_length": generator.choice([0, 0, 2]),
+    }
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_law_1_as_many_out_as_in(student, count, tmp_path):
+    lines = generated_lines(count)
+    results = student.translate(lines)
+    assert len(results) == count
+    for line, result in zip(lines, results, strict=True):
+        assert result.text or not student.source_vocabulary.encode(line)[:-1] or not result.pieces
+        assert (result.pieces == ()) >= (len(student.source_vocabulary.encode(line)) == 1)
+    (tmp_path / "in").write_bytes(b"".join(line.encode(errors="replace") + b"\n" for line in lines))
+    command = [sys.executable, "-m", "cpunmt", "translate", "-m", MODEL, "-i", tmp_path / "in", "-o", tmp_path / "out"]
+    subprocess.run(command, check=True, cwd=real_model.ROOT)
+    made = (tmp_path / "out").read_bytes().split(b"\n")
+    assert made.pop() == b"" and len(made) == count
+    read = [line.encode(errors="replace").removesuffix(b"\r").decode() for line in lines]
+    again = student.translate(read)
+    assert made == [encode_line(result.text)[:-1] for result in again]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_law_2_alone_and_together(student, count):
+    lines = generated_lines(count, seed=2)
+    expected = [bits(result) for result in student.translate(lines)]
+    generator = random.Random(3)
+    order = list(range(count))
+    generator.shuffle(order)
+    with_threads = Translator(MODEL, inter_threads=2)
+    first = 0
+    while first < count:
+        chosen = order[first : first + generator.choice([1, 3, 50, 700])]
+        translator = generator.choice([student, with_threads])
+        batch = generator.choice([1, 16, 200, 1 << 16])
+        made = translator.translate([lines[i] for i in chosen], max_batch_tokens=batch)
+        assert [bits(result) for result in made] == [expected[i] for i in chosen]
+        first += len(chosen)
+    streamed = student.translate_iterable(lines[: count // 4])
+    assert [bits(result) for result in streamed] == expected[: count // 4]
+
+
+@pytest.mark.parametrize("count", FEW)
+def test_law_2_with_any_options(student, count):
+    lines, generator = generated_lines(count, seed=4, short=True), random.Random(5)
+    for first in range(0, count, 25):
+        options, chosen = random_options(generator), lines[first : first + 25]
+        expected = [bits(student.translate(line, **options)) for line in chosen]
+        generator_order = random.Random(first).sample(range(len(chosen)), len(chosen))
+        made = student.translate([chosen[i] for i in generator_order], **options)
+        assert [bits(result) for result in made] == [expected[i] for i in generator_order]
+
+
+_TRANSLATE = """
+import hashlib, sys
+from cpunmt import Translator
+from tests.generated_lines import generated_lines
+lines = generated_lines(int(sys.argv[2]), seed=6)
+state = hashlib.sha256()
+translator = Translator(sys.argv[1])
+for options in ({}, {"beam_size": 3, "num_hypotheses": 2, "coverage_penalty": 0.1}):
+    for result in translator.translate(lines if not options else lines[: len(lines) // 10], **options):
+        for h in result.hypotheses:
+            state.update(f"{h.pieces} {h.score.hex()} {h.log_prob.hex()}".encode(errors="backslashreplace"))
+print(state.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_law_3_on_every_path_the_machine_has(count):
+    paths = [path.value for path in isa.supported()]
+    made = {}
+    for path in paths:
+        done = subprocess.run(
+            [sys.executable, "-c", _TRANSLATE, MODEL, str(count if path != "generic" else min(count, 2000))],
+            env={**os.environ, "CPUNMT_ISA": path, "PYTHONPATH": str(real_model.ROOT)},
+            cwd=real_model.ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        made[path] = done.stdout.strip()
+    if count > 2000:
+        made.pop("generic")
+    assert len(set(made.values())) == 1, made
+
+
+@pytest.mark.parametrize("count", FEW)
+def test_law_4_hypotheses_prefixes_and_scores(student, count):
+    lines, generator = generated_lines(count, seed=7, short=True), random.Random(8)
+    whole = [line for line in lines if 1 < len(student.source_vocabulary.encode(line)) <= 120]
+    for first in range(0, len(whole), 30):
+        chosen, options = whole[first : first + 30], random_options(generator)
+        results = student.translate(chosen, **options)
+        for result in results:
+            scores = [h.score for h in result.hypotheses]
+            assert 1 <= len(scores) <= options["num_hypotheses"] and scores == sorted(scores, reverse=True)
+            assert len({(h.pieces, h.truncated) for h in result.hypotheses}) == len(scores)
+        ended = [(line, r.hypotheses[-1]) for line, r in zip(chosen, results, strict=True)]
+        ended = [(line, h) for line, h in ended if not h.truncated]
+        sources = [student.tokenize(line) for line, _ in ended]
+        scored = student.score_batch(sources, [list(h.pieces) for _, h in ended], vocabulary=options["vocabulary"])
+        assert [s.log_prob for s in scored] == [h.log_prob for _, h in ended]
+        prefixes = [list(h.pieces[: generator.randint(0, 3)]) for _, h in ended]
+        kept = student.translate_batch(sources, prefixes, **options)
+        for prefix, result in zip(prefixes, kept, strict=True):
+            assert all(pieces[: len(prefix)] == prefix for pieces in result.hypotheses)
+        greedy = student.translate(chosen, beam_size=1, vocabulary=options["vocabulary"])
+        assert [bits(r) for r in greedy] == [
+            bits(student.translate(t, vocabulary=options["vocabulary"])) for t in chosen
+        ]
+
+
+_MEMORY = """
+import itertools, json, sys
+from cpunmt import Translator
+from tests.generated_lines import generated_lines
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+translator, count = Translator(sys.argv[1]), int(sys.argv[2])
+lines = generated_lines(5000, seed=9, short=True)
+seen = []
+for number, _ in enumerate(translator.translate_iterable(itertools.islice(itertools.cycle(lines), count))):
+    if number % (count // 50) == 0:
+        seen.append(resident())
+second = Translator(sys.argv[1])
+second.translate("One more sentence.")
+print(json.dumps({"seen": seen, "second": resident() - seen[-1]}))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much memory is used")
+@pytest.mark.parametrize("count", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_law_8_memory_is_flat(count):
+    """After a warm-up of a fifth. A second Translator maps the same weights; only its scratch memory is its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MEMORY, MODEL, str(count)],
+        env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    after = told["seen"][10:]
+    assert max(after) - min(after) <= 5, told
+    assert told["second"] <= 12, told
+
+
+@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_law_8_sixteen_threads_share_a_translator(student, seconds):
+    lines = generated_lines(300, seed=10, short=True)
+    options = [{}, {"beam_size": 3, "num_hypotheses": 3}, {"vocabulary": "full"}, {"return_alignments": True}]
+    expected = [[bits(result) for result in student.translate(lines, **chosen)] for chosen in options]
+    wrong, end = [], time.monotonic() + seconds
+
+    def run(seed):
+        generator = random.Random(seed)
+        try:
+            while time.monotonic() < end:
+                kind, first = generator.randrange(4), generator.randrange(300)
+                chosen = slice(first, first + generator.choice([1, 5, 60]))
+                made = [bits(result) for result in student.translate(lines[chosen], **options[kind])]
+                if made != expected[kind][chosen]:
+                    wrong.append((kind, first))
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize("inter_threads", [1, 2])
+def test_law_8_a_forked_child_translates_the_same(inter_threads):
+    translator = Translator(MODEL, inter_threads=inter_threads)
+    lines = generated_lines(60, seed=11, short=True)
+    expected = [result.text for result in translator.translate(lines)]
+    code = """
+import os, sys
+from cpunmt import Translator
+from tests.generated_lines import generated_lines
+translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
+lines = generated_lines(60, seed=11, short=True)
+before = [r.text for r in translator.translate(lines)]
+children = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if [r.text for r in translator.translate(lines)] == before else 1)
+    children.append(child)
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, MODEL, str(inter_threads)],
+        env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "[0, 0, 0]", done.stderr
+    assert len(expected) == 60

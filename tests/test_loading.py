@@ -1,0 +1,122 @@
+"""Loading a model directory: what fits together is loaded, what does not is one clear error."""
+
+import gc
+import json
+import shutil
+import weakref
+
+import pytest
+
+from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
+from tests.command_line import sentences
+from tests.real_model import DIRECTORIES
+from tests.small_vocabulary import train_vocabulary
+
+
+def copied(tmp_path, change, scheme="int8"):
+    """A copy of the shipped model, its files linked, one of them changed."""
+    directory = tmp_path / "model"
+    directory.mkdir()
+    for file in DIRECTORIES[scheme].iterdir():
+        if file.is_file():
+            shutil.copy(file, directory / file.name)
+    change(directory)
+    return directory
+
+
+def test_compute_type_says_what_is_loaded():
+    assert Translator(DIRECTORIES["int8"], compute_type="int8").compute_type == "int8"
+    assert Translator(str(DIRECTORIES["float32"])).compute_type == "float32"
+    for given in ("auto", "int8_float32", {"cpu": "int8", "cuda": "float16"}, {"cuda": "float16"}):
+        assert Translator(DIRECTORIES["int8"], compute_type=given).compute_type == "int8"
+    expected = "'default', 'auto', 'int8', 'int8_float32', 'float32'"
+    with pytest.raises(ValueError, match=f"^compute_type is 'int9', expected one of {expected}$"):
+        Translator(DIRECTORIES["int8"], compute_type="int9")
+
+
+def test_another_compute_type_names_the_directory_that_has_it():
+    with pytest.raises(ModelFileError, match=r"packed as int8, cannot be .*'float32'; load .*ende-student.float32$"):
+        Translator(DIRECTORIES["int8"], compute_type="float32")
+    with pytest.raises(ModelFileError, match=r"packed as float32, .*; pack the model again with --scheme int8$"):
+        Translator(DIRECTORIES["float32"], compute_type="int8")
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CpunmtError, match=rf"^{tmp_path / 'none'}: no such directory"):
+        Translator(tmp_path / "none")
+
+
+@pytest.mark.parametrize("size", [128, 127])
+def test_the_vocabulary_of_another_model_is_refused(tmp_path, size):
+    directory = copied(tmp_path, lambda directory: train_vocabulary(directory / "vocabulary.spm", size))
+    expected = rf"vocabulary.spm: not the vocabulary of this model \(size {size}, the model has 8000\)"
+    with pytest.raises(ModelFileError, match=expected):
+        Translator(directory)
+
+
+def test_tensors_of_another_shape_are_refused(tmp_path):
+    def change(directory):
+        fields = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps({**fields, "ffn_dim": 512}))
+
+    with pytest.raises(ModelFileError, match="feed_forward"):
+        Translator(copied(tmp_path, change))
+
+
+def test_without_a_shortlist_the_vocabulary_is_full_and_asking_for_one_is_refused(tmp_path, student):
+    def change(directory):
+        (directory / "shortlist.bin").unlink()
+        metadata = json.loads((directory / "metadata.json").read_text("utf-8"))
+        del metadata["files"]["shortlist.bin"]
+        (directory / "metadata.json").write_text(json.dumps(metadata))
+
+    translator = Translator(copied(tmp_path, change))
+    texts = sentences(12)
+    assert student.has_shortlist and not translator.has_shortlist
+    assert translator.translate(texts) == student.translate(texts, vocabulary="full")
+    assert student.translate(texts, vocabulary="shortlist") == student.translate(texts)
+    with pytest.raises(ValueError, match="^vocabulary is 'shortlist', but .* has none; expected 'full'$"):
+        translator.translate(texts, vocabulary="shortlist")
+
+
+def test_a_broken_shortlist_is_refused(tmp_path):
+    def change(directory):
+        path = directory / "shortlist.bin"
+        content = bytearray(path.read_bytes())
+        content[-3] ^= 1
+        path.write_bytes(content)
+
+    with pytest.raises(ModelFileError, match=r"shortlist.bin"):
+        Translator(copied(tmp_path, change))
+
+
+def test_metadata_says_where_the_model_is_from(student):
+    assert student.metadata["source_language"] == "en" and student.metadata["target_language"] == "de"
+
+
+def test_a_directory_with_a_model_is_told_from_another(tmp_path):
+    assert contains_model(DIRECTORIES["int8"]) and contains_model(str(DIRECTORIES["float32"]))
+    assert not contains_model(tmp_path) and not contains_model(tmp_path / "none")
+    (tmp_path / "config.json").write_text("{}")
+    assert not contains_model(tmp_path)
+
+
+def test_the_compute_types_are_those_that_a_translator_takes():
+    assert get_supported_compute_types() == get_supported_compute_types("cpu") == {"int8", "int8_float32", "float32"}
+    with pytest.raises(ValueError, match="^device is 'cuda', expected 'cpu'"):
+        get_supported_compute_types("cuda")
+
+
+def test_unloading_gives_memory_back_and_the_next_translation_loads_again(student):
+    translator = Translator(DIRECTORIES["int8"])
+    expected = translator.translate("A dog.", vocabulary="full")
+    assert translator.model_is_loaded
+    engine = weakref.ref(translator._model.engine)
+    translator.unload_model()
+    gc.collect()
+    assert not translator.model_is_loaded and engine() is None
+    assert translator.translate("A dog.", vocabulary="full") == expected
+    assert translator.model_is_loaded
+    translator.unload_model(to_cpu=True)
+    translator.load_model(keep_cache=True)
+    assert translator.model_is_loaded and translator.translate("A dog.") == student.translate("A dog.")
