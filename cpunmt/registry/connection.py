@@ -1,0 +1,213 @@
+"""Opening URLs: https only, no reading without a time limit, failures that may pass told from those that will not.
+
+Plain http is accepted for this machine, and for the host of a registry that the user's environment names with it.
+With CPUNMT_OFFLINE set (to anything but 0), nothing is opened at all.
+"""
+
+import email.utils
+import http.client
+import os
+import re
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from cpunmt.errors import CpunmtError
+
+TIMEOUT = 30.0  # seconds without a byte, for each read and for connecting
+SLOWEST = 100  # bytes a second; a connection below it is given up
+ATTEMPTS = 5  # failures in a row
+BACKOFF = 1.0  # seconds before the second attempt; doubled each time
+LONGEST_WAIT = 60.0  # seconds; a server that asks for more is not waited for
+BLOCK = 1 << 16
+LARGEST_DOCUMENT = 64 << 20  # bytes of a registry; Firefox's has under 1 MB
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_PASSING = (408, 425, 429, 500, 502, 503, 504)
+
+
+class Interrupted(Exception):
+    """A failure that may pass; `wait` is what the server asks for, in seconds."""
+
+    def __init__(self, reason: str, wait: float | None = None):
+        super().__init__(reason)
+        self.wait = wait
+
+
+class HttpStatusError(CpunmtError):
+    """A final answer of the server other than success; `status` is its number."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+class Attempts:
+    """Waits after a failure, longer each time, and gives up after ATTEMPTS in a row.
+
+    Parameters
+    ----------
+    url : str
+    say : callable
+        Is told what happened, in one line.
+    """
+
+    def __init__(self, url, say):
+        self._url, self._say, self._failures = url, say, 0
+
+    def failed(self, error: Interrupted, progress=False):
+        """Wait for the next attempt, or raise CpunmtError; after `progress`, counting starts anew."""
+        self._failures = 1 if progress else self._failures + 1
+        if self._failures >= ATTEMPTS:
+            raise CpunmtError(f"{self._url}: {error}, {self._failures} times in a row; try again later")
+        wait = BACKOFF * 2 ** (self._failures - 1) if error.wait is None else error.wait
+        if wait > LONGEST_WAIT:
+            raise CpunmtError(f"{self._url}: {error}; the server asks to wait {wait:.0f} s: try again then")
+        self._say(f"{self._url}: {error}; trying again in {wait:.0f} s")
+        time.sleep(wait)
+
+
+def is_offline() -> bool:
+    """Whether CPUNMT_OFFLINE forbids the network."""
+    return os.environ.get("CPUNMT_OFFLINE", "") not in ("", "0")
+
+
+def check_url(url):
+    """Refuse what is not https, with the exceptions above; urllib itself would open files too."""
+    if not isinstance(url, str) or not re.fullmatch(r"[!-~]{1,2000}", url):
+        raise CpunmtError(f"{str(url)[:200]!r} is no URL: it may hold printable ASCII characters only")
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host = parts.hostname
+        parts.port  # noqa: B018  a wrong one raises
+    except ValueError as error:
+        raise CpunmtError(f"{url}: not a URL: {error}") from None
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and host in (*_LOCAL, *_named_hosts()))):
+        raise CpunmtError(f"{url}: refused, expected https://; give such a registry's URL yourself to trust its host")
+
+
+def _named_hosts():
+    for name in os.environ:
+        if re.fullmatch(r"CPUNMT_[A-Z]+_REGISTRY", name) and os.environ[name].startswith("http://"):
+            yield urllib.parse.urlsplit(os.environ[name]).hostname
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, request, file, code, message, headers, url):
+        check_url(url)
+        return super().redirect_request(request, file, code, message, headers, url)
+
+
+def _opener():
+    opener = urllib.request.OpenerDirector()  # not build_opener, which adds file: and ftp:
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _Redirects(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def open_url(url: str, headers=None):
+    """The response to a GET request, an http.client.HTTPResponse; close it.
+
+    Raises
+    ------
+    Interrupted
+        No answer, or one that may be another later.
+    CpunmtError
+        Offline, a URL that is not accepted, or an answer that will stay.
+    """
+    check_url(url)
+    if is_offline():
+        raise CpunmtError(f"CPUNMT_OFFLINE is set, so {url} is not opened; unset it to fetch models")
+    request = urllib.request.Request(url, headers={"User-Agent": "cpunmt", **(headers or {})})
+    try:
+        return _opener().open(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        with error:
+            reason = re.sub(r"[^ -~].*", "", str(error.reason), flags=re.DOTALL)[:100]
+            answer = f"the server answers {error.code} {reason}".rstrip()
+            if error.code in _PASSING:
+                raise Interrupted(answer, _retry_after(error.headers)) from None
+            hints = {401: "it is private or has moved", 403: "it is private or has moved", 404: "the name may be wrong"}
+            hint = hints.get(error.code, "the registry may have moved")
+            raise HttpStatusError(error.code, f"{url}: {answer}; {hint}, see cpunmt ls") from None
+    except urllib.error.URLError as error:
+        raise _told(url, error.reason) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _told(url, error) from None
+
+
+def _told(url, error) -> Exception:
+    """The error to raise for one of urllib's or the system's."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return CpunmtError(f"{url}: the server's certificate is not valid: {error.verify_message}")
+    if isinstance(error, socket.gaierror):
+        return CpunmtError(f"{url}: host not found ({error.strerror}); is there a network?")
+    if isinstance(error, http.client.InvalidURL):
+        return CpunmtError(f"{url}: not a URL: {error}")
+    if isinstance(error, TimeoutError):
+        return Interrupted(f"no answer in {TIMEOUT:.0f} s")
+    return Interrupted(str(error) or type(error).__name__)
+
+
+def _retry_after(headers) -> float | None:
+    """Seconds that the header Retry-After asks for, as a number or as a date."""
+    value = headers.get("Retry-After", "")
+    if re.fullmatch(r"\d{1,9}", value):
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def blocks(response, url):
+    """The body of a response, in pieces as they arrive; an early end is for the caller to notice.
+
+    Raises
+    ------
+    Interrupted
+        It broke, paused for TIMEOUT seconds, or became slower than SLOWEST.
+    """
+    since, arrived = time.monotonic(), 0
+    while True:
+        try:
+            block = response.read1(BLOCK)  # not read, which waits until the block is full
+        except (OSError, http.client.HTTPException) as error:
+            raise _told(url, error) from None
+        if not block:
+            return
+        yield block
+        arrived += len(block)
+        took = time.monotonic() - since
+        if took >= TIMEOUT:
+            if arrived < SLOWEST * took:
+                raise Interrupted(f"only {arrived} bytes in {took:.0f} s")
+            since, arrived = time.monotonic(), 0
+
+
+def fetch_document(url: str, say, limit=LARGEST_DOCUMENT) -> bytes:
+    """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
+    attempts = Attempts(url, say)
+    while True:
+        try:
+            with open_url(url) as response:
+                expected = response.length
+                content = bytearray()
+                for block in blocks(response, url):
+                    content += block
+                    if len(content) > limit:
+                        raise CpunmtError(f"{url}: over {limit} bytes; expected a registry, which is smaller")
+                if expected is not None and len(content) != expected:
+                    raise Interrupted(f"the connection ended after {len(content)} of {expected} bytes")
+                return bytes(content)
+        except Interrupted as error:
+            attempts.failed(error)

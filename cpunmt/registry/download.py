@@ -1,0 +1,238 @@
+"""One file from a URL: resumed where it broke, checked, and under its own name only when it is right.
+
+What has arrived is kept in NAME.part, with the server's tag of that content in NAME.etag, so that another run goes
+on there: after a broken connection, a full disk or Ctrl-C.
+"""
+
+import errno
+import gzip
+import hashlib
+import http.client
+import os
+import re
+import zlib
+from pathlib import Path
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry.connection import Attempts, HttpStatusError, Interrupted, blocks, open_url
+from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile
+
+_ENOUGH_PROGRESS = 1 << 20  # bytes between two failures, for counting the failures anew
+_BLOCK = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
+    """Fetch a file into a folder; one that is there already is checked, and fetched only if it is wrong.
+
+    Parameters
+    ----------
+    file : RemoteFile
+    folder : Path
+    on_bytes : callable
+        Is given the number of bytes that have come, also those kept from before; negative when some are dropped.
+    say : callable
+        Is told of a failure after which it goes on, in one line.
+
+    Returns
+    -------
+    Path
+        The file: `file.path` in `folder`; without .gz where the server has unpacked it on the way.
+
+    Raises
+    ------
+    CpunmtError
+        It cannot be had, or it is not what the registry says: then what has come is removed.
+    """
+    final, part = folder / file.path, folder / f"{file.path}.part"
+    for done in (final, _unpacked(final)):
+        if done.is_file() and not _difference(done, file):
+            on_bytes(done.stat().st_size)
+            return done
+        done.unlink(missing_ok=True)
+    kept = _size(part)
+    if kept > (LARGEST_MODEL if file.size is None else file.size):
+        _restart(part)
+        kept = 0
+    on_bytes(kept)
+    while True:
+        _complete(file, part, on_bytes, say)
+        wrong = _difference(part, file)
+        if not wrong:
+            break
+        on_bytes(-_size(part))
+        _restart(part)
+        if not kept:
+            raise CpunmtError(f"{file.url}: {wrong}; removed. Fetch again; if that fails too, the registry is wrong")
+        say(f"{file.url}: {wrong}; it was continued from an earlier run, so it is fetched anew")
+        kept = 0
+    if file.path.endswith(".gz") and not _is_gzip(part):
+        final = _unpacked(final)
+    with open(part, "rb") as written:
+        os.fsync(written.fileno())
+    os.replace(part, final)
+    _etag_file(part).unlink(missing_ok=True)
+    return final
+
+
+def _complete(file, part, on_bytes, say):
+    """Bring the part file to its full size, in as many attempts as it takes."""
+    attempts = Attempts(file.url, say)
+    while True:
+        before = _size(part)
+        if file.size is not None and before == file.size and part.exists():
+            return
+        try:
+            _attempt(file, part, on_bytes)
+            return
+        except Interrupted as error:
+            attempts.failed(error, _size(part) - before >= _ENOUGH_PROGRESS)
+
+
+def _attempt(file, part, on_bytes):
+    """One request, for what is missing; returns when everything is there."""
+    start, headers = _size(part), {}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if _etag_file(part).is_file():
+            headers["If-Range"] = _etag_file(part).read_text("latin-1")
+    try:
+        response = open_url(file.url, headers)
+    except HttpStatusError as error:
+        if error.status != 416 or not start:
+            raise
+        on_bytes(-start)  # it is another file by now
+        _restart(part)
+        raise Interrupted("the server cannot continue it", wait=0.0) from None
+    with response:
+        total = response.length
+        if response.status == http.client.PARTIAL_CONTENT:
+            begin, total = _content_range(response)
+            if begin != start or (None not in (total, file.size) and total != file.size):
+                on_bytes(-start)
+                _restart(part)
+                raise Interrupted("the server continues elsewhere than asked", wait=0.0)
+        else:
+            on_bytes(-start)  # no ranges here, or the file has changed: all of it comes again
+            _restart(part)
+            start = 0
+        if None not in (total, file.size) and total != file.size:
+            raise CpunmtError(f"{file.url}: the server has {total} bytes, the registry says {file.size}; not fetched")
+        limit = file.size if file.size is not None else LARGEST_MODEL if total is None else total
+        if limit > LARGEST_MODEL:
+            raise CpunmtError(f"{file.url}: {limit} bytes, expected at most {LARGEST_MODEL}; not fetched")
+        _keep_etag(response, part)
+        arrived = _append(part, blocks(response, file.url), start, limit, file.url, on_bytes)
+        if total is None:
+            total = file.size
+        if total is not None and arrived < total:
+            raise Interrupted(f"the connection ended after {arrived} of {total} bytes")
+
+
+def _append(part, content, start, limit, url, on_bytes) -> int:
+    """Write what comes, unbuffered: Ctrl-C, which ends the process at once, loses nothing of it."""
+    arrived = start
+    with _writable(part) as target:
+        for block in content:
+            if arrived + len(block) > limit:
+                target.close()
+                on_bytes(-arrived)
+                _restart(part)
+                raise CpunmtError(f"{url}: more comes than the expected {limit} bytes; removed")
+            try:
+                written = target.write(block)
+                while written < len(block):  # a disk that is nearly full takes a part of it
+                    written += target.write(block[written:])
+            except OSError as error:
+                raise _no_room(part, error) from None
+            arrived += len(block)
+            on_bytes(len(block))
+    return arrived
+
+
+def _writable(part):
+    try:
+        return open(part, "ab", buffering=0)
+    except OSError as error:
+        raise _no_room(part, error) from None
+
+
+def _no_room(path, error) -> CpunmtError:
+    advice = "make room and fetch again" if error.errno in _FULL else "check the folder and fetch again"
+    return CpunmtError(f"{path}: cannot be written: {error.strerror}; what has come is kept: {advice}")
+
+
+def _content_range(response) -> tuple[int | None, int | None]:
+    """(first byte, size of the whole) as the header says; None for what it does not."""
+    found = re.fullmatch(r"bytes (\d{1,15})-\d{1,15}/(\d{1,15}|\*)", response.headers.get("Content-Range", ""))
+    if found is None:
+        return None, None
+    return int(found[1]), None if found[2] == "*" else int(found[2])
+
+
+def _keep_etag(response, part):
+    """A weak tag does not name bytes, so it is of no use here."""
+    tag = response.headers.get("ETag", "")
+    try:
+        if re.fullmatch(r'"[!-~]{0,200}"', tag):
+            _etag_file(part).write_text(tag, "latin-1")
+        else:
+            _etag_file(part).unlink(missing_ok=True)
+    except OSError as error:
+        raise _no_room(part, error) from None
+
+
+def _etag_file(part):
+    return part.with_suffix(".etag")
+
+
+def _size(path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _restart(part):
+    part.unlink(missing_ok=True)
+    _etag_file(part).unlink(missing_ok=True)
+
+
+def _unpacked(path):
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _is_gzip(path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _difference(path, file: RemoteFile) -> str | None:
+    """What is wrong with the content, as far as the registry tells what is right; None if nothing is."""
+    size = _size(path)
+    if file.size is not None and size != file.size:
+        return f"size is {size}, expected {file.size}"
+    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    for name, digest, expected in (("SHA-256", hashlib.sha256(), file.sha256), ("git's SHA-1", blob, file.git_blob)):
+        if expected is None:
+            continue
+        with open(path, "rb") as content:
+            while block := content.read(_BLOCK):
+                digest.update(block)
+        if digest.hexdigest() != expected.lower():
+            return f"{name} is {digest.hexdigest()}, expected {expected.lower()}"
+    if not file.path.endswith(".gz"):
+        return None
+    try:
+        with gzip.open(path) if _is_gzip(path) else open(path, "rb") as content:
+            unpacked, size = hashlib.sha256(), 0
+            while block := content.read(_BLOCK):
+                unpacked.update(block)
+                size += len(block)
+                if size > LARGEST_MODEL:
+                    return f"it unpacks to over {LARGEST_MODEL} bytes"
+    except (OSError, EOFError, zlib.error) as error:
+        return f"it is no gzip file or a damaged one ({error})"
+    if file.unpacked_sha256 is not None and unpacked.hexdigest() != file.unpacked_sha256.lower():
+        return f"SHA-256 of the unpacked content is {unpacked.hexdigest()}, expected {file.unpacked_sha256}"
+    return None

@@ -1,0 +1,118 @@
+"""What registries offer: models, each a few files at URLs, and which file names are accepted from strangers."""
+
+import re
+from dataclasses import dataclass
+
+from cpunmt.errors import CpunmtError
+
+# Of one model, in bytes: downloads and unpacked archives are refused above it. The largest OPUS-MT has 1 GB.
+LARGEST_MODEL = 4 << 30
+METADATA = "metadata.json"
+_LONGEST_NAME = 150
+_WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file of a model.
+
+    Attributes
+    ----------
+    url : str
+    path : str
+        Name inside the model's folder; see `check_file_name`.
+    size : int, optional
+        Bytes, as the registry says.
+    sha256 : str, optional
+        Hex digest of the file as it is sent.
+    git_blob : str, optional
+        SHA-1 by which git names the content; for files of a repository that have no SHA-256.
+    unpacked_sha256 : str, optional
+        Hex digest of what a .gz file holds.
+    """
+
+    url: str
+    path: str
+    size: int | None = None
+    sha256: str | None = None
+    git_blob: str | None = None
+    unpacked_sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model that a registry offers.
+
+    Attributes
+    ----------
+    name : str
+        As the user writes it: "firefox:ende"; of what is not the newest release, "firefox:ende@1.0".
+    source, target : str
+        Languages; several are joined by "+".
+    architecture, version : str
+        Empty where the registry does not tell.
+    registry : str
+        URL of the document that describes the model.
+    files : tuple of RemoteFile
+    licence : str, optional
+        Where the registry tells.
+    packed : bool
+        The files are zip archives, whose content is the model.
+    """
+
+    name: str
+    source: str
+    target: str
+    architecture: str
+    version: str
+    registry: str
+    files: tuple[RemoteFile, ...]
+    licence: str | None = None
+    packed: bool = False
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download; None where the registry does not tell."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(sizes)
+
+
+def check_file_name(name: str, where: str):
+    """Refuse a file name that would leave the model's folder, or that means something else on some system.
+
+    Raises
+    ------
+    CpunmtError
+        Starts with `where`.
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._+=@-]*", name):
+        why = "expected letters, digits and . _ + = @ -"
+    elif len(name) > _LONGEST_NAME:
+        why = f"it has {len(name)} characters, expected at most {_LONGEST_NAME}"
+    elif name.endswith(".") or name.split(".")[0].lower() in _WINDOWS_DEVICES:
+        why = "Windows gives it a meaning of its own"
+    elif name.lower() == METADATA or name.lower().endswith((".part", ".etag")):
+        why = "cpunmt writes such files itself"
+    else:
+        return
+    raise CpunmtError(f"{where}: file name {str(name)[:200]!r} is refused: {why}; nothing was fetched of it")
+
+
+def check_entry(entry: ModelEntry):
+    """Refuse a model with unsafe names, a name twice (whatever its case, packed or not), or more than LARGEST_MODEL."""
+    seen = set()
+    for file in entry.files:
+        check_file_name(file.path, entry.name)
+        name = file.path.lower().removesuffix(".gz")
+        if name in seen:
+            raise CpunmtError(f"{entry.name}: the registry names the file {file.path!r} twice; expected it once")
+        seen.add(name)
+    if sum(file.size or 0 for file in entry.files) > LARGEST_MODEL:
+        raise CpunmtError(
+            f"{entry.name}: the registry says {entry.size} bytes, expected at most {LARGEST_MODEL}; not a model?"
+        )
+
+
+def plain(name: str) -> str:
+    """`name` without what people write differently: firefox:en-de is firefox:ende."""
+    return re.sub(r"[-_]", "", name).lower()

@@ -1,0 +1,97 @@
+"""One model of the Hugging Face hub, by its name: hf:Helsinki-NLP/opus-mt-en-de, or hf:OWNER/NAME@REVISION.
+
+    GET /api/models/OWNER/NAME/revision/REVISION?blobs=true
+        {"sha": the commit, "gated", "cardData": {"license", "language"},
+         "siblings": [{"rfilename", "size", "blobId", "lfs": {"sha256", "size"}}]}
+    GET /OWNER/NAME/resolve/COMMIT/FILE, which redirects large files elsewhere
+
+`blobId` is git's SHA-1 of a file's content; of a large file it names a pointer, and "lfs" has the SHA-256.
+
+    huggingface.co/docs/hub/api; github.com/huggingface/huggingface_hub, hf_api.py (fields, RepoSibling)
+"""
+
+import re
+import urllib.parse
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document
+from cpunmt.registry.entries import ModelEntry, RemoteFile
+
+REGISTRY = "https://huggingface.co"
+VARIABLE = "CPUNMT_HF_REGISTRY"
+_NEEDED = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
+_WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
+
+
+def find_model(name: str, hub: str, fetch) -> ModelEntry:
+    """The model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
+
+    Raises
+    ------
+    CpunmtError
+        It lacks a file that a MarianMT model needs, or needs an account.
+    """
+    repository, _, revision = name.partition("@")
+    quoted = urllib.parse.quote(revision or "main", safe="")
+    url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
+    document = parse_document(fetch(url), url)
+    commit, siblings = document.get("sha"), document.get("siblings")
+    if not isinstance(commit, str) or not re.fullmatch(r"[0-9a-f]{40}", commit) or not isinstance(siblings, list):
+        raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
+    if document.get("gated"):
+        raise CpunmtError(f"hf:{name} needs an account on {hub}; download it there and name its directory")
+    found = {file["rfilename"]: file for file in siblings if _is_file(file)}
+    missing = [file for file in _NEEDED if file not in found]
+    if missing:
+        raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; {_advice(missing, found, repository)}")
+    card = document["cardData"] if isinstance(document.get("cardData"), dict) else {}
+    source, target = _languages(card, repository)
+    licence = card.get("license")
+    return ModelEntry(
+        name=f"hf:{name}",
+        source=source,
+        target=target,
+        architecture="marian",
+        version=commit[:12],
+        registry=url,
+        files=tuple(_file(found[file], repository, commit, hub) for file in (*_NEEDED, *_WELCOME) if file in found),
+        licence=licence if isinstance(licence, str) else None,
+    )
+
+
+def _is_file(file) -> bool:
+    return isinstance(file, dict) and isinstance(file.get("rfilename"), str) and is_size(file.get("size"))
+
+
+def _advice(missing, found, repository) -> str:
+    if missing == ["model.safetensors"] and "pytorch_model.bin" in found:
+        return (
+            f"its pytorch_model.bin is a pickle, which may run any code and is never read. Look for a proposed "
+            f"conversion among the repository's discussions (cpunmt fetch hf:{repository}@refs/pr/NUMBER), or take "
+            f"OPUS-MT's own release (cpunmt ls opus:)"
+        )
+    return "expected a MarianMT model"
+
+
+def _file(file, repository, commit, hub) -> RemoteFile:
+    is_large, blob = file.get("lfs") is not None, file.get("blobId")
+    digest = file["lfs"].get("sha256") if isinstance(file.get("lfs"), dict) else None
+    if not (is_sha256(digest) if is_large else isinstance(blob, str) and re.fullmatch(r"[0-9a-f]{40}", blob)):
+        raise CpunmtError(f"{hub}: of {repository}, {file['rfilename']} comes without a digest; expected one")
+    return RemoteFile(
+        url=join_url(hub, f"{repository}/resolve/{commit}/{file['rfilename']}"),
+        path=file["rfilename"],
+        size=file["size"],
+        sha256=digest if is_large else None,
+        git_blob=None if is_large else blob,
+    )
+
+
+def _languages(card, repository) -> tuple[str, str]:
+    """From the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all that the card names, on both sides."""
+    found = re.fullmatch(r".*/opus-mt-(?:tc-(?:bible-)?(?:big|base)-)?([A-Za-z_]+)-([A-Za-z_]+)", repository)
+    if found:
+        return found[1], found[2]
+    named = card.get("language")
+    named = [language for language in named if is_language(language)] if isinstance(named, list) else []
+    return "+".join(named), "+".join(named)

@@ -1,0 +1,126 @@
+"""Fetching a model: its files, checked, into a temporary folder beside its place, which then takes its name.
+
+The temporary folder, .NAME.part, stays when something fails, and the next run goes on in it.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import store
+from cpunmt.registry.archive import BrokenArchiveError, unpack
+from cpunmt.registry.download import download
+from cpunmt.registry.entries import METADATA, ModelEntry, check_entry
+from cpunmt.registry.lock import locked
+
+_PLAN = ".plan.json"  # what the temporary folder is for
+_BLOCK = 1 << 20
+
+
+def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
+    """Fetch `entry` unless it is there, also if another process is just at it; its directory.
+
+    Parameters
+    ----------
+    entry : ModelEntry
+    force : bool
+        Fetch again what is there; it stays until the new one is complete.
+    on_bytes, say : callable
+        As `download` takes them.
+
+    Raises
+    ------
+    CpunmtError
+        A file that cannot be had or is wrong, no room, no permission.
+    """
+    check_entry(entry)
+    target = store.folder_of(entry.name)
+    part, old = (target.with_name(f".{target.name}.{what}") for what in ("part", "old"))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with locked(
+            target.with_name(f".{target.name}.lock"), lambda: say(f"{entry.name}: waiting for another process")
+        ):
+            if old.exists() and not target.exists():  # a process ended between the two renames below
+                os.replace(old, target)
+            if target.exists() and store.find_metadata(target) is None:
+                raise CpunmtError(f"{target} exists and is no fetched model; it stays: move it elsewhere")
+            if target.exists() and not force:
+                return target
+            _prepare(part, entry)
+            ready = _fetch(entry, part, on_bytes, say)
+            _remove(old)
+            if target.exists():
+                os.replace(target, old)
+            os.replace(ready, target)
+            _remove(old)
+            _remove(part)
+    except OSError as error:
+        where = error.filename or target.parent
+        raise CpunmtError(f"{where}: {error.strerror or error}; make room or set CPUNMT_MODELS_DIR") from None
+    return target
+
+
+def _prepare(part, entry):
+    """An empty folder, or what an earlier run has left of this very entry."""
+    plan = json.dumps(dataclasses.asdict(entry))
+    if part.exists() and (not (part / _PLAN).is_file() or (part / _PLAN).read_text("utf-8") != plan):
+        _remove(part)
+    part.mkdir(exist_ok=True)
+    (part / _PLAN).write_text(plan, "utf-8")
+    needed = (entry.size or 0) - sum(path.stat().st_size for path in part.iterdir() if path.name != _PLAN)
+    free = shutil.disk_usage(part).free
+    if needed > free:
+        raise CpunmtError(f"{entry.name} needs {needed} more bytes in {part.parent}, which has {free}; make room")
+
+
+def _fetch(entry, part, on_bytes, say) -> Path:
+    """Everything into `part`; the folder that is the model, with nothing else in it."""
+    downloads = [(file, download(file, part, on_bytes, say)) for file in entry.files]
+    ready = part
+    if entry.packed:
+        ready = part / ".content"
+        _remove(ready)
+        ready.mkdir()
+        for file, path in downloads:
+            try:
+                unpack(path, ready, f"{entry.name}: {file.url}")
+            except BrokenArchiveError:
+                path.unlink()  # another run should fetch it again
+                raise
+    described = {path: _description(path) for path in {*ready.iterdir(), *(path for _, path in downloads)}}
+    metadata = {
+        "name": entry.name,
+        "sourceLanguage": entry.source,
+        "targetLanguage": entry.target,
+        "architecture": entry.architecture or None,
+        "version": entry.version or None,
+        "licence": entry.licence,
+        "registry": entry.registry,
+        "downloads": [{"url": file.url, **described[path]} for file, path in downloads],
+        "files": {path.name: described[path] for path in sorted(ready.iterdir()) if path.name != _PLAN},
+    }
+    with open(ready / METADATA, "w", encoding="utf-8") as file:
+        json.dump(metadata, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    (part / _PLAN).unlink()
+    return ready
+
+
+def _description(path) -> dict:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return {"size": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _remove(folder):
+    if folder.exists():
+        shutil.rmtree(folder)

@@ -1,0 +1,120 @@
+"""The user's folder of models: where a name like "firefox:ende" is found.
+
+    CPUNMT_MODELS_DIR    the folder; default: cpunmt/models in the user's data folder
+
+In it firefox/ende, opus/en-de and hf/OWNER/NAME are model directories. Each appears whole, with a metadata.json that
+tells where it came from.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry.entries import METADATA, plain
+
+_NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
+_REST = {
+    "firefox": r"[A-Za-z][A-Za-z_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
+    "opus": r"[A-Za-z][A-Za-z0-9_+-]*(@[A-Za-z0-9][A-Za-z0-9._+-]*)?",
+    "hf": r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9][A-Za-z0-9._/-]*)?",
+}
+_LONGEST = 100  # characters of a folder's name; OPUS-MT has names of hundreds of languages
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A model in the user's folder; `metadata` is what metadata.json holds."""
+
+    name: str
+    path: Path
+    metadata: dict
+
+
+def is_name(text) -> bool:
+    """Whether `text` names a model of a registry, rather than a directory."""
+    return isinstance(text, str) and _NAME.match(text) is not None
+
+
+def find(name: str) -> Path:
+    """The directory of a model that has been fetched.
+
+    Raises
+    ------
+    CpunmtError
+        It is not there; the message has the command that fetches it.
+    """
+    path = folder_of(name)
+    if find_metadata(path) is not None:
+        return path
+    for model in installed():
+        if plain(model.name) == plain(name):  # firefox:en-de for firefox:ende
+            return model.path
+    raise CpunmtError(f"the model {name} is not in {models_folder()}; run: cpunmt fetch {name}")
+
+
+def models_folder() -> Path:
+    """The user's folder of models; it need not exist."""
+    chosen = os.environ.get("CPUNMT_MODELS_DIR")
+    if chosen:
+        return Path(chosen)
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME, and a user without an entry in the password file: a container
+        raise CpunmtError("there is no home folder; name a folder for models in CPUNMT_MODELS_DIR") from None
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "cpunmt" / "models"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "cpunmt" / "models"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "cpunmt" / "models"
+
+
+def folder_of(name: str) -> Path:
+    """Where the model of this name belongs, whether it is there or not."""
+    registry, rest = split_name(name)
+    if registry != "hf":
+        return models_folder() / registry / _folder_name(rest)
+    owner, _, repository = rest.partition("/")
+    return models_folder() / registry / _folder_name(owner) / _folder_name(repository)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """("firefox", "ende") for "firefox:ende"; CpunmtError for what no registry could hold."""
+    found = _NAME.fullmatch(name)
+    if found is None or not re.fullmatch(_REST[found[1]], found[2]) or ".." in found[2] or len(name) > 2000:
+        raise CpunmtError(
+            f"{name[:200]!r} names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME, or one of these with "
+            "@ and a version; see cpunmt ls"
+        )
+    return found[1], found[2]
+
+
+def _folder_name(text) -> str:
+    """`text` as a folder's name, the same one only for the same text."""
+    name = text.replace("/", "=").rstrip(".")  # of a revision: refs/pr/3
+    if len(name) > _LONGEST or name != text:
+        name = f"{name[: _LONGEST - 20]}={hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return name
+
+
+def installed() -> list[Installed]:
+    """All models in the user's folder, by name; what is unfinished or not ours is passed over."""
+    folder, models = models_folder(), []
+    for pattern in ("firefox/*", "opus/*", "hf/*/*"):
+        for path in folder.glob(pattern):
+            metadata = None if path.name.startswith(".") else find_metadata(path)
+            if metadata is not None:
+                models.append(Installed(metadata["name"], path, metadata))
+    return sorted(models, key=lambda model: model.name)
+
+
+def find_metadata(path) -> dict | None:
+    try:
+        metadata = json.loads((path / METADATA).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return metadata if isinstance(metadata, dict) and is_name(metadata.get("name")) else None

@@ -1,0 +1,147 @@
+"""Zip archives from strangers."""
+
+import io
+import stat
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import archive
+from cpunmt.registry.archive import BrokenArchiveError, unpack
+from tests.registry.shapes import OPUS_FILES, noise, zipped
+
+
+def unpacked(folder, content) -> dict:
+    """{name: content} of what comes out of an archive."""
+    (folder / "x.zip").write_bytes(content)
+    (folder / "out").mkdir(exist_ok=True)
+    unpack(folder / "x.zip", folder / "out", "opus:en-de")
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+def test_an_archive(tmp_path):
+    assert unpacked(tmp_path, zipped(OPUS_FILES)) == OPUS_FILES
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert all(not mode & 0o111 for mode in modes)  # nothing there is to be run
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "a/b", "a\\b", "folder/", "nul", "metadata.json", ".x", "C:x"])
+def test_names_that_leave_the_folder(tmp_path, name):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("good", b"1")
+        info = zipfile.ZipInfo("x")
+        info.filename = name  # its constructor would have changed some
+        opened.writestr(info, b"2")
+    with pytest.raises(CpunmtError, match="^opus:en-de: file name .* is refused"):
+        unpacked(tmp_path, packed.getvalue())
+    assert list((tmp_path / "out").iterdir()) == [] and not (tmp_path / "evil").exists()
+
+
+def test_a_link_is_a_file(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        info = zipfile.ZipInfo("link")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        opened.writestr(info, b"/etc/passwd")
+    assert unpacked(tmp_path, packed.getvalue()) == {"link": b"/etc/passwd"}
+    assert not (tmp_path / "out" / "link").is_symlink()
+
+
+def test_a_name_twice(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("a", b"1")
+        opened.writestr("A", b"2")
+    with pytest.raises(CpunmtError, match="'A' twice"):
+        unpacked(tmp_path, packed.getvalue())
+
+
+def test_too_many_files(tmp_path):
+    with pytest.raises(CpunmtError, match="1001 files in the archive, expected at most 1000"):
+        unpacked(tmp_path, zipped({f"f{number}": b"" for number in range(1001)}))
+
+
+def test_bombs(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "LARGEST_MODEL", 1 << 20)
+    with pytest.raises(CpunmtError, match="unpacks to 2097152 bytes, expected at most 1048576"):
+        unpacked(tmp_path, zipped({"a": bytes(1 << 20), "b": bytes(1 << 20)}))
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_more_than_the_disk_has(tmp_path, monkeypatch):
+    """The directory of the archive claims it."""
+    monkeypatch.setattr(archive, "LARGEST_MODEL", 1 << 62)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("a", b"1")
+        opened.filelist[0].file_size = 1 << 60
+    with pytest.raises(CpunmtError, match=rf"needs {1 << 60} bytes in .*, which has \d+; make room"):
+        unpacked(tmp_path, packed.getvalue())
+
+
+@pytest.mark.parametrize("size", [10, 10_000])
+def test_a_size_that_is_not_true(tmp_path, size):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("a", bytes(1000))
+        opened.filelist[0].file_size = size
+    with pytest.raises(CpunmtError):
+        unpacked(tmp_path, packed.getvalue())
+
+
+def test_encrypted(tmp_path):
+    content = bytearray(zipped({"a": b"x" * 100}))
+    for signature in (b"PK\3\4", b"PK\1\2"):
+        at = content.index(signature)
+        content[at + (6 if signature == b"PK\3\4" else 8)] |= 1
+    with pytest.raises(CpunmtError, match="encrypted"):
+        unpacked(tmp_path, bytes(content))
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"PK\5\6", noise("x", 1000)])
+def test_no_archive(tmp_path, content):
+    with pytest.raises(BrokenArchiveError, match="^opus:en-de: no zip archive, or .*; fetch again"):
+        unpacked(tmp_path, content)
+
+
+def test_a_cut_archive(tmp_path):
+    for length in range(0, len(ARCHIVE) - 1, 97):
+        with pytest.raises(BrokenArchiveError, match="cut off"):
+            unpacked(tmp_path, ARCHIVE[:length])
+
+
+@pytest.mark.parametrize("change", ["directory", "zip64"])
+def test_a_directory_is_measured_before_it_is_read(tmp_path, change):
+    content = bytearray(zipped({"a": b"1"}))
+    if change == "directory":
+        content[-10:-6] = (2 << 20).to_bytes(4, "little")
+    else:
+        content[-22:-22] = b"PK\6\7" + bytes(16)
+    with pytest.raises(BrokenArchiveError, match="far too many files"):
+        unpacked(tmp_path, bytes(content))
+
+
+ARCHIVE = zipped({name: content[:200] for name, content in OPUS_FILES.items()})
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(ARCHIVE) - 1), st.integers(1, 255)), min_size=1, max_size=3), st.booleans()
+)
+def test_damaged_archives(tmp_path_factory, flips, cut):
+    """Each is refused, or what comes out is what its checksums say; no file appears outside."""
+    content = bytearray(ARCHIVE)
+    for place, change in flips:
+        content[place] ^= change
+    folder = tmp_path_factory.mktemp("damaged")
+    try:
+        files = unpacked(folder, bytes(content[: flips[0][0]] if cut else content))
+    except CpunmtError:
+        pass
+    else:
+        originals = {value[:200] for value in OPUS_FILES.values()}
+        assert set(files.values()) <= originals  # a name or a date may have changed
+    assert {path.name for path in folder.iterdir()} == {"x.zip", "out"}

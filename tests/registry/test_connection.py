@@ -1,0 +1,255 @@
+"""Opening URLs: which, how often, how long."""
+
+import datetime
+import email.utils
+import socket
+import threading
+import time
+import types
+
+import pytest
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import connection
+from cpunmt.registry.connection import check_url, fetch_document
+from tests.registry.http_server import Fault
+
+BODY = b'{"data": []}'
+
+
+def fetch(server, path="/registry", say=lambda text: None, **settings):
+    server.content.setdefault(path, BODY)
+    return fetch_document(server.url + path, say, **settings)
+
+
+def recorded_waits(monkeypatch) -> list:
+    """Filled with the seconds of each wait, which is not waited."""
+    waits = []
+    clock = types.SimpleNamespace(sleep=waits.append, monotonic=time.monotonic, time=time.time)
+    monkeypatch.setattr(connection, "time", clock)
+    return waits
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://huggingface.co/a/b",
+        "https://[::1]:8000/x?y=z",
+        "http://localhost:8000/",
+        "http://127.0.0.1/",
+        "http://[::1]:80/",
+        "HTTPS://example.org/x",
+    ],
+)
+def test_urls_that_are_opened(url):
+    check_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org/x",
+        "http://localhost.example.org/",
+        "http://127.0.0.1.example.org/",
+        "http://localhost@example.org/",
+        "ftp://localhost/x",
+        "file:///etc/passwd",
+        "data:text/plain,x",
+        "//example.org/x",
+        "https:///x",
+        "https://exa mple.org/",
+        "https://example.org/\r\nHost: other",
+        "https://example.org/ü",
+        "https://[::1/",
+        "https://example.org:port/",
+        "",
+        "https://example.org/" + "x" * 2000,
+        None,
+        7,
+    ],
+)
+def test_urls_that_are_not(url):
+    with pytest.raises(CpunmtError):
+        check_url(url)
+
+
+def test_plain_http_is_opened_where_the_user_says_so(monkeypatch):
+    with pytest.raises(CpunmtError, match="expected https"):
+        check_url("http://mirror.example/file")
+    monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
+    check_url("http://mirror.example/file")
+    with pytest.raises(CpunmtError, match="expected https"):
+        check_url("http://other.example/file")
+
+
+def test_a_document(server):
+    assert fetch(server) == BODY
+    assert server.requests[0].headers["User-Agent"] == "cpunmt"
+
+
+@pytest.mark.parametrize("value", ["1", "yes", "true"])
+def test_offline_no_socket_is_opened(server, monkeypatch, value):
+    def refuse(*arguments, **settings):
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setenv("CPUNMT_OFFLINE", value)
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.raises(CpunmtError, match="CPUNMT_OFFLINE is set, so http.* is not opened; unset it"):
+        fetch(server)
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_offline_can_be_said_no_to(server, monkeypatch, value):
+    monkeypatch.setenv("CPUNMT_OFFLINE", value)
+    assert fetch(server) == BODY
+
+
+def test_redirects_are_followed_to_where_may_be_read(server):
+    server.content["/elsewhere"] = b"there"
+    server.faults["/registry"] = [Fault(status=302, headers={"Location": "/elsewhere"})]
+    assert fetch(server) == b"there"
+
+
+@pytest.mark.parametrize("location", ["http://example.org/x", "file:///etc/passwd", "ftp://127.0.0.1/x", "gopher:x"])
+def test_redirects_to_elsewhere_are_not(server, location):
+    server.faults["/registry"] = [Fault(status=302, headers={"Location": location})]
+    with pytest.raises(CpunmtError):
+        fetch(server)
+
+
+def test_redirects_in_a_circle_end(server):
+    server.faults["/registry"] = [Fault(status=302, headers={"Location": "/registry"})]
+    with pytest.raises(CpunmtError, match="answers 302"):
+        fetch(server)
+    assert len(server.requests) < 20
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again(server, said, status):
+    server.faults["/registry"] = [Fault(status=status), Fault(status=status), None]
+    assert fetch(server, say=said.append) == BODY
+    assert len(server.requests) == 3
+    assert len(said) == 2 and f"answers {status}" in said[0] and "trying again" in said[0]
+
+
+def test_it_gives_up(server, said):
+    server.faults["/registry"] = [Fault(status=500)]
+    with pytest.raises(CpunmtError, match="answers 500 .*, 5 times in a row; try again later"):
+        fetch(server, say=said.append)
+    assert len(server.requests) == connection.ATTEMPTS == len(said) + 1
+
+
+@pytest.mark.parametrize(("status", "hint"), [(400, "moved"), (401, "private"), (403, "private"), (404, "name")])
+def test_what_will_stay_is_not_tried_again(server, status, hint):
+    server.faults["/registry"] = [Fault(status=status)]
+    with pytest.raises(CpunmtError, match=rf"registry: the server answers {status}.*{hint}"):
+        fetch(server)
+    assert len(server.requests) == 1
+
+
+def test_the_wait_doubles(server, monkeypatch):
+    monkeypatch.setattr(connection, "BACKOFF", 1.0)
+    waits = recorded_waits(monkeypatch)
+    server.faults["/registry"] = [Fault(status=503)]
+    with pytest.raises(CpunmtError):
+        fetch(server)
+    assert waits == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_the_server_may_say_how_long_to_wait(server, monkeypatch):
+    waits = recorded_waits(monkeypatch)
+    soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=30)
+    headers = [{"Retry-After": value} for value in ("7", email.utils.format_datetime(soon), "soon", "-3")]
+    server.faults["/registry"] = [*(Fault(status=429, headers=header) for header in headers), None]
+    assert fetch(server) == BODY
+    assert waits[0] == 7.0 and 25 < waits[1] <= 30 and waits[2:] == [0.004, 0.008]
+
+
+@pytest.mark.parametrize("value", ["3600", "999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_the_server_may_not_say_very_long(server, value):
+    server.faults["/registry"] = [Fault(status=503, headers={"Retry-After": value})]
+    with pytest.raises(CpunmtError, match=r"asks to wait \d+ s: try again then"):
+        fetch(server)
+    assert len(server.requests) == 1
+
+
+def test_a_document_is_whole_or_fetched_again(server):
+    server.faults["/registry"] = [Fault(break_after=4), Fault(end_after=4), Fault(break_after=0), None]
+    assert fetch(server) == BODY
+
+
+def test_an_answer_that_does_not_come(server, monkeypatch, said):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
+    server.faults["/registry"] = [Fault(hold=threading.Event()), Fault(break_after=4, stall=0.3), None]
+    assert fetch(server, say=said.append) == BODY
+    assert len(said) == 2 and all("no answer in 0 s" in text for text in said)
+
+
+def test_an_answer_that_comes_too_slowly(server, monkeypatch, said):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.2)
+    server.content["/registry"] = bytes(100)
+    server.faults["/registry"] = [Fault(trickle=1), None]
+    assert fetch(server, say=said.append) == bytes(100)
+    assert "only " in said[0] and " bytes in 0 s" in said[0]
+
+
+def test_slow_is_not_too_slow(server, monkeypatch, said):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.2)
+    server.content["/registry"] = bytes(400)
+    server.faults["/registry"] = [Fault(trickle=40)]
+    assert fetch(server, say=said.append) == bytes(400)
+    assert said == []
+
+
+@pytest.mark.parametrize("announce", [None, 0, 3])
+def test_a_document_has_a_limit(server, announce):
+    server.content["/registry"] = bytes(1000)
+    server.faults["/registry"] = [Fault(announce=announce)]
+    if announce == 3:
+        assert fetch(server, limit=999) == bytes(3)  # the rest is no part of it
+    else:
+        with pytest.raises(CpunmtError, match="over 999 bytes"):
+            fetch(server, limit=999)
+        assert fetch(server, limit=1000) == bytes(1000)
+
+
+def test_no_server(server, said):
+    server.close()
+    with pytest.raises(CpunmtError, match="refused.*5 times in a row"):
+        fetch(server, say=said.append)
+
+
+def test_no_such_host(monkeypatch):
+    def unknown(*arguments, **settings):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(CpunmtError, match=r"host not found \(Name or service not known\); is there a network"):
+        fetch_document("https://no.example/registry", pytest.fail)
+
+
+def test_what_is_no_web_server(said):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            for _ in range(connection.ATTEMPTS):
+                client, _ = listener.accept()
+                with client:
+                    client.recv(1 << 16)
+                    client.sendall(b"220 mail ready\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(CpunmtError, match="5 times in a row"):
+            fetch_document(f"http://127.0.0.1:{listener.getsockname()[1]}/x", said.append)
+
+
+def test_what_a_server_says_cannot_move_the_cursor(server):
+    # A reason phrase with an escape sequence, which http.server would send as it is.
+    server.faults["/registry"] = [Fault(status=404)]
+    handler = server._server.RequestHandlerClass
+    handler.responses = {**handler.responses, 404: ("Not \x1b[2J here", "")}
+    with pytest.raises(CpunmtError) as caught:
+        fetch(server)
+    assert "answers 404 Not;" in str(caught.value) and "\x1b" not in str(caught.value)

@@ -1,0 +1,327 @@
+"""One file: interrupted anywhere, lied about, resumed; in the end right, or refused and gone."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import connection, download, entries
+from cpunmt.registry.entries import RemoteFile
+from tests.command_line import ROOT
+from tests.registry.http_server import Fault, serving
+from tests.registry.shapes import git_blob, noise, sha256
+
+CONTENT = noise("content", 300_000)
+PATH = "/cdn/model.bin"
+
+
+def remote(server, content=CONTENT, path=PATH, **known) -> RemoteFile:
+    server.content.setdefault(path, content)
+    known = known or {"size": len(content), "sha256": sha256(content)}
+    return RemoteFile(server.url + path, path.rpartition("/")[2], **known)
+
+
+class Count:
+    """Adds up what `on_bytes` is given."""
+
+    total = 0
+
+    def __call__(self, count):
+        self.total += count
+
+
+def run(file, folder, said=None) -> Path:
+    """Download, with the count of bytes compared with the file."""
+    count = Count()
+    path = download.download(file, folder, count, (said if said is not None else []).append)
+    assert count.total == path.stat().st_size
+    return path
+
+
+def ranges(server) -> list:
+    return [request.headers.get("Range") for request in server.requests]
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file(server, tmp_path):
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert names(tmp_path) == ["model.bin"]
+    assert run(remote(server), tmp_path) == tmp_path / "model.bin"
+    assert ranges(server) == [None]  # the second time it was there
+
+
+@pytest.mark.parametrize("content", [b"", b"x"])
+def test_small_files(server, tmp_path, content):
+    assert run(remote(server, content), tmp_path).read_bytes() == content
+
+
+def test_a_broken_connection_is_continued(server, tmp_path, said):
+    server.faults[PATH] = [Fault(break_after=100_000), Fault(end_after=50_000), None]
+    assert run(remote(server), tmp_path, said).read_bytes() == CONTENT
+    assert ranges(server) == [None, "bytes=100000-", "bytes=150000-"]
+    assert len(said) == 2
+    tags = [request.headers.get("If-Range") for request in server.requests]
+    assert tags[0] is None and tags[1] == tags[2] != ""
+
+
+def test_another_run_continues(server, tmp_path):
+    server.faults[PATH] = [Fault(break_after=1000), *[Fault(status=500)] * 4, None]
+    with pytest.raises(CpunmtError, match="5 times in a row"):
+        run(remote(server), tmp_path)
+    assert names(tmp_path) == ["model.bin.etag", "model.bin.part"]
+    assert (tmp_path / "model.bin.part").read_bytes() == CONTENT[:1000]
+    server.requests.clear()
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == ["bytes=1000-"] and names(tmp_path) == ["model.bin"]
+
+
+def test_steady_progress_is_not_given_up(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "_ENOUGH_PROGRESS", 20_000)
+    server.faults[PATH] = [Fault(break_after=20_000)]
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert len(server.requests) == 15
+
+
+def test_too_little_progress_is(server, tmp_path):
+    server.faults[PATH] = [Fault(break_after=1)]
+    with pytest.raises(CpunmtError, match="ended after|reset|5 times in a row"):
+        run(remote(server), tmp_path)
+    assert len(server.requests) == 5
+
+
+def test_a_server_without_ranges(server, tmp_path):
+    server.faults[PATH] = [Fault(break_after=1000), Fault(ignore_range=True)]
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None, "bytes=1000-"]
+
+
+def test_a_server_that_sends_another_range(server, tmp_path):
+    server.faults[PATH] = [Fault(break_after=1000), Fault(wrong_range=True), None]
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None, "bytes=1000-", None]
+
+
+def test_a_file_that_changes_meanwhile_is_not_mixed(server, tmp_path):
+    """Its size alone is known: only the tag tells."""
+    other = noise("other", len(CONTENT))
+    server.content[PATH] = other
+    server.faults[PATH] = [Fault(content=CONTENT, break_after=1000), None]
+    assert run(remote(server, size=len(other)), tmp_path).read_bytes() == other
+
+
+def test_a_rest_of_something_else_is_dropped(server, tmp_path, said):
+    (tmp_path / "model.bin.part").write_bytes(bytes(5000))
+    assert run(remote(server), tmp_path, said).read_bytes() == CONTENT
+    assert ranges(server) == ["bytes=5000-", None]
+    assert "SHA-256 is" in said[0] and "anew" in said[0]
+
+
+@pytest.mark.parametrize("size", [len(CONTENT), len(CONTENT) + 1, 2 * len(CONTENT)])
+def test_a_rest_as_long_as_the_file_or_longer(server, tmp_path, size):
+    (tmp_path / "model.bin.part").write_bytes(bytes(size))
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None]
+
+
+def test_a_whole_rest_needs_no_request(server, tmp_path):
+    (tmp_path / "model.bin.part").write_bytes(CONTENT)
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert server.requests == []
+
+
+def test_a_rest_longer_than_a_file_of_unknown_size(server, tmp_path):
+    packed = gzip.compress(CONTENT)
+    (tmp_path / "model.bin.gz.part").write_bytes(packed + b"and more")
+    file = remote(server, packed, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
+    assert run(file, tmp_path).read_bytes() == packed
+    assert len(server.requests) == 2  # 416, then all of it
+
+
+def test_a_damaged_file_is_fetched_anew(server, tmp_path):
+    (tmp_path / "model.bin").write_bytes(CONTENT[:-1] + b"?")
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_file_of_another_size_is_fetched_anew(server, tmp_path):
+    """Also where no digest is known."""
+    (tmp_path / "model.bin").write_bytes(CONTENT[:-1])
+    assert run(remote(server, size=len(CONTENT)), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_wrong_digest(server, tmp_path):
+    wrong = CONTENT[:-1] + bytes([CONTENT[-1] ^ 1])
+    server.faults[PATH] = [Fault(content=wrong)]
+    with pytest.raises(CpunmtError, match=f"SHA-256 is {sha256(wrong)}, expected {sha256(CONTENT)}; removed"):
+        run(remote(server), tmp_path)
+    assert names(tmp_path) == [] and len(server.requests) == 1
+
+
+def test_digests_in_capitals(server, tmp_path):
+    file = remote(server, size=len(CONTENT), sha256=sha256(CONTENT).upper())
+    assert run(file, tmp_path).read_bytes() == CONTENT
+
+
+def test_git_digests(server, tmp_path):
+    assert run(remote(server, size=len(CONTENT), git_blob=git_blob(CONTENT)), tmp_path).read_bytes() == CONTENT
+    with pytest.raises(CpunmtError, match=f"git's SHA-1 is {git_blob(CONTENT)}, expected {'0' * 40}"):
+        run(remote(server, size=len(CONTENT), git_blob="0" * 40), tmp_path)
+
+
+@pytest.mark.parametrize("size", [len(CONTENT) - 1, len(CONTENT) + 1, 1 << 40])
+def test_a_wrong_size(server, tmp_path, size):
+    with pytest.raises(CpunmtError, match=f"the server has {len(CONTENT)} bytes, the registry says {size}"):
+        run(remote(server, size=size, sha256=sha256(CONTENT)), tmp_path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("size", [1000, None])
+def test_more_than_announced_is_not_written(server, tmp_path, monkeypatch, size):
+    monkeypatch.setattr(download, "LARGEST_MODEL", 2000)
+    server.faults[PATH] = [Fault(announce=0)]
+    with pytest.raises(CpunmtError, match=f"more comes than the expected {size or 2000} bytes; removed"):
+        run(remote(server, size=size), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_an_announced_size_above_the_limit(server, tmp_path):
+    server.faults[PATH] = [Fault(announce=entries.LARGEST_MODEL + 1)]
+    with pytest.raises(CpunmtError, match=f"expected at most {entries.LARGEST_MODEL}; not fetched"):
+        run(remote(server, size=None), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_without_any_size(server, tmp_path):
+    server.faults[PATH] = [Fault(announce=0)]
+    assert run(remote(server, size=None), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_login_page_instead(server, tmp_path):
+    page = b"<html>Welcome to our network</html>"
+    server.faults[PATH + ".gz"] = [Fault(content=page)]
+    with pytest.raises(CpunmtError, match="unpacked content is"):
+        run(remote(server, b"", PATH + ".gz", unpacked_sha256=sha256(CONTENT)), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_gzip_is_checked_inside(server, tmp_path):
+    packed = gzip.compress(CONTENT)
+    file = remote(server, packed, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
+    assert run(file, tmp_path).name == "model.bin.gz"
+    for damaged, message in [
+        (gzip.compress(CONTENT + b"x"), "unpacked content"),
+        (packed[:-5], "damaged one"),
+        (packed[:1000] + b"!!!!" + packed[1004:], "damaged one|unpacked content"),
+    ]:
+        (tmp_path / "model.bin.gz").unlink(missing_ok=True)
+        server.content[PATH + ".gz"] = damaged
+        with pytest.raises(CpunmtError, match=message):
+            run(file, tmp_path)
+        assert names(tmp_path) == []
+
+
+def test_gzip_without_a_digest_has_its_own(server, tmp_path):
+    packed = gzip.compress(CONTENT)
+    server.faults[PATH + ".gz"] = [Fault(content=packed[:-8] + bytes(8))]
+    with pytest.raises(CpunmtError, match="damaged one"):
+        run(remote(server, packed, PATH + ".gz", size=None), tmp_path)
+
+
+def test_gzip_bombs(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "LARGEST_MODEL", 1 << 20)
+    with pytest.raises(CpunmtError, match="unpacks to over 1048576 bytes"):
+        run(remote(server, gzip.compress(bytes(2 << 20)), PATH + ".gz", size=None), tmp_path)
+
+
+def test_gzip_that_the_server_unpacks_on_the_way(server, tmp_path):
+    file = remote(server, CONTENT, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
+    assert run(file, tmp_path).read_bytes() == CONTENT
+    assert names(tmp_path) == ["model.bin"]
+    assert run(file, tmp_path).name == "model.bin" and len(server.requests) == 1
+
+
+def test_a_pause_is_a_broken_connection(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
+    server.faults[PATH] = [Fault(break_after=1000, stall=0.3), None]
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None, "bytes=1000-"]
+
+
+def test_not_there(server, tmp_path):
+    file = remote(server)
+    del server.content[PATH]
+    with pytest.raises(CpunmtError, match="answers 404"):
+        run(file, tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_a_full_disk(server, tmp_path):
+    """A limit on the size of files stands for it: writing fails in the middle, for real."""
+    file = remote(server)
+    code = f"""
+import resource
+from pathlib import Path
+from cpunmt.registry.download import download
+from cpunmt.registry.entries import RemoteFile
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    download({file!r}, Path({str(tmp_path)!r}), lambda count: None, print)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.stdout.startswith(f"CpunmtError {tmp_path / 'model.bin.part'}: cannot be written: "), done
+    assert "make room and fetch again" in done.stdout and done.stderr == ""
+    assert (tmp_path / "model.bin.part").read_bytes() == CONTENT[:100_000]
+    assert run(file, tmp_path).read_bytes() == CONTENT  # there is room now
+    assert ranges(server) == [None, "bytes=100000-"]
+
+
+def test_a_folder_that_cannot_be_written(server, tmp_path):
+    with pytest.raises(CpunmtError, match="cannot be written: No such file or directory; .*check the folder"):
+        run(remote(server), tmp_path / "nowhere")
+
+
+FAULTS = st.builds(
+    Fault,
+    break_after=st.none() | st.integers(0, 5000),
+    end_after=st.none() | st.integers(0, 5000),
+    status=st.sampled_from([None] * 6 + [404, 416, 429, 500]),
+    content=st.none() | st.binary(max_size=4),
+    announce=st.none() | st.integers(0, 5000),
+    ignore_range=st.booleans(),
+    wrong_range=st.booleans(),
+)
+SMALL = noise("small", 4000)
+
+
+@pytest.fixture(scope="module")
+def one_server():
+    with serving() as server:
+        yield server
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(faults=st.lists(FAULTS, max_size=4), rest=st.binary(max_size=10), kept=st.integers(0, 4000))
+def test_whatever_happens_the_file_is_right_or_not_there(one_server, tmp_path_factory, faults, rest, kept):
+    folder = tmp_path_factory.mktemp("fetched")
+    one_server.content[PATH], one_server.faults[PATH] = SMALL, [*faults, None]
+    if kept:
+        (folder / "model.bin.part").write_bytes(SMALL[:kept] + rest)
+    file = RemoteFile(one_server.url + PATH, "model.bin", len(SMALL), sha256(SMALL))
+    for _ in range(len(faults) + 2):  # run it again as a user would
+        try:
+            path = download.download(file, folder, lambda count: None, lambda text: None)
+        except CpunmtError:
+            assert not (folder / "model.bin").exists()
+        else:
+            assert path.read_bytes() == SMALL and names(folder) == ["model.bin"]
+            return
+    raise AssertionError("the server was good in the end, and still nothing came")

@@ -1,0 +1,117 @@
+"""Models of the Hugging Face hub."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import huggingface
+from tests.registry.broken_json import ANYTHING, paths_of, replaced
+from tests.registry.shapes import COMMIT, HUB_FILES, git_blob, serve_hub, sha256
+
+NAME = "Helsinki-NLP/opus-mt-en-de"
+
+
+def model(server, name=NAME):
+    return huggingface.find_model(name, server.url, lambda url: server.content[url.removeprefix(server.url)])
+
+
+def test_a_model(server):
+    serve_hub(server, NAME)
+    entry = model(server)
+    assert (entry.name, entry.source, entry.target) == (f"hf:{NAME}", "en", "de")
+    assert (entry.version, entry.licence, entry.packed) == (COMMIT[:12], "cc-by-4.0", False)
+    files = {file.path: file for file in entry.files}
+    assert list(files) == ["config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json"]
+    for name, file in files.items():
+        assert file.size == len(HUB_FILES[name])
+        assert file.url == f"{server.url}/{NAME}/resolve/{COMMIT}/{name}"
+        if name.endswith(".json"):
+            assert (file.git_blob, file.sha256) == (git_blob(HUB_FILES[name]), None)
+        else:
+            assert (file.git_blob, file.sha256) == (None, sha256(HUB_FILES[name]))
+
+
+def test_files_that_some_models_have(server):
+    more = {"target_vocab.json": b"{}", "generation_config.json": b"{}", "LICENSE": b"MIT", "README.md": b"#"}
+    serve_hub(server, NAME, {**HUB_FILES, **more, "tf_model.h5": b"", "rust_model.ot": b""})
+    assert {file.path for file in model(server).files} == {
+        *("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json"),
+        *more,
+    }
+
+
+def test_a_revision(server):
+    serve_hub(server, NAME, revision="refs/pr/3")
+    entry = model(server, f"{NAME}@refs/pr/3")
+    assert entry.name == f"hf:{NAME}@refs/pr/3" and entry.registry.endswith("/revision/refs%2Fpr%2F3?blobs=true")
+
+
+def test_a_pickle_is_not_read(server):
+    serve_hub(server, NAME, {name: content for name, content in HUB_FILES.items() if name != "model.safetensors"})
+    with pytest.raises(CpunmtError, match=rf"^hf:{NAME} has no model.safetensors; .*never read.*@refs/pr/NUMBER"):
+        model(server)
+
+
+def test_another_kind_of_model(server):
+    serve_hub(server, "google/t5", {"config.json": b"{}", "model.safetensors": b""})
+    with pytest.raises(CpunmtError, match="has no source.spm, target.spm, vocab.json; expected a MarianMT model"):
+        model(server, "google/t5")
+
+
+@pytest.mark.parametrize("gated", ["auto", "manual", True])
+def test_a_model_behind_an_account(server, gated):
+    serve_hub(server, NAME, gated=gated)
+    with pytest.raises(CpunmtError, match="needs an account"):
+        model(server)
+
+
+@pytest.mark.parametrize(
+    ("name", "languages"),
+    [
+        ("opus-mt-en-de", ("en", "de")),
+        ("opus-mt-tc-big-en-zle", ("en", "zle")),
+        ("opus-mt-tc-bible-big-mul-en", ("mul", "en")),
+        ("opus-mt-en_GB-de", ("en_GB", "de")),
+        ("my-model", ("en+de", "en+de")),
+    ],
+)
+def test_languages(server, name, languages):
+    serve_hub(server, f"a/{name}")
+    entry = model(server, f"a/{name}")
+    assert (entry.source, entry.target) == languages
+
+
+def test_files_without_digests_are_refused(server):
+    serve_hub(server, NAME)
+    path = f"/api/models/{NAME}/revision/main?blobs=true"
+    for key in ("blobId", "lfs"):
+        document = json.loads(server.content[path])
+        for sibling in document["siblings"]:
+            sibling[key] = {} if key == "lfs" and "lfs" in sibling else None
+        with pytest.raises(CpunmtError, match="comes without a digest"):
+            huggingface.find_model(NAME, server.url, lambda url, document=document: json.dumps(document).encode())
+
+
+def test_other_documents(server):
+    for content in (b"[]", b"{}", b'{"sha": "main", "siblings": []}', b"<html>"):
+        with pytest.raises(CpunmtError, match="expected"):
+            huggingface.find_model(NAME, server.url, lambda url, content=content: content)
+
+
+@given(data=st.data(), value=ANYTHING)
+def test_any_value_anywhere_is_one_error_or_a_whole_model(data, value):
+    siblings = [
+        {"rfilename": name, "size": len(content), "blobId": git_blob(content)}
+        | ({} if name.endswith(".json") else {"lfs": {"sha256": sha256(content), "size": len(content)}})
+        for name, content in HUB_FILES.items()
+    ]
+    document = {"sha": COMMIT, "gated": False, "cardData": {"license": "mit", "language": ["en"]}, "siblings": siblings}
+    document = replaced(document, data.draw(st.sampled_from(list(paths_of(document)))), value)
+    try:
+        entry = huggingface.find_model("a/b", "https://hub", lambda url: json.dumps(document).encode())
+    except CpunmtError:
+        return
+    assert len(entry.files) == 5 and all(file.sha256 or file.git_blob for file in entry.files)

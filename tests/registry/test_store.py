@@ -1,0 +1,152 @@
+"""The user's folder of models."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import store
+
+
+def put(name, **metadata) -> Path:
+    path = store.folder_of(name)
+    path.mkdir(parents=True)
+    (path / "metadata.json").write_text(json.dumps({"name": name, **metadata}))
+    return path
+
+
+def test_a_model_is_found():
+    path = put("firefox:ende")
+    assert store.find("firefox:ende") == path
+    assert path == store.models_folder() / "firefox" / "ende"
+
+
+def test_however_it_is_written():
+    path = put("firefox:ende")
+    opus = put("opus:en-de")
+    for name in ("firefox:en-de", "firefox:enDE", "firefox:en_de"):
+        assert store.find(name) == path
+    assert store.find("opus:ende") == opus
+
+
+@pytest.mark.parametrize(
+    "name", ["firefox:ende", "opus:en-de@opus-2020-02-26", "hf:Helsinki-NLP/opus-mt-en-de@refs/pr/3"]
+)
+def test_a_model_that_is_not_there(name):
+    put("firefox:deen")
+    with pytest.raises(CpunmtError) as caught:
+        store.find(name)
+    assert str(caught.value) == f"the model {name} is not in {store.models_folder()}; run: cpunmt fetch {name}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ende",
+        "firefox:",
+        "firefox:../ende",
+        "firefox:en/de",
+        "firefox:ende@..",
+        "firefox:ende@a..b",
+        "firefox:ende\n",
+        "opus:/etc",
+        "opus:en de",
+        "opus:..",
+        "hf:name",
+        "hf:a/b/c",
+        "hf:../b",
+        "hf:a/..",
+        "hf:a/b@/c",
+        "hf:a/b@x/../y",
+        "hf:a\\b/c",
+        "firefox:" + "e" * 2000,
+        "https://example.org/",
+    ],
+)
+def test_no_names(name):
+    for question in (store.find, store.folder_of, store.split_name):
+        with pytest.raises(CpunmtError, match="names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME"):
+            question(name)
+
+
+def test_names_and_directories_are_told_apart():
+    assert store.is_name("firefox:ende") and store.is_name("hf:a/b") and store.is_name("opus:")
+    for other in ("models/ende", "ende", "C:\\models", "./firefox:ende", "", Path("firefox:ende"), None):
+        assert not store.is_name(other)
+
+
+def test_folders_differ_where_names_do():
+    many = "+".join(f"l{number}" for number in range(200))
+    names = [
+        "firefox:ende",
+        "firefox:ende@1.0",
+        "opus:ende",
+        f"opus:{many}-en",
+        f"opus:{many}+x-en",
+        "hf:a/b",
+        "hf:a/b@main",
+        "hf:a/b@refs/pr/3",
+        "hf:a/b@refs=pr=3".replace("=", "-"),
+        "hf:a./b",
+    ]
+    folders = [store.folder_of(name) for name in names]
+    assert len(set(folders)) == len(names)
+    for folder in folders:
+        assert len(folder.name) <= 120 and folder.is_relative_to(store.models_folder())
+        assert not folder.name.endswith(".") and not folder.parent.name.endswith(".")
+
+
+def test_what_is_installed():
+    assert store.installed() == []
+    for name in ("hf:Helsinki-NLP/opus-mt-en-de", "firefox:ende@1.0", "opus:en-de", "firefox:ende"):
+        put(name, version="1")
+    assert [model.name for model in store.installed()] == [
+        "firefox:ende",
+        "firefox:ende@1.0",
+        "hf:Helsinki-NLP/opus-mt-en-de",
+        "opus:en-de",
+    ]
+    assert store.installed()[0].metadata == {"name": "firefox:ende", "version": "1"}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"name": 3}', b'{"name": "x"}', b"\xff", b"[" * 100_000])
+def test_what_is_no_model_is_passed_over(content):
+    path = put("firefox:ende")
+    (path / "metadata.json").write_bytes(content)
+    put("firefox:deen").rename(store.models_folder() / "firefox" / ".deen.part")
+    (store.models_folder() / "firefox" / "file").write_bytes(b"")
+    assert store.installed() == []
+    with pytest.raises(CpunmtError, match="run: cpunmt fetch firefox:ende"):
+        store.find("firefox:ende")
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "expected"),
+    [
+        ("linux", {}, "/home/me/.local/share/cpunmt/models"),
+        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/cpunmt/models"),
+        ("darwin", {"XDG_DATA_HOME": "/data"}, "/home/me/Library/Application Support/cpunmt/models"),
+        ("win32", {}, "/home/me/AppData/Local/cpunmt/models"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/cpunmt/models"),
+        ("linux", {"CPUNMT_MODELS_DIR": "/mine"}, "/mine"),
+    ],
+)
+def test_the_folder_of_each_system(monkeypatch, platform, variables, expected):
+    for name in ("CPUNMT_MODELS_DIR", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/me", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert store.models_folder() == Path(expected)
+
+
+def test_no_home(monkeypatch):
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("CPUNMT_MODELS_DIR")
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(CpunmtError, match="name a folder for models in CPUNMT_MODELS_DIR"):
+        store.models_folder()
