@@ -1,6 +1,6 @@
 """What a model's packed file holds: every tensor's name, type and shape, from the config alone.
 
-Products of one input are stored as one matrix, side by side (query, key and value; both halves of the cell).
+Products of one input are stored as one matrix, side by side (query, key and value; the gates of a cell).
 `linears` says which tensors of a float32 checkpoint they are made of; `quantize.pack` writes what
 `expected_tensors` lists, and `model` refuses anything else.
 
@@ -10,6 +10,10 @@ A packed linear layer is four tensors (C = columns, padded to whole panels of 16
     NAME.bias      float32 [C]
     NAME.scale     float32 [C]        int8 only
     NAME.sums      int32 [C]          int8 only: sum of each column's integers
+    NAME.multiplier float32 [1]       activation_scales "static" only: what x is multiplied with before it is rounded
+
+A table has a row for each piece: it looks pieces up (NAME.weight, int8 with NAME.scale, or float32), and as the
+output layer also has NAME.sums and "output.bias".
 """
 
 from typing import NamedTuple
@@ -18,6 +22,13 @@ import numpy as np
 
 from cpunmt.config import ModelConfig
 from cpunmt.kernels.packing import GROUP, PANEL, panels
+
+GATES = {  # what a cell computes from its input in one product: (name, whether it has a bias)
+    "ssru": (("candidate", False), ("forget", True)),
+    "sru": (("candidate", False), ("forget", True), ("reset", True)),
+    "self_attention": (("query", True), ("key", True), ("value", True)),
+    "average_attention": (("input_gate", True),),
+}
 
 
 class Linear(NamedTuple):
@@ -29,64 +40,147 @@ class Linear(NamedTuple):
     columns: int
 
 
-def _parts(prefix, names):
-    return tuple((f"{prefix}.{name}.weight", f"{prefix}.{name}.bias") for name in names)
+def _linear(block, depth, columns, *names, name=None):
+    """The Linear `name` of a block: `names` side by side, `columns` in all."""
+    parts = tuple((f"{block}.{part}.weight", f"{block}.{part}.bias") for part in names)
+    return Linear(f"{block}.{name or '_'.join(names)}", parts, depth, columns)
+
+
+def _residual(config, block) -> dict[str, Linear]:
+    d = config.model_dim
+    return {"residual.highway": _linear(block, d, d, "highway")} if "h" in config.postprocess else {}
+
+
+def _feed_forward(block, d, width, depth, last=True) -> dict[str, Linear]:
+    """Affine maps from d to `width`, from there to itself, and back; `last`: whether the one back is there."""
+    found = {"inner": _linear(block, d, width, "inner")} if depth > 1 else {}
+    found |= {f"middle.{i}": _linear(block, width, width, f"middle.{i}") for i in range(depth - 2)}
+    return found | ({"outer": _linear(block, width if depth > 1 else d, d, "outer")} if last else {})
+
+
+def _fields(field, linears):
+    return {f"{field}.{name}": linear for name, linear in linears.items()}
 
 
 def encoder_linears(config: ModelConfig, layer: int) -> dict[str, Linear]:
-    """Of one encoder layer: field of records.ENCODER_LAYER -> Linear."""
-    d, f = config.model_dim, config.ffn_dim
-    attention, forward = f"encoder.{layer}.self_attention", f"encoder.{layer}.feed_forward"
-    return {
-        "query_key_value": Linear(
-            f"{attention}.query_key_value", _parts(attention, ("query", "key", "value")), d, 3 * d
-        ),
-        "attention_output": Linear(f"{attention}.output", _parts(attention, ("output",)), d, d),
-        "inner": Linear(f"{forward}.inner", _parts(forward, ("inner",)), d, f),
-        "outer": Linear(f"{forward}.outer", _parts(forward, ("outer",)), f, d),
-    }
+    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> Linear, in the order of use."""
+    d = config.model_dim
+    block = f"encoder.{layer}.self_attention"
+    attention = {"query_key_value": _linear(block, d, 3 * d, "query", "key", "value")}
+    if config.attention_projection:
+        attention["output"] = _linear(block, d, d, "output")
+    found = _fields("self_attention", attention | _residual(config, block))
+    block = f"encoder.{layer}.feed_forward"
+    forward = _feed_forward(block, d, config.ffn_dim, config.ffn_depth)
+    return found | _fields("feed_forward", forward) | _fields("feed_forward", _residual(config, block))
 
 
 def decoder_linears(config: ModelConfig, parameters: int) -> dict[str, Linear]:
-    """Of one decoder parameter set: field of records.DECODER_LAYER -> Linear, in the order of a step."""
-    d, f = config.model_dim, config.ffn_dim
-    prefix = f"decoder.{parameters}"
-    cell, attention, forward = f"{prefix}.cell", f"{prefix}.cross_attention", f"{prefix}.feed_forward"
-    gates = ((f"{cell}.candidate.weight", None), (f"{cell}.forget.weight", f"{cell}.forget.bias"))
-    return {
-        "cell": Linear(f"{cell}.candidate_forget", gates, d, 2 * d),
-        "query": Linear(f"{attention}.query", _parts(attention, ("query",)), d, d),
-        "attention_output": Linear(f"{attention}.output", _parts(attention, ("output",)), d, d),
-        "inner": Linear(f"{forward}.inner", _parts(forward, ("inner",)), d, f),
-        "outer": Linear(f"{forward}.outer", _parts(forward, ("outer",)), f, d),
-        "key_value": Linear(f"{attention}.key_value", _parts(attention, ("key", "value")), d, 2 * d),
-    }
+    """Of one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
+    d = config.model_dim
+    block = f"decoder.{parameters}.cell"
+    gates = GATES[config.cell]
+    parts = tuple((f"{block}.{name}.weight", f"{block}.{name}.bias" if bias else None) for name, bias in gates)
+    cell = {"input": Linear(f"{block}.{'_'.join(name for name, _ in gates)}", parts, d, len(gates) * d)}
+    if config.cell == "average_attention":
+        back = config.average_dim != d
+        cell |= _fields("average", _feed_forward(block, d, config.average_dim, config.average_depth, last=back))
+        if not config.average_gate:
+            del cell["input"]
+        else:
+            cell["forget"] = _linear(block, d, d, "forget_gate")
+    elif config.attention_projection if config.cell == "self_attention" else config.cell_projection:
+        cell["output"] = _linear(block, d, d, "output")
+    found = _fields("cell", cell | _residual(config, block))
+    block = f"decoder.{parameters}.cross_attention"
+    attention = {"query": _linear(block, d, d, "query")}
+    if config.attention_projection:
+        attention["output"] = _linear(block, d, d, "output")
+    found |= _fields("cross_attention", attention | _residual(config, block))
+    block = f"decoder.{parameters}.feed_forward"
+    found |= _fields("feed_forward", _feed_forward(block, d, config.decoder_width, config.decoder_ffn_depth))
+    found |= _fields("feed_forward", _residual(config, block))
+    block = f"decoder.{parameters}.cross_attention"
+    return found | {"cross_attention.key_value": _linear(block, d, 2 * d, "key", "value")}
 
 
 def linears(config: ModelConfig) -> list[Linear]:
     """All linear layers, in the order of use; the decoder's weights of one step lie side by side."""
     found = [linear for i in range(config.encoder_layers) for linear in encoder_linears(config, i).values()]
-    for parameters in range(len(set(config.decoder_parameters))):
+    for parameters in range(config.decoder_sets):
         found += decoder_linears(config, parameters).values()
+    return found
+
+
+def _norms(config, prefix, blocks) -> dict[str, str]:
+    found = {}
+    for block in blocks:
+        if "n" in config.preprocess:
+            found[f"{block}.residual.before"] = f"{prefix}.{block}.pre_norm"
+        if "n" in config.postprocess:
+            found[f"{block}.residual.after"] = f"{prefix}.{block}.norm"
+    return found
+
+
+def encoder_norms(config: ModelConfig, layer: int) -> dict[str, str]:
+    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> prefix of `.scale` and `.bias`."""
+    return _norms(config, f"encoder.{layer}", ("self_attention", "feed_forward"))
+
+
+def decoder_norms(config: ModelConfig, parameters: int) -> dict[str, str]:
+    """The same of a decoder parameter set."""
+    return _norms(config, f"decoder.{parameters}", ("cell", "cross_attention", "feed_forward"))
+
+
+def other_norms(config: ModelConfig) -> dict[str, str]:
+    """Layer norms outside the layers: field of records.MODEL -> prefix."""
+    found = {}
+    for side in ("encoder", "decoder"):
+        if config.embedding_norm:
+            found[f"{side}_embedding_norm"] = f"{side}.embedding_norm"
+        if config.top_norm:
+            found[f"{side}_top_norm"] = f"{side}.top_norm"
     return found
 
 
 def norms(config: ModelConfig) -> list[str]:
     """Prefixes of all layer norms (`.scale` and `.bias` of each)."""
-    found = [
-        f"encoder.{i}.{part}.norm" for i in range(config.encoder_layers) for part in ("self_attention", "feed_forward")
-    ]
-    return found + [
-        f"decoder.{p}.{part}.norm"
-        for p in range(len(set(config.decoder_parameters)))
-        for part in ("cell", "cross_attention", "feed_forward")
-    ]
+    found = [name for i in range(config.encoder_layers) for name in encoder_norms(config, i).values()]
+    found += [name for p in range(config.decoder_sets) for name in decoder_norms(config, p).values()]
+    return found + list(other_norms(config).values())
+
+
+def tables(config: ModelConfig) -> dict[str, str]:
+    """Which table is the source's, the target's and the output layer: they may be one."""
+    target = "embedding" if config.shared_embedding else "target_embedding"
+    return {
+        "source": "embedding" if config.shared_embedding else "source_embedding",
+        "target": target,
+        "output": target if config.tied_output else "output",
+    }
+
+
+def output_table(config: ModelConfig) -> str:
+    """The table that is the output layer."""
+    return tables(config)["output"]
+
+
+def table_sizes(config: ModelConfig) -> dict[str, int]:
+    """Rows of each table."""
+    names = tables(config)
+    return {names["source"]: config.source_size, names["target"]: config.vocab_size, names["output"]: config.vocab_size}
 
 
 def checkpoint_tensors(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of every tensor of a float32 checkpoint, weights [in, out]."""
+    """Name -> shape of every tensor of a float32 checkpoint, weights [in, out], tables [pieces, model_dim].
+
+    Trained positions may have any number of rows: their shape is (0, model_dim).
+    """
     d = config.model_dim
-    found = {"embedding": (config.vocab_size, d), "output.bias": (config.vocab_size,)}
+    found = {name: (size, d) for name, size in table_sizes(config).items()}
+    found["output.bias"] = (config.vocab_size,)
+    if config.positions == "trained":
+        found["positions"] = (0, d)
     for linear in linears(config):
         width = linear.columns // len(linear.parts)
         for weight, bias in linear.parts:
@@ -99,15 +193,21 @@ def checkpoint_tensors(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 def expected_tensors(config: ModelConfig) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
-    """Name -> (dtype, shape) of every tensor of a packed model, in file order."""
-    d, vocab = config.model_dim, config.vocab_size
+    """Name -> (dtype, shape) of every tensor of a packed model, in file order. Positions: see above."""
+    d = config.model_dim
     int8, int32, float32 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.float32)
     quantized = config.scheme == "int8"
-    found = {"embedding.weight": (int8 if quantized else float32, (vocab, d))}
-    if quantized:
-        found["embedding.scale"] = (float32, (vocab,))
-        found["embedding.sums"] = (int32, (vocab,))
-    found["output.bias"] = (float32, (vocab,))
+    static = quantized and config.activation_scales == "static"
+    found = {}
+    for name, size in table_sizes(config).items():
+        found[f"{name}.weight"] = (int8 if quantized else float32, (size, d))
+        if quantized:
+            found[f"{name}.scale"] = (float32, (size,))
+            if name == output_table(config):
+                found[f"{name}.sums"] = (int32, (size,))
+    found["output.bias"] = (float32, (config.vocab_size,))
+    if config.positions == "trained":
+        found["positions"] = (float32, (0, d))
     for linear in linears(config):
         count = panels(linear.columns)
         if quantized:
@@ -117,6 +217,10 @@ def expected_tensors(config: ModelConfig) -> dict[str, tuple[np.dtype, tuple[int
         else:
             found[f"{linear.name}.weight"] = (float32, (count, linear.depth, PANEL))
         found[f"{linear.name}.bias"] = (float32, (count * PANEL,))
+        if static:
+            found[f"{linear.name}.multiplier"] = (float32, (1,))
+    if static:
+        found["output.multiplier"] = (float32, (1,))
     for norm in norms(config):
         found[f"{norm}.scale"] = found[f"{norm}.bias"] = (float32, (d,))
     return found

@@ -5,85 +5,147 @@ readers of foreign formats build one from what they find. Nothing here imports a
 """
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cpunmt.errors import ModelFileError
 
-FORMAT_VERSION = 1  # of the packed model directory; raised when an older reader could not read a newer file
+FORMAT_VERSION = 2  # of the packed model directory; raised when an older reader could not read a newer file
 
-# Limits that no real model reaches: a hostile header must not make us reserve memory.
-_LIMITS = {
-    "model_dim": 8192,
-    "ffn_dim": 65536,
-    "heads": 256,
-    "encoder_layers": 128,
-    "decoder_layers": 128,
-    "vocab_size": 1 << 22,
-}
+
+def _count(default=dataclasses.MISSING, low=1, high=1 << 16):
+    return field(default=default, metadata={"low": low, "high": high})
+
+
+def _choice(default, *others):
+    return field(default=default, metadata={"choices": (default, *others)})
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Architecture of a Transformer-encoder translation model.
+    """Architecture of a translation model: a Transformer encoder, and a decoder with one of several cells.
 
     `decoder_parameters[i]` names the parameter set that decoder layer `i` uses: (0, 1) for two layers of
     their own, (0, 0) for two layers with tied parameters (their states are never shared).
+
+    `preprocess` and `postprocess` say what is done around every block (attention, cell, feed-forward), in Marian's
+    letters: n normalizes, a adds the block's input, h is a highway connection to it. Limits on sizes are ones that
+    no real model reaches: a hostile header must not make us reserve memory.
     """
 
-    model_dim: int
-    ffn_dim: int
-    heads: int
-    encoder_layers: int
+    model_dim: int = _count(high=8192)
+    ffn_dim: int = _count()
+    heads: int = _count(high=256)
+    encoder_layers: int = _count(high=128)
     decoder_parameters: tuple[int, ...]
-    vocab_size: int
-    cell: str = "ssru"
-    scheme: str = "float32"  # how the weights are stored: "float32" or "int8"
+    vocab_size: int = _count(high=1 << 22)  # of the target
+    source_vocab_size: int | None = None  # None: the same
+    shared_vocabulary: bool = True  # source and target pieces are the same: a shortlist adds the source's own ids
+    shared_embedding: bool = True  # one table looks both up
+    tied_output: bool = True  # the target's table is the output layer
+    scale_embedding: bool = True  # by sqrt(model_dim)
+    positions: str = _choice("marian", "tensor2tensor", "trained")  # see kernels.tables.position_signal
+    decoder_ffn_dim: int | None = None  # None: the encoder's
+    ffn_depth: int = _count(2, low=2, high=16)  # affine maps in a feed-forward network
+    decoder_ffn_depth: int = _count(2, low=2, high=16)
+    activation: str = _choice("relu", "swish", "gelu", "gelu_sigmoid")  # gelu_sigmoid: x sigmoid(1.702 x)
+    preprocess: str = _choice("", "n")
+    postprocess: str = "an"
+    embedding_norm: bool = False  # the sum of embedding and position is normalized
+    top_norm: bool = False  # so is what the last layer says
+    attention_projection: bool = True  # heads are followed by an affine map
+    cell: str = _choice("ssru", "sru", "self_attention", "average_attention")
+    cell_projection: bool = False  # ssru, sru: an affine map follows
+    average_dim: int = _count(1)  # average_attention: width of its feed-forward network
+    average_depth: int = _count(2, low=1, high=16)
+    average_activation: str = _choice("swish", "relu", "gelu", "gelu_sigmoid")
+    average_gate: bool = True
+    alignment_layer: int | None = None  # decoder layer whose first head aligns; None: the last
+    right_to_left: bool = False  # trained on reversed sentences, source and target
+    scheme: str = _choice("float32", "int8")  # how the weights are stored
+    activation_scales: str = _choice("dynamic", "static")  # int8: of each row as it comes, or found beforehand
     eos_id: int = 0
     unk_id: int = 1
     layer_norm_epsilon: float = 1e-6
-    shared_vocabulary: bool = True  # source and target pieces are the same: a shortlist adds the source's own ids
-    max_source_length: int = 128  # pieces with </s>; a longer sentence is split, never cut
+    max_source_length: int = _count(128, low=2, high=4096)  # pieces with </s>; a longer sentence is split, never cut
     max_length_factor: float = 3.0  # at most ceil(factor * source pieces) target pieces
+    beam_size: int = _count(1, high=64)  # this, and the next two: how the model is meant to be searched; see options
+    length_penalty: float = 1.0
+    word_penalty: float = 0.0
 
     @property
     def decoder_layers(self) -> int:
         return len(self.decoder_parameters)
 
     @property
+    def decoder_sets(self) -> int:
+        """Distinct parameter sets among the decoder layers."""
+        return len(set(self.decoder_parameters))
+
+    @property
     def head_dim(self) -> int:
         return self.model_dim // self.heads
 
+    @property
+    def source_size(self) -> int:
+        """Source pieces."""
+        return self.source_vocab_size or self.vocab_size
+
+    @property
+    def decoder_width(self) -> int:
+        """Width of the decoder's feed-forward networks."""
+        return self.decoder_ffn_dim or self.ffn_dim
+
     def __post_init__(self):
         object.__setattr__(self, "decoder_parameters", tuple(self.decoder_parameters))
-        for name, limit in _LIMITS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not 1 <= value <= limit:
-                raise ModelFileError(f"config: {name} is {value!r}, expected an integer from 1 to {limit}")
+        for option in dataclasses.fields(self):
+            self._check(option, getattr(self, option.name))
         used = self.decoder_parameters
         whole = all(type(number) is int for number in used)
-        if not whole or not used or sorted(set(used)) != list(range(len(set(used)))):
+        if not whole or not 0 < len(used) <= 128 or sorted(set(used)) != list(range(len(set(used)))):
             raise ModelFileError(f"config: decoder_parameters {used!r}, expected the numbers 0, 1, ... without a gap")
-        if self.model_dim % self.heads or self.head_dim % 16 or self.ffn_dim % 16:
+        widths = [self.ffn_dim, self.decoder_width]
+        if self.cell == "average_attention":
+            widths.append(self.average_dim)
+        if self.model_dim % self.heads or self.head_dim % 16 or any(width % 16 for width in widths):
             raise ModelFileError(
-                f"config: model_dim {self.model_dim} / heads {self.heads} and ffn_dim {self.ffn_dim}, "
+                f"config: model_dim {self.model_dim} / heads {self.heads} and feed-forward widths {widths}, "
                 "expected multiples of 16"
             )
-        if self.cell != "ssru":
-            raise ModelFileError(f"config: decoder cell {self.cell!r} is not supported; expected 'ssru'")
-        if self.scheme not in ("float32", "int8"):
-            raise ModelFileError(f"config: scheme {self.scheme!r} is not supported; expected 'float32' or 'int8'")
-        if not isinstance(self.shared_vocabulary, bool):
-            raise ModelFileError(f"config: shared_vocabulary is {self.shared_vocabulary!r}, expected true or false")
+        if not isinstance(self.postprocess, str) or len(self.postprocess) > 4 or set(self.postprocess) - set("anh"):
+            raise ModelFileError(f"config: postprocess is {self.postprocess!r}, expected some of the letters a, n, h")
+        if self.alignment_layer is not None and not self.alignment_layer < self.decoder_layers:
+            raise ModelFileError(
+                f"config: alignment_layer is {self.alignment_layer}, but there are {self.decoder_layers} decoder layers"
+            )
         for name in ("eos_id", "unk_id"):
             value = getattr(self, name)
-            if not isinstance(value, int) or not 0 <= value < self.vocab_size:
-                raise ModelFileError(f"config: {name} is {value!r}, expected an id below vocab_size {self.vocab_size}")
-        if not 2 <= self.max_source_length <= 4096:
-            raise ModelFileError(f"config: max_source_length is {self.max_source_length!r}, expected 2 to 4096")
-        if not 0.1 <= self.max_length_factor <= 100:
+            if type(value) is not int or not 0 <= value < min(self.vocab_size, self.source_size):
+                raise ModelFileError(f"config: {name} is {value!r}, expected an id of both vocabularies")
+        if self.shared_vocabulary and self.source_size != self.vocab_size:
+            raise ModelFileError(f"config: a shared vocabulary of {self.source_size} and {self.vocab_size} pieces")
+        if self.shared_embedding and self.source_size != self.vocab_size:
+            raise ModelFileError(f"config: one embedding for {self.source_size} and {self.vocab_size} pieces")
+        if not isinstance(self.max_length_factor, int | float) or not 0.1 <= self.max_length_factor <= 100:
             raise ModelFileError(f"config: max_length_factor is {self.max_length_factor!r}, expected 0.1 to 100")
-        if not 0 < self.layer_norm_epsilon < 1:
+        for name, limit in (("length_penalty", 5), ("word_penalty", 100)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not (-limit if name == "word_penalty" else 0) <= value <= limit:
+                raise ModelFileError(f"config: {name} is {value!r}, expected at most {limit}")
+        if not isinstance(self.layer_norm_epsilon, float) or not 0 < self.layer_norm_epsilon < 1:
             raise ModelFileError(f"config: layer_norm_epsilon is {self.layer_norm_epsilon!r}, expected 0 to 1")
+
+    def _check(self, option, value):
+        rule = option.metadata
+        if option.type is bool and not isinstance(value, bool):
+            raise ModelFileError(f"config: {option.name} is {value!r}, expected true or false")
+        if "choices" in rule and value not in rule["choices"]:
+            expected = ", ".join(map(repr, rule["choices"]))
+            raise ModelFileError(f"config: {option.name} {value!r} is not supported; expected one of {expected}")
+        low, high = rule.get("low"), rule.get("high")
+        if option.name in ("source_vocab_size", "decoder_ffn_dim", "alignment_layer") and value is not None:
+            low, high = (0, 127) if option.name == "alignment_layer" else (1, 1 << 22)
+        if low is not None and (type(value) is not int or not low <= value <= high):
+            raise ModelFileError(f"config: {option.name} is {value!r}, expected an integer from {low} to {high}")
 
     def to_json(self) -> dict:
         """The fields as a dict that `json.dump` takes, with the format version."""

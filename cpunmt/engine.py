@@ -125,7 +125,7 @@ class Engine:
         batch.append(0 if token_log_probs is None else _address(token_log_probs))
         batch += [0, 0] if attention is None else [_address(attention_offsets), _address(attention)]
         batch += [lengths_at, values_at, values_at + 4 * count * wanted]
-        batch += [0] * 5 + self._output() if full else self._shortlist_fields + [0] * 7
+        batch += [0] * 5 + [self._output()] if full else [*self._shortlist_fields, 0]
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
         tokens = min(TOKENS, max(longest, slots * 8))
@@ -198,11 +198,11 @@ class Engine:
         return Workspace(self.model.config, wanted._replace(source=source, candidates=candidates, steps=steps))
 
     def _output(self):
-        """Fields of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""
+        """Address of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""
         with self._lock:
             if self._full_output is None:
                 self._full_output = self._pack_output()
-            return list(self._full_output[0].item())
+            return _address(self._full_output[0])
 
     def _pack_output(self):
         config = self.model.config
@@ -213,11 +213,13 @@ class Engine:
         vectors = np.empty((3, count * PANEL), np.float32)
         record = np.zeros(1, records.LINEAR)
         addresses = [weights.ctypes.data] + [vector.ctypes.data for vector in vectors]
-        record[0] = (records.INT8 if quantized else records.FLOAT32, config.model_dim, count, *addresses)
-        embedding = self.model.record["embedding"]
+        multiplier = self.model.record[0]["output_multiplier"]
+        scheme = records.INT8 if quantized else records.FLOAT32
+        record[0] = (scheme, config.model_dim, count, *addresses, multiplier)
+        table = self.model.record["output"]
         pointers = np.empty(PANEL, np.int64)
-        self._program.gather_output(embedding, 0, config.vocab_size, config.model_dim, pointers, record)
-        return record[0], weights, vectors
+        self._program.gather_output(table, 0, config.vocab_size, config.model_dim, pointers, record)
+        return record, weights, vectors
 
 
 def _address(array: np.ndarray) -> int:

@@ -13,7 +13,7 @@ from cpunmt.loading import LoadedModel
 from cpunmt.options import Options
 from cpunmt.results import Hypothesis, Result
 from cpunmt.splitting import joined
-from cpunmt.unknowns import replaced, text_of
+from cpunmt.unknowns import replaced
 from cpunmt.vocabulary import Vocabulary
 
 
@@ -84,7 +84,7 @@ def _of_part(found: engine.Hypothesis, vocabulary, source_pieces, keep_attention
         attention = attention[: len(ids), :-1]  # </s> is no piece of the results
     if source_pieces and vocabulary.unk_id in ids:
         pieces = replaced(pieces, ids, vocabulary.unk_id, attention, source_pieces)
-        text = text_of(vocabulary, pieces)
+        text = vocabulary.text_of(pieces)
     else:
         text = vocabulary.decode(ids)
     kept = attention if keep_attention else None

@@ -8,8 +8,12 @@ from cpunmt.config import ModelConfig
 from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
-from cpunmt.model_files.packed_directory import CONFIG, WEIGHTS, read_directory
+from cpunmt.model_files.any_directory import KINDS, kind_of, read_model
+from cpunmt.model_files.foreign_model import VocabularyFiles, open_vocabularies
+from cpunmt.model_files.marian_directory import ACTIVATION_SCALES
+from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
 from cpunmt.model_files.safetensors_file import check_finite, check_tensors
+from cpunmt.piece_vocabulary import PieceVocabulary
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 
@@ -21,50 +25,84 @@ class LoadedModel(NamedTuple):
 
     config: ModelConfig
     metadata: dict
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
+    source_vocabulary: Vocabulary | PieceVocabulary
+    target_vocabulary: Vocabulary | PieceVocabulary
     engine: Engine
 
 
-def load_model(path: Path, compute_type: str = "default") -> LoadedModel:
-    """Load a packed model directory.
+def load_model(path: Path, compute_type: str = "default", activation_scales: str | None = None) -> LoadedModel:
+    """Load a directory of any kind that `model_files.any_directory` knows.
 
-    `compute_type` says what the model must be packed as: "int8" or "float32", or "default", whichever it is.
-    CTranslate2's other names mean the same here: "auto" is "default", "int8_float32" is "int8".
+    Parameters
+    ----------
+    compute_type : "int8" or "float32". A packed model is what it was packed as: asking for something else is an error.
+        Other programs' models are converted in memory. "default" is what a packed model is, else int8. CTranslate2's
+        other names mean the same here: "auto" is "default", "int8_float32" is "int8".
+    activation_scales : "dynamic" (each row of activations has its own) or "static" (those that a Marian model file
+        has); None: what a packed model was packed with, else dynamic
 
-    Raises ModelFileError for a missing or broken directory, ValueError for another compute type.
+    Raises ModelFileError for a missing or broken directory, ValueError for another value.
     """
     if compute_type not in COMPUTE_TYPES:
         expected = ", ".join(map(repr, COMPUTE_TYPES))
         raise ValueError(f"compute_type is {compute_type!r}, expected one of {expected}")
+    if activation_scales not in (None, *ACTIVATION_SCALES):
+        raise ValueError(f"activation_scales is {activation_scales!r}, expected 'dynamic' or 'static'")
+    wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
+    if kind_of(path) == "packed":
+        return _load_packed(path, wanted, activation_scales)
+    found = read_model(path, wanted, activation_scales or "dynamic")
+    source, target = open_vocabularies(found)
+    shortlist = None
+    if found.shortlist is not None:
+        shortlist = Shortlist.load(found.shortlist.path, source, target, found.shortlist.first, found.shortlist.best)
+    return _loaded(found, source, target, shortlist)
+
+
+def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     packed = read_directory(path)
     config = packed.config
-    wanted = {"default": config.scheme, "auto": config.scheme, "int8_float32": "int8"}.get(compute_type, compute_type)
-    if wanted != config.scheme:
+    if wanted not in (None, config.scheme):
         raise ModelFileError(_other_scheme(path, config.scheme, wanted))
+    if activation_scales not in (None, config.activation_scales):
+        raise ModelFileError(
+            f"{path}: packed with activation_scales={config.activation_scales!r}, cannot be loaded with "
+            f"{activation_scales!r}; convert the model that it was made of again"
+        )
     weights = path / WEIGHTS
     check_tensors(packed.tensors, expected_tensors(config), weights)
     check_finite(packed.tensors, weights)
-    source = target = Vocabulary(packed.source_vocabulary)
-    if packed.target_vocabulary != packed.source_vocabulary:
-        target = Vocabulary(packed.target_vocabulary)
-    for vocabulary in (source, target):
-        check_vocabulary(vocabulary, config)
+    source, target = open_vocabularies(
+        packed._replace(
+            source_vocabulary=VocabularyFiles(packed.source_vocabulary, packed.source_table),
+            target_vocabulary=VocabularyFiles(packed.target_vocabulary, packed.target_table),
+        )
+    )
     shortlist = None
     if packed.shortlist is not None:
-        size = config.vocab_size
-        shortlist = Shortlist.read(packed.shortlist, size, size, packed.shortlist_sha256)
-        if shortlist.first <= config.eos_id:
-            raise ModelFileError(
-                f"{packed.shortlist}: the first {shortlist.first} pieces are always candidates, but </s> is piece "
-                f"{config.eos_id}, so no translation could end; make the shortlist with a larger first"
-            )
-    return LoadedModel(config, packed.metadata, source, target, Engine(Model(config, packed.tensors), shortlist))
+        sizes = config.source_size, config.vocab_size
+        shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
+    return _loaded(packed, source, target, shortlist)
+
+
+def _loaded(found, source, target, shortlist) -> LoadedModel:
+    config = found.config
+    check_vocabulary(source, config, config.source_size)
+    check_vocabulary(target, config, config.vocab_size)
+    if shortlist is not None and shortlist.first <= config.eos_id:
+        raise ModelFileError(
+            f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
+            "so no translation could end; make the shortlist with a larger first"
+        )
+    return LoadedModel(config, found.metadata, source, target, Engine(Model(config, found.tensors), shortlist))
 
 
 def contains_model(path) -> bool:
-    """Whether `path` looks like a model directory: its config and its weights are there."""
-    return all((Path(path) / name).is_file() for name in (CONFIG, WEIGHTS))
+    """Whether `path` looks like a model's directory of a kind that can be loaded."""
+    try:
+        return kind_of(path) in KINDS
+    except ModelFileError:
+        return False
 
 
 def get_supported_compute_types(device: str = "cpu", device_index: int = 0) -> set[str]:
@@ -74,16 +112,16 @@ def get_supported_compute_types(device: str = "cpu", device_index: int = 0) -> s
     return set(COMPUTE_TYPES) - {"default", "auto"}
 
 
-def check_vocabulary(vocabulary: Vocabulary, config: ModelConfig):
-    """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model."""
+def check_vocabulary(vocabulary: Vocabulary | PieceVocabulary, config: ModelConfig, size: int | None = None):
+    """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model.
+
+    `size`: of the model's source or target; None: of the target.
+    """
+    expected = {"size": size or config.vocab_size, "eos_id": config.eos_id, "unk_id": config.unk_id}
     wrong = [
-        f"{name} {getattr(vocabulary, ours)}, the model has {getattr(config, theirs)}"
-        for name, ours, theirs in (
-            ("size", "size", "vocab_size"),
-            ("</s>", "eos_id", "eos_id"),
-            ("<unk>", "unk_id", "unk_id"),
-        )
-        if getattr(vocabulary, ours) != getattr(config, theirs)
+        f"{name} {getattr(vocabulary, field)}, the model has {expected[field]}"
+        for name, field in (("size", "size"), ("</s>", "eos_id"), ("<unk>", "unk_id"))
+        if getattr(vocabulary, field) != expected[field]
     ]
     if wrong:
         raise ModelFileError(

@@ -4,13 +4,21 @@ Nothing here changes after loading: one Model serves any number of threads. All 
 lives in a `search.workspace.Workspace`.
 """
 
+import itertools
 import math
 import threading
 
 import numpy as np
 
 from cpunmt import records
-from cpunmt.architecture import decoder_linears, encoder_linears
+from cpunmt.architecture import (
+    decoder_linears,
+    decoder_norms,
+    encoder_linears,
+    encoder_norms,
+    other_norms,
+    tables,
+)
 from cpunmt.config import ModelConfig
 from cpunmt.kernels.packing import panels
 from cpunmt.kernels.tables import position_signal, sigmoid_table
@@ -25,37 +33,38 @@ class Model:
         self.config = config
         self._tensors = tensors
         self._kept = []  # arrays made here that the record points to
-        scheme = records.INT8 if config.scheme == "int8" else records.FLOAT32
         encoder = np.zeros(config.encoder_layers, records.ENCODER_LAYER)
         for i in range(config.encoder_layers):
-            self._layer(encoder[i], f"encoder.{i}", encoder_linears(config, i), {"attention": "self_attention"})
-        sets = len(set(config.decoder_parameters))
-        decoder = np.zeros(sets, records.DECODER_LAYER)
-        for p in range(sets):
-            names = {"cell": "cell", "attention": "cross_attention"}
-            self._layer(decoder[p], f"decoder.{p}", decoder_linears(config, p), names)
+            self._layer(encoder[i], encoder_linears(config, i), encoder_norms(config, i))
+        decoder = np.zeros(config.decoder_sets, records.DECODER_LAYER)
+        for p in range(config.decoder_sets):
+            self._layer(decoder[p], decoder_linears(config, p), decoder_norms(config, p))
 
         self.record = np.zeros(1, records.MODEL)
         fields = self.record[0]
-        for name in ("model_dim", "ffn_dim", "heads", "vocab_size", "eos_id", "unk_id"):
+        for name in ("model_dim", "heads", "vocab_size", "encoder_layers", "decoder_layers", "decoder_sets", "eos_id"):
             fields[name] = getattr(config, name)
-        fields["encoder_layers"], fields["decoder_layers"] = config.encoder_layers, config.decoder_layers
-        fields["decoder_sets"] = sets
-        fields["alignment_layer"] = config.decoder_layers - 1
+        fields["unk_id"] = config.unk_id
+        aligning = config.alignment_layer
+        fields["alignment_layer"] = config.decoder_layers - 1 if aligning is None else aligning
         fields["epsilon"] = config.layer_norm_epsilon
-        fields["embedding_scale"] = math.sqrt(config.model_dim)
+        fields["embedding_scale"] = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
         fields["attention_scale"] = 1 / math.sqrt(config.head_dim)
-        fields["scheme"] = scheme
+        fields["scheme"] = self._scheme = records.INT8 if config.scheme == "int8" else records.FLOAT32
+        fields["cell"] = records.CELLS.index(config.cell)
+        fields["activation"] = records.ACTIVATIONS.index(config.activation)
+        fields["average_activation"] = records.ACTIVATIONS.index(config.average_activation)
+        fields["preprocess"] = int(bool(config.preprocess))
+        fields["postprocess"] = sum(records.POSTPROCESS[letter] * 4**i for i, letter in enumerate(config.postprocess))
+        fields["sigmoid_table"] = self._keep(sigmoid_table())
         fields["encoder"], fields["decoder"] = self._keep(encoder), self._keep(decoder)
         fields["decoder_parameters"] = self._keep(np.array(config.decoder_parameters, np.int64))
-        fields["sigmoid_table"] = self._keep(sigmoid_table())
-        embedding = fields["embedding"]
-        embedding["scheme"] = scheme
-        embedding["rows"] = self._address("embedding.weight")
-        embedding["bias"] = self._address("output.bias")
-        if scheme == records.INT8:
-            embedding["scales"] = self._address("embedding.scale")
-            embedding["start"] = self._start("embedding.sums")
+        for role, name in tables(config).items():
+            self._table(fields[role], name, role == "output")
+        for field, name in other_norms(config).items():
+            self._norm(fields[field], name)
+        if config.activation_scales == "static":
+            self._multipliers(fields, encoder, decoder)
         self._positions, self._growing = 0, threading.Lock()
         self.reserve_positions(config.max_source_length)
 
@@ -66,9 +75,15 @@ class Model:
         """
         with self._growing:
             if count > self._positions:
-                table = position_signal(max(count, 2 * self._positions), self.config.model_dim)
-                self.record[0]["embedding"]["positions"] = self._keep(table)
+                table = self._position_table(max(count, 2 * self._positions))
+                self.record[0]["positions"] = self._keep(table)
                 self._positions = len(table)
+
+    def _position_table(self, count):
+        if self.config.positions != "trained":
+            return position_signal(count, self.config.model_dim, self.config.positions)
+        trained = self._tensors["positions"]  # the last one serves for all that come after it
+        return np.ascontiguousarray(trained[np.minimum(np.arange(count), len(trained) - 1)])
 
     def _keep(self, array):
         self._kept.append(array)
@@ -80,20 +95,89 @@ class Model:
     def _start(self, name):
         return self._keep(self._tensors[name] * np.int32(-isa.activation_offset()))
 
-    def _layer(self, record, prefix, linears, norms):
-        """Fill in an ENCODER_LAYER or DECODER_LAYER record."""
-        for field, linear in linears.items():
-            target = record["feed_forward"][field] if field in ("inner", "outer") else record[field]
-            target["depth"], target["panels"] = linear.depth, panels(linear.columns)
-            target["weights"] = self._address(f"{linear.name}.weight")
-            target["bias"] = self._address(f"{linear.name}.bias")
-            if self.config.scheme == "int8":
-                target["scheme"] = records.INT8
-                target["scales"] = self._address(f"{linear.name}.scale")
-                target["start"] = self._start(f"{linear.name}.sums")
-        for field, part in norms.items():
-            self._norm(record[f"{field}_norm"], f"{prefix}.{part}.norm")
-        self._norm(record["feed_forward"]["norm"], f"{prefix}.feed_forward.norm")
+    def _layer(self, record, linears, norms):
+        """Fill in an ENCODER_LAYER or DECODER_LAYER record from Linears and norms by the paths of their fields."""
+        for path, linear in linears.items():
+            *parents, field = path.split(".")
+            if field.isdecimal():
+                self._middle(_inside(record, parents[:-1]), linear)
+            else:
+                self._linear(_inside(record, parents)[field], linear)
+        for path, name in norms.items():
+            self._norm(_inside(record, path.split(".")), name)
+
+    def _multipliers(self, fields, encoder, decoder):
+        """Tell every norm, or whatever else makes x, what the product that reads it wants."""
+        fields["output_multiplier"] = self._tensors["output.multiplier"][0]
+        before = bool(self.config.preprocess)
+
+        def read_by(norm, consumer):
+            if norm["multiplier"] == 0:  # a set of parameters that several layers share has its first reader
+                norm["multiplier"] = consumer["multiplier"]
+
+        def chain(embedding, blocks, top, consumer):
+            """Blocks are (RESIDUAL, the LINEAR that reads its input), in order; `consumer` reads what the top says."""
+            if before:
+                for residual, first in blocks:
+                    read_by(residual["before"], first)
+                read_by(top, consumer)
+                return
+            read_by(embedding, blocks[0][1])
+            for (residual, _), (_, first) in itertools.pairwise(blocks):
+                read_by(residual["after"], first)
+            read_by(blocks[-1][0]["after"], consumer)
+            read_by(top, consumer)
+
+        blocks = []
+        for layer in encoder:
+            attention, forward = layer["self_attention"], layer["feed_forward"]
+            blocks += [(attention["residual"], attention["query_key_value"]), (forward["residual"], forward["inner"])]
+        source = decoder[0]["cross_attention"]["key_value"]
+        chain(fields["encoder_embedding_norm"], blocks, fields["encoder_top_norm"], source)
+        blocks = []
+        for parameters in self.config.decoder_parameters:
+            layer = decoder[parameters]
+            for field, first in (("cell", "input"), ("cross_attention", "query"), ("feed_forward", "inner")):
+                blocks.append((layer[field]["residual"], layer[field][first]))
+        output = {"multiplier": fields["output_multiplier"]}
+        chain(fields["decoder_embedding_norm"], blocks, fields["decoder_top_norm"], output)
+
+    def _middle(self, network, linear):
+        """Add one more to the middle of a FEED_FORWARD record; the first makes room for all."""
+        if network["middles"] == 0:
+            network["middle"] = self._keep(np.zeros(16, records.LINEAR))
+        self._linear(self._kept_array(network["middle"])[network["middles"]], linear)
+        network["middles"] += 1
+
+    def _kept_array(self, address):
+        return next(array for array in self._kept if array.ctypes.data == address)
+
+    def _linear(self, target, linear):
+        target["depth"], target["panels"] = linear.depth, panels(linear.columns)
+        target["weights"] = self._address(f"{linear.name}.weight")
+        target["bias"] = self._address(f"{linear.name}.bias")
+        if self.config.scheme == "int8":
+            target["scheme"] = records.INT8
+            target["scales"] = self._address(f"{linear.name}.scale")
+            target["start"] = self._start(f"{linear.name}.sums")
+        if self.config.activation_scales == "static":
+            target["multiplier"] = self._tensors[f"{linear.name}.multiplier"][0]
+
+    def _table(self, record, name, output):
+        record["scheme"] = self._scheme
+        record["rows"] = self._address(f"{name}.weight")
+        if self._scheme == records.INT8:
+            record["scales"] = self._address(f"{name}.scale")
+        if output:
+            record["bias"] = self._address("output.bias")
+            if self._scheme == records.INT8:
+                record["start"] = self._start(f"{name}.sums")
 
     def _norm(self, record, name):
         record["scale"], record["bias"] = self._address(f"{name}.scale"), self._address(f"{name}.bias")
+
+
+def _inside(record, path):
+    for field in path:
+        record = record[field]
+    return record

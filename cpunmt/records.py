@@ -17,52 +17,75 @@ CANDIDATES_MULTIPLE = 8
 
 
 def _record(*fields):
-    return np.dtype(list(fields))
+    return np.dtype(list(fields), align=True)
 
+
+# Which cell the decoder has, and which function follows an affine map: MODEL.cell, MODEL.activation.
+CELLS = ("ssru", "sru", "self_attention", "average_attention")
+ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid")
+# What is done to a block's output, in this order, as the digits of a number to the base 4: see ModelConfig.
+POSTPROCESS = {"a": 1, "n": 2, "h": 3}
 
 # y = x W + b. Layouts of `weights`: kernels/packing.
 LINEAR = _record(
     ("scheme", COUNT),  # FLOAT32 or INT8
     ("depth", COUNT),
-    ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns
+    ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: there is no such layer
     ("weights", ADDRESS),  # int8 [panels, depth / 4, 16, 4] or float32 [panels, depth, 16]
     ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * int8; INT8 only
     ("start", ADDRESS),  # int32 [16 * panels]: what the integer sums begin with; INT8 only
     ("bias", ADDRESS),  # float32 [16 * panels]
+    ("multiplier", np.float32),  # that x is quantized with; 0: each row has its own
 )
 
 NORM = _record(
-    ("scale", ADDRESS),  # float32 [model_dim]
+    ("scale", ADDRESS),  # float32 [model_dim]; 0: there is no such layer
     ("bias", ADDRESS),  # float32 [model_dim]
+    ("multiplier", np.float32),  # that what comes of it is quantized with, as above
 )
 
-FEED_FORWARD = _record(("inner", LINEAR), ("outer", LINEAR), ("norm", NORM))
+# What stands around a block: see layers/residual.
+RESIDUAL = _record(("before", NORM), ("after", NORM), ("highway", LINEAR))
 
-ENCODER_LAYER = _record(
+FEED_FORWARD = _record(
+    ("inner", LINEAR),
+    ("middles", COUNT),  # affine maps between the first and the last
+    ("middle", ADDRESS),  # LINEAR [middles]
+    ("outer", LINEAR),
+    ("residual", RESIDUAL),
+)
+
+SELF_ATTENTION = _record(
     ("query_key_value", LINEAR),  # three products of one input in one: columns q, k, v
-    ("attention_output", LINEAR),
-    ("attention_norm", NORM),
-    ("feed_forward", FEED_FORWARD),
+    ("output", LINEAR),
+    ("residual", RESIDUAL),
 )
 
-DECODER_LAYER = _record(
-    ("cell", LINEAR),  # columns: candidate W x, then forget gate W_f x + b_f
-    ("cell_norm", NORM),
+CROSS_ATTENTION = _record(
     ("query", LINEAR),
     ("key_value", LINEAR),  # columns: keys, then values
-    ("attention_output", LINEAR),
-    ("attention_norm", NORM),
-    ("feed_forward", FEED_FORWARD),
+    ("output", LINEAR),
+    ("residual", RESIDUAL),
 )
 
-# The matrix that source lookup, target lookup and output layer share: one row per piece.
-EMBEDDING = _record(
+CELL = _record(
+    ("input", LINEAR),  # columns: see architecture.GATES
+    ("output", LINEAR),
+    ("average", FEED_FORWARD),  # average attention: its network
+    ("forget", LINEAR),  # average attention: the gate of what the network says
+    ("residual", RESIDUAL),
+)
+
+ENCODER_LAYER = _record(("self_attention", SELF_ATTENTION), ("feed_forward", FEED_FORWARD))
+DECODER_LAYER = _record(("cell", CELL), ("cross_attention", CROSS_ATTENTION), ("feed_forward", FEED_FORWARD))
+
+# One row per piece. Source lookup, target lookup and output layer may share one.
+TABLE = _record(
     ("scheme", COUNT),
-    ("rows", ADDRESS),  # int8 or float32 [vocab_size, model_dim]
-    ("scales", ADDRESS),  # float32 [vocab_size]; INT8 only
-    ("start", ADDRESS),  # int32 [vocab_size]: see LINEAR; INT8 only
-    ("bias", ADDRESS),  # float32 [vocab_size]: of the output layer
-    ("positions", ADDRESS),  # float32 [positions, model_dim]
+    ("rows", ADDRESS),  # int8 or float32 [pieces, model_dim]
+    ("scales", ADDRESS),  # float32 [pieces]; INT8 only
+    ("start", ADDRESS),  # int32 [pieces]: see LINEAR; of the output layer, INT8 only
+    ("bias", ADDRESS),  # float32 [pieces]: of the output layer
 )
 
 SHORTLIST = _record(
@@ -75,9 +98,8 @@ SHORTLIST = _record(
 
 MODEL = _record(
     ("model_dim", COUNT),
-    ("ffn_dim", COUNT),
     ("heads", COUNT),
-    ("vocab_size", COUNT),
+    ("vocab_size", COUNT),  # of the target
     ("encoder_layers", COUNT),
     ("decoder_layers", COUNT),
     ("decoder_sets", COUNT),  # distinct parameter sets among the decoder layers
@@ -85,11 +107,24 @@ MODEL = _record(
     ("unk_id", COUNT),
     ("alignment_layer", COUNT),  # decoder layer whose first head's attention is an alignment
     ("epsilon", np.float32),  # of layer norm
-    ("embedding_scale", np.float32),  # sqrt(model_dim)
+    ("embedding_scale", np.float32),  # sqrt(model_dim), mostly
     ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
     ("scheme", COUNT),
+    ("cell", COUNT),  # index in CELLS
+    ("activation", COUNT),  # index in ACTIVATIONS
+    ("average_activation", COUNT),
+    ("preprocess", COUNT),  # 1: a block's input is normalized
+    ("postprocess", COUNT),
     ("sigmoid_table", ADDRESS),  # see kernels/activations
-    ("embedding", EMBEDDING),
+    ("positions", ADDRESS),  # float32 [positions, model_dim]
+    ("source", TABLE),
+    ("target", TABLE),
+    ("output", TABLE),
+    ("output_multiplier", np.float32),  # see LINEAR
+    ("encoder_embedding_norm", NORM),
+    ("decoder_embedding_norm", NORM),
+    ("encoder_top_norm", NORM),
+    ("decoder_top_norm", NORM),
     ("encoder", ADDRESS),  # ENCODER_LAYER [encoder_layers]
     ("decoder", ADDRESS),  # DECODER_LAYER [decoder_sets]
     ("decoder_parameters", ADDRESS),  # int64 [decoder_layers]: which set each layer uses
@@ -124,7 +159,7 @@ BATCH = _record(
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
-    ("full_output", LINEAR),  # the output layer over all pieces, where there is no shortlist (else weights = 0)
+    ("full_output", ADDRESS),  # a LINEAR record: the output layer over all pieces; 0: each sentence has a shortlist
 )
 
 # A sentence that is being decoded. It owns a slot: keys, values, candidates and a history of its own.
@@ -178,18 +213,21 @@ WORKSPACE = _record(
     ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
     ("logit_rows", COUNT),  # rows of logits at once
     ("x", ADDRESS),  # float32 [rows, model_dim]: the residual stream
-    ("wide", ADDRESS),  # float32 [rows, max(ffn_dim, 3 * model_dim)]
+    ("input", ADDRESS),  # float32 [rows, model_dim]: what a block reads; x itself, where blocks do not normalize it
+    ("wide", ADDRESS),  # float32 [rows, widest]: widest of 3 * model_dim and the feed-forward networks
+    ("wider", ADDRESS),  # the same, where a network has more than two affine maps
     ("y", ADDRESS),  # float32 [rows, model_dim]: what a sub-layer adds to x
     ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
-    ("quantized", ADDRESS),  # bytes [rows, planes * max(ffn_dim, model_dim)]
+    ("gate", ADDRESS),  # float32 [rows, model_dim]
+    ("quantized", ADDRESS),  # bytes [rows, planes * widest]
     ("row_scales", ADDRESS),  # float32 [rows]
-    ("scores", ADDRESS),  # float32 [max(source_stride, heads), source_stride]
-    ("sums", ADDRESS),  # float32 [max(source_stride, heads)]
-    ("transposed", ADDRESS),  # float32 [head_dim, source_stride]
+    ("scores", ADDRESS),  # float32 [max(source_stride, heads), max(source_stride, steps)]
+    ("sums", ADDRESS),  # float32 [heads]
+    ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head
     ("pointers", ADDRESS),  # int64 [16]
     ("logits", ADDRESS),  # float32 [logit_rows, columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
-    ("keys", ADDRESS),  # float32 [slots, decoder_sets, heads, head_dim, source_stride]
+    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride / 16, model_dim, 16]
     ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, model_dim]
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
     ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
@@ -201,6 +239,11 @@ WORKSPACE = _record(
     ("next_hypotheses", ADDRESS),  # the same; the two take turns
     ("cells", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, model_dim]: states by row; the last row is 0
     ("next_cells", ADDRESS),  # the same; the two take turns
+    # The next four are for the decoder's self-attention.
+    ("own_rows", ADDRESS),  # float32 [decoder_layers, slots, steps, beam, 3 * model_dim]: queries, keys, values
+    ("own_keys", ADDRESS),  # float32 [steps / 16, model_dim, 16]: of one hypothesis
+    ("own_values", ADDRESS),  # float32 [steps, model_dim]
+    ("own_places", ADDRESS),  # int64 [steps]: addresses of its keys
     ("best_columns", ADDRESS),  # int64 [slots * beam, beam]: each row's best continuations
     ("best_logits", ADDRESS),  # float32 [slots * beam, beam]
     ("history", ADDRESS),  # ITEM [slots, steps, beam]

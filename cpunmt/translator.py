@@ -15,9 +15,9 @@ from cpunmt.joining import make_result, translate_sentences
 from cpunmt.loading import check_vocabulary as check_vocabulary
 from cpunmt.loading import load_model
 from cpunmt.options import SCORING, Options, make_options, model_options
+from cpunmt.registry.store import find, is_name
 from cpunmt.results import ExecutionStats, Result, ScoringResult, translation_result
 from cpunmt.scoring import refuse_long, score_pairs
-from cpunmt.unknowns import surfaces, text_of
 from cpunmt.workers import Workers
 
 WINDOW = 2048  # lines that `translate_iterable` sorts by length at a time
@@ -42,6 +42,7 @@ class Translator:
         *,
         device_index: int | list[int] = 0,
         compute_type: str | dict[str, str] = "default",
+        activation_scales: str | None = None,
         inter_threads: int = 1,
         intra_threads: int = 0,
         max_queued_batches: int = 0,
@@ -49,11 +50,13 @@ class Translator:
         tensor_parallel: bool = False,
         files=None,
     ):
-        """Load a packed model directory.
+        """Load a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
 
         Parameters
         ----------
-        compute_type : "int8" or "float32", as which the model must be packed, or "default": whichever it is
+        model_path : the directory, or the name of a fetched model, such as "firefox:ende"
+        compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
+        activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have; see `loading`
         inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
             the calling thread does all work, and no thread is started.
         max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
@@ -72,14 +75,14 @@ class Translator:
         expect_whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
-        self.path = Path(model_path)
-        self._wanted = compute_type
+        self.path = find(model_path) if is_name(model_path) else Path(model_path)
+        self._wanted = compute_type, activation_scales
         self._workers = Workers(inter_threads, max_queued_batches)
         self.load_model()
 
     def load_model(self, keep_cache: bool = False):
         """Load the model again after `unload_model`; the next translation would do so too."""
-        model = load_model(self.path, self._wanted)
+        model = load_model(self.path, *self._wanted)
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
@@ -108,7 +111,7 @@ class Translator:
 
     @property
     def compute_type(self) -> str:
-        """How the model is packed: "int8" or "float32"."""
+        """What the weights are: "int8" or "float32"."""
         return self.config.scheme
 
     @property
@@ -142,11 +145,11 @@ class Translator:
 
     def tokenize(self, text: str) -> list[str]:
         """The source pieces of `text`, as `translate_batch` takes them."""
-        return surfaces(self.source_vocabulary, text)
+        return self.source_vocabulary.surfaces(text)
 
     def detokenize(self, pieces: list[str]) -> str:
         """The text of target pieces, as `translate_batch` gives them."""
-        return text_of(self.target_vocabulary, pieces)
+        return self.target_vocabulary.text_of(pieces)
 
     def translate(self, text: str | Iterable[str], target_prefix=None, **options) -> Result | list[Result]:
         """Translate one sentence, or a list of sentences: text gives a Result, a list gives a list of equal length.
@@ -288,7 +291,7 @@ class Translator:
         def translate(numbers):
             chosen = [texts[number] for number in numbers]
             ids = model.source_vocabulary.encode_batch(chosen)
-            pieces = [surfaces(model.source_vocabulary, text) for text in chosen] if settings.search.attention else None
+            pieces = [model.source_vocabulary.surfaces(text) for text in chosen] if settings.search.attention else None
             return translate_sentences(model, settings, ids, forced and [forced[n] for n in numbers], pieces)
 
         return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate)

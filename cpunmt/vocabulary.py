@@ -13,6 +13,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
 
 _MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
+_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -37,19 +38,11 @@ class Vocabulary:
             The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
         """
         self.path = Path(path)
-        content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
         self._known = {}  # id -> piece, of ids that were asked for: SentencePiece takes ten times as long
-        self._processor = sentencepiece.SentencePieceProcessor(add_eos=True)
-        try:
-            self._processor.LoadFromSerializedProto(content)
-            self.size = self._processor.get_piece_size()
-            self.eos_id = self._processor.eos_id()
-            self.unk_id = self._processor.unk_id()
-            self._processor.decode(list(range(self.size)))  # finds pieces that are not UTF-8, 1 ms for 8,000
-        except (RuntimeError, UnicodeDecodeError) as error:
-            raise ModelFileError(
-                f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
-            ) from None
+        self._processor = load_processor(path, add_eos=True)
+        self.size = self._processor.get_piece_size()
+        self.eos_id = self._processor.eos_id()
+        self.unk_id = self._processor.unk_id()
         if not 0 <= self.unk_id < self.size:
             raise ModelFileError(f"{path}: the SentencePiece model has no <unk>; train it with unk_id=1")
         if not 0 <= self.eos_id < self.size or not self._processor.is_control(self.eos_id):
@@ -60,7 +53,7 @@ class Vocabulary:
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
-        return self._processor.encode(_clean(text))
+        return self._processor.encode(clean(text))
 
     def encode_batch(self, texts):
         """Ids of each of `texts`: a list of lists."""
@@ -98,7 +91,19 @@ class Vocabulary:
 
     def ids(self, pieces):
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
-        return [self._processor.piece_to_id(_clean(piece)) for piece in pieces]
+        return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
+
+    def surfaces(self, text):
+        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
+        return self._processor.encode(clean(text), out_type=str)[:-1]
+
+    def text_of(self, pieces):
+        """The text of pieces, whether the vocabulary has them or not."""
+        unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
+        # SentencePiece takes an unknown piece for text, in which there is no mark
+        spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
+        text = self._processor.decode(spaced)
+        return text.removeprefix(" ") if unknown[:1] == [True] else text
 
     def _refused(self, error):
         if isinstance(error, IndexError):
@@ -106,7 +111,21 @@ class Vocabulary:
         return ModelFileError(f"{self.path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
 
 
-def _clean(text):
+def load_processor(path, **options):
+    """The SentencePiece model in a file, plain or gzipped; errors as of `Vocabulary`."""
+    content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
+    processor = sentencepiece.SentencePieceProcessor(**options)
+    try:
+        processor.LoadFromSerializedProto(content)
+        processor.decode(list(range(processor.get_piece_size())))  # finds pieces that are not UTF-8, 1 ms for 8,000
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise ModelFileError(
+            f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
+        ) from None
+    return processor
+
+
+def clean(text):
     """`text` without lone surrogates, which SentencePiece refuses."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
+from cpunmt.conversion import SCHEMES
 from cpunmt.errors import CpunmtError
-from quantize.pack import SCHEMES
 from quantize.pack_command import pack_checkpoint
 
 

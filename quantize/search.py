@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cpunmt.engine import GREEDY, Hypothesis, Search
-from quantize.reference import Reference, log_softmax
+from quantize.formulas import log_softmax
+from quantize.reference import Reference
 
 
 def beam_search(

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cpunmt.architecture import checkpoint_tensors, table_sizes
+from cpunmt.config import ModelConfig
 from cpunmt.engine import Engine
 from cpunmt.model import Model
 from cpunmt.model_files.marian import read_marian_npz
@@ -41,3 +43,22 @@ def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
     offsets = np.zeros(vocab_size + 1, np.int64)
     np.cumsum([len(targets) for targets in lists], out=offsets[1:])
     return Shortlist(offsets, np.concatenate(lists).astype(np.int32), first, most, vocab_size)
+
+
+def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
+    """A float32 checkpoint of any architecture, scaled so that translations depend on the source."""
+    generator = np.random.default_rng(seed)
+    found = {}
+    for name, shape in checkpoint_tensors(config).items():
+        deviation = 0.1
+        if name == "positions":
+            shape = (24, config.model_dim)  # fewer than some sentences have
+        elif name.endswith("norm.scale"):
+            deviation = 1.0  # scales of either sign: with all near 1 a tied output repeats the previous token for ever
+        elif len(shape) == 2:
+            inputs = config.model_dim if name in table_sizes(config) else shape[0]
+            strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
+            deviation = (2 if strong else 1) * inputs**-0.5
+        found[name] = generator.normal(0, deviation, shape).astype(np.float32)
+    found["output.bias"][config.eos_id] += 2.5
+    return found

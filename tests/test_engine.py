@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from cpunmt.engine import Search
 from cpunmt.kernels.quantize_rows import quantize_rows_reference
-from quantize.reference import Reference, log_softmax
-from quantize.weights import quantize_columns
+from cpunmt.schemes.int8 import quantize_columns
+from quantize.formulas import log_softmax
+from quantize.reference import Reference
 from tests import real_model
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 
@@ -86,8 +87,8 @@ class QuantizedReference(Reference):
         q, row_scales = quantize_rows_reference(np.asarray(x, np.float32))
         return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * scales * row_scales[:, None]
 
-    def embed(self, ids):
-        weights, scales = self.quantized["embedding"]
+    def embed(self, table, ids):
+        weights, scales = self.quantized[table]
         return (weights * scales).T[np.asarray(ids, np.int64)]
 
 

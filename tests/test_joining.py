@@ -9,7 +9,7 @@ from cpunmt import engine
 from cpunmt.joining import blank_result, make_result
 from cpunmt.options import Options
 from cpunmt.results import Hypothesis
-from cpunmt.unknowns import replaced, surfaces, text_of
+from cpunmt.unknowns import replaced
 
 PLAIN, ALIGNED = Options(), Options(return_alignments=True, return_token_log_probs=True)
 REPLACING = Options(replace_unknowns=True)
@@ -100,12 +100,12 @@ def test_replacing_takes_the_most_attention():
 
 
 def test_text_and_pieces_keep_what_no_vocabulary_has(vocabulary):
-    pieces = surfaces(vocabulary, "Ein 🚲 im Park.")
+    pieces = vocabulary.surfaces("Ein 🚲 im Park.")
     assert "🚲" in "".join(pieces) and "<unk>" not in pieces and "</s>" not in pieces
-    assert text_of(vocabulary, pieces) == "Ein 🚲 im Park."
-    assert surfaces(vocabulary, " ") == [] and text_of(vocabulary, []) == ""
-    assert surfaces(vocabulary, "\ud800") == surfaces(vocabulary, "\ufffd")
-    assert text_of(vocabulary, ["▁a\ud800"]) == "a\ufffd"
+    assert vocabulary.text_of(pieces) == "Ein 🚲 im Park."
+    assert vocabulary.surfaces(" ") == [] and vocabulary.text_of([]) == ""
+    assert vocabulary.surfaces("\ud800") == vocabulary.surfaces("\ufffd")
+    assert vocabulary.text_of(["▁a\ud800"]) == "a\ufffd"
 
 
 # Blank sentences

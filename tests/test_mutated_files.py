@@ -7,6 +7,7 @@ ends, where the tables are.
 import functools
 import gzip
 import hashlib
+import json
 import tempfile
 import time
 import tracemalloc
@@ -21,14 +22,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
+from cpunmt.files import read_json
 from cpunmt.model_files.decoder_options import read_decoder_options
+from cpunmt.model_files.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.model_files.marian import read_marian_file
 from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.model_files.marian_layout import parse_options
+from cpunmt.model_files.marian_options import parse_options
 from cpunmt.model_files.npz import read_npz
-from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.model_files.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
+from cpunmt.piece_table import read_table
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
+from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.marian_bin_writer import is_quantized, write_marian_bin
 from tests.marian_model import marian_options, marian_tensors, options_item
 from tests.small_vocabulary import TEXT, train_vocabulary
@@ -159,6 +164,40 @@ def write_options(path):
     path.write_text(yaml.safe_dump(options))
 
 
+def read_huggingface_weights(path):
+    config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
+    for array in huggingface_tensors(config, read_float_tensors(path), str(path)).values():
+        assert array.dtype == np.float32 and np.isfinite(array).all()
+
+
+def write_huggingface_weights(kind):
+    return lambda path: path.write_bytes(safetensors_bytes(random_tensors(FIELDS), kind))
+
+
+def read_huggingface_fields(path):
+    """As config.json, and as generation_config.json."""
+    fields = read_json(path, "config")
+    read_huggingface_config(FIELDS, fields, 1, True, str(path))
+    read_huggingface_config(fields, {}, 1, True, str(path))
+
+
+def some_table():
+    return {piece: i for i, piece in enumerate(small_vocabulary().pieces(range(128)))}
+
+
+def write_yaml_table(path):
+    lines = [f"{json.dumps(piece)}: {i}\n" if i % 2 else f"{piece}: {i}\n" for piece, i in some_table().items()]
+    path.write_text("".join(lines))
+
+
+def read_yaml_table(path):
+    content = path.read_bytes()
+    named = path.with_name(f"{path.name}.yml")  # the name says what it is
+    named.write_bytes(content) if content else named.touch()
+    table = read_table(named)
+    assert all(type(piece) is str and 0 <= i < 2 * len(table) + 1000 for piece, i in table.items())
+
+
 READERS = {
     "marian float32 .bin": Reader(write_bin("float32"), read_model),
     "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
@@ -169,6 +208,12 @@ READERS = {
     "text shortlist": Reader(write_text(zipped=False), read_text),
     "text shortlist .gz": Reader(write_text(zipped=True), read_text),
     "vocabulary": Reader(train_vocabulary, read_vocabulary),
+    "Hugging Face float32": Reader(write_huggingface_weights("F32"), read_huggingface_weights),
+    "Hugging Face float16": Reader(write_huggingface_weights("F16"), read_huggingface_weights),
+    "Hugging Face bfloat16": Reader(write_huggingface_weights("BF16"), read_huggingface_weights),
+    "Hugging Face config": Reader(lambda path: path.write_text(json.dumps(FIELDS)), read_huggingface_fields),
+    "vocab.yml": Reader(write_yaml_table, read_yaml_table),
+    "vocab.json": Reader(lambda path: path.write_text(json.dumps(some_table())), read_yaml_table),
     "decoder options": Reader(write_options, read_decoder_options),
     "model options": Reader(
         lambda path: path.write_text(yaml.safe_dump(marian_options())),

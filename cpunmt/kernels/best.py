@@ -29,7 +29,7 @@ def best_k(scores: address, length: count, k: count, indices: address, values: a
         least = largest(peak)
     for j in range(0, length, 16):
         top = largest(load(scores, j))
-        if top > least or k == 1 and top == least:
+        if top > least or (k == 1 and top == least):
             for i in range(j, j + 16):
                 value = load_f32(scores, i)
                 if k == 1:

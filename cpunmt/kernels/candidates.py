@@ -8,7 +8,7 @@ They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definiti
 import numpy as np
 
 from cpunmt.jit import address, count, inlined, kernel
-from cpunmt.kernels.reading import embedding_at, linear_at, shortlist_at
+from cpunmt.kernels.reading import linear_at, shortlist_at, table_at
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.records import CANDIDATES_MULTIPLE, INT8
 from cpunmt.simd.intrinsics import (
@@ -100,9 +100,7 @@ def _ask_for(table, piece, row_bytes):
 
 
 @kernel
-def gather_output(
-    embedding: address, pieces: address, candidates: count, depth: count, pointers: address, output: address
-):
+def gather_output(table: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
     """Pack the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
 
     pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves
@@ -110,24 +108,24 @@ def gather_output(
     output    its addresses hold room for `panels` panels, candidates <= 16 * panels; columns beyond the
               candidates get the score LOWEST: a copy of the last candidate's weights with scale 0
     """
-    table, linear = embedding_at(embedding, 0), linear_at(output, 0)
-    row_bytes = depth if table.scheme == INT8 else 4 * depth
+    entries, linear = table_at(table, 0), linear_at(output, 0)
+    row_bytes = depth if entries.scheme == INT8 else 4 * depth
     for panel in range(linear.panels):
         if pieces != 0:
             first = 16 * (panel + EARLY) if panel > 0 else 0
             for column in range(first, lesser(16 * (panel + EARLY + 1), candidates)):
-                _ask_for(table, load_i32(pieces, column), row_bytes)
+                _ask_for(entries, load_i32(pieces, column), row_bytes)
         for lane in range(16):
             column = 16 * panel + lane
             piece = lesser(column, candidates - 1)
             if pieces != 0:
                 piece = load_i32(pieces, piece)
-            store_i64(pointers, lane, table.rows + piece * row_bytes)
+            store_i64(pointers, lane, entries.rows + piece * row_bytes)
             used = column < candidates
-            store_f32(linear.bias, column, load_f32(table.bias, piece) if used else LOWEST)
-            if table.scheme == INT8:
-                store_f32(linear.scales, column, load_f32(table.scales, piece) if used else np.float32(0.0))
-                store_i32(linear.start, column, load_i32(table.start, piece))
+            store_f32(linear.bias, column, load_f32(entries.bias, piece) if used else LOWEST)
+            if entries.scheme == INT8:
+                store_f32(linear.scales, column, load_f32(entries.scales, piece) if used else np.float32(0.0))
+                store_i32(linear.start, column, load_i32(entries.start, piece))
         # four bytes of a row, a group of int8 depths or one float, are what the transpose moves as one element
         packed = linear.weights + 16 * panel * row_bytes
         whole = row_bytes // 64 * 64

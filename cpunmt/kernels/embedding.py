@@ -4,26 +4,26 @@ x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: 
 """
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.reading import model_at
+from cpunmt.kernels.reading import model_at, table_at
 from cpunmt.records import INT8
 from cpunmt.simd.intrinsics import load_f32
 from cpunmt.simd.vector import fma, load, load_bytes, splat, store
 
 
 @kernel
-def embed(model: address, piece: count, position: count, out: address):
-    """Write the float32 [model_dim] vector of `piece` at `position`."""
-    weights = model_at(model, 0)
-    table, depth = weights.embedding, weights.model_dim
-    signal = table.positions + 4 * position * depth
+def embed(model: address, table: address, piece: count, position: count, out: address):
+    """Write the float32 [model_dim] vector of `piece`, a row of a TABLE record, at `position`."""
+    m, t = model_at(model, 0), table_at(table, 0)
+    depth = m.model_dim
+    signal = m.positions + 4 * position * depth
     if piece < 0:
         for k in range(0, depth, 16):
             store(out, k, load(signal, k))
-    elif table.scheme == INT8:
-        factor = splat(load_f32(table.scales, piece) * weights.embedding_scale)
+    elif t.scheme == INT8:
+        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
         for k in range(0, depth, 16):
-            store(out, k, fma(load_bytes(table.rows + piece * depth, k), factor, load(signal, k)))
+            store(out, k, fma(load_bytes(t.rows + piece * depth, k), factor, load(signal, k)))
     else:
-        factor = splat(weights.embedding_scale)
+        factor = splat(m.embedding_scale)
         for k in range(0, depth, 16):
-            store(out, k, fma(load(table.rows + 4 * piece * depth, k), factor, load(signal, k)))
+            store(out, k, fma(load(t.rows + 4 * piece * depth, k), factor, load(signal, k)))

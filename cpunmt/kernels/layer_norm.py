@@ -1,6 +1,6 @@
 """Residual connection and layer normalization, then quantization of the result, a row at a time.
 
-    x[r] = scale * (s - mean(s)) / sqrt(variance(s) + epsilon) + bias,    s = x[r] + y[r]
+    out[r] = scale * (s - mean(s)) / sqrt(variance(s) + epsilon) + bias,    s = x[r] + y[r], or x[r] alone
 
 Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased variance of their equation 3.
 """
@@ -18,22 +18,22 @@ from cpunmt.simd.vector import fma, load, splat, store, total
 
 
 @inlined
-def _add_rows(target, added, depth):
-    """target += added, both float32 [depth]; returns the sum of the result."""
+def _add_rows(x, y, share, out, depth):
+    """out = x + share * y, float32 [depth] each; returns its sum. `share` is 0 or 1: exact, and bits as of x + y."""
     zero = splat(np.float32(0.0))
     s0, s1, s2, s3 = zero, zero, zero, zero
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
-        v0, v1 = load(target, k) + load(added, k), load(target, k + 16) + load(added, k + 16)
-        v2, v3 = load(target, k + 32) + load(added, k + 32), load(target, k + 48) + load(added, k + 48)
-        store(target, k, v0)
-        store(target, k + 16, v1)
-        store(target, k + 32, v2)
-        store(target, k + 48, v3)
+        v0, v1 = fma(load(y, k), share, load(x, k)), fma(load(y, k + 16), share, load(x, k + 16))
+        v2, v3 = fma(load(y, k + 32), share, load(x, k + 32)), fma(load(y, k + 48), share, load(x, k + 48))
+        store(out, k, v0)
+        store(out, k + 16, v1)
+        store(out, k + 32, v2)
+        store(out, k + 48, v3)
         s0, s1, s2, s3 = s0 + v0, s1 + v1, s2 + v2, s3 + v3
     for k in range(whole, depth, 16):
-        v0 = load(target, k) + load(added, k)
-        store(target, k, v0)
+        v0 = fma(load(y, k), share, load(x, k))
+        store(out, k, v0)
         s0 = s0 + v0
     return total((s0 + s1) + (s2 + s3))
 
@@ -61,26 +61,29 @@ def residual_layer_norm(
     epsilon: real,
     rows: count,
     depth: count,
+    out: address,
     q: address,
     row_scales: address,
 ):
-    """Normalize x + y into x; quantize it too, unless `q` is 0.
+    """Normalize x + y into `out`; quantize it too, unless `q` is 0.
 
-    x, y          float32 [rows, depth], depth a multiple of 16; x is overwritten
+    x, y, out     float32 [rows, depth], depth a multiple of 16; y 0: there is none; out may be x
     q             bytes [rows, PLANES * depth], or 0
     row_scales    float32 [rows]
     """
     weights = norm_at(norm, 0)
+    share = splat(np.float32(0.0) if y == 0 else np.float32(1.0))
     for row in range(rows):
-        target, added = x + 4 * row * depth, y + 4 * row * depth
-        mean = splat(_add_rows(target, added, depth) / np.float32(depth))
+        given, target = x + 4 * row * depth, out + 4 * row * depth
+        added = given if y == 0 else y + 4 * row * depth
+        mean = splat(_add_rows(given, added, share, target, depth) / np.float32(depth))
         variance = _squares(target, mean, depth) / np.float32(depth)
         inverse = splat(np.float32(1.0) / square_root(variance + epsilon))
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
         if q != 0:
-            store_f32(row_scales, row, quantize_row(target, depth, q + row * PLANES * depth))
+            store_f32(row_scales, row, quantize_row(target, depth, weights.multiplier, q + row * PLANES * depth))
 
 
 def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:

@@ -3,7 +3,8 @@
     scale[r] = max_k |x[r, k]| / 127            1 for a row of zeros
     q[r, k]  = round(x[r, k] * (127 / max))     half to even, in [-127, 127]
 
-Symmetric per-row scheme; a scale never depends on another row, so neither does a translation on its batch.
+Symmetric per-row scheme; a scale never depends on another row, so neither does a translation on its batch. With a
+multiplier that was found beforehand for all rows, scale = 1 / multiplier, and what lies beyond it is clipped.
 How q is stored in bytes is the instruction set's affair: `simd/tile` OFFSET and PLANES.
 """
 
@@ -12,7 +13,7 @@ import numpy as np
 from cpunmt.jit import address, count, kernel, real
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.tile import OFFSET, PLANES
-from cpunmt.simd.vector import absolute, float_bits_of, largest, load, maximum, splat, store_bytes
+from cpunmt.simd.vector import absolute, float_bits_of, largest, load, maximum, minimum, splat, store_bytes
 
 LARGEST = np.float32(127.0)
 # A float32 of this size has no bits for fractions: adding it rounds, halves to even, and leaves the integer in the
@@ -21,8 +22,19 @@ ROUNDING = np.float32(3 << 22)
 
 
 @kernel
-def quantize_row(x: address, depth: count, q: address) -> real:
-    """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; returns the scale."""
+def quantize_row(x: address, depth: count, multiplier: real, q: address) -> real:
+    """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; returns the scale.
+
+    `multiplier` 0: the row's own.
+    """
+    if multiplier > np.float32(0.0):
+        factor, shift = splat(multiplier), splat(ROUNDING + np.float32(OFFSET))
+        for k in range(0, depth, 16):
+            value = minimum(maximum(load(x, k) * factor, splat(-LARGEST)), splat(LARGEST))
+            store_bytes(q, k, float_bits_of(value + shift))
+            if PLANES == 2:
+                store_bytes(q, depth + k, float_bits_of(absolute(value) + shift))
+        return np.float32(1.0) / multiplier
     # four chains: a maximum waits for the one before it
     peak = splat(np.float32(0.0))
     peak1, peak2, peak3 = peak, peak, peak
@@ -51,14 +63,18 @@ def quantize_row(x: address, depth: count, q: address) -> real:
 
 
 @kernel
-def quantize_rows(x: address, rows: count, depth: count, q: address, row_scales: address):
+def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: address, row_scales: address):
     """Quantize float32 [rows, depth] into bytes [rows, PLANES * depth] and float32 scales [rows]."""
     for row in range(rows):
-        store_f32(row_scales, row, quantize_row(x + 4 * row * depth, depth, q + row * PLANES * depth))
+        store_f32(row_scales, row, quantize_row(x + 4 * row * depth, depth, multiplier, q + row * PLANES * depth))
 
 
-def quantize_rows_reference(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray]:
     """float32 [rows, depth] -> (int8 [rows, depth], float32 [rows]): the same bits as the kernel."""
+    if multiplier > 0:
+        multiplier = np.float32(multiplier)
+        q = np.rint(np.clip(x * multiplier, -LARGEST, LARGEST)).astype(np.int8)
+        return q, np.full(len(x), np.float32(1) / multiplier, np.float32)
     most = np.abs(x).max(axis=1).astype(np.float32)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(most > 0, LARGEST / most, np.float32(1)).astype(np.float32)

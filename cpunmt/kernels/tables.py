@@ -18,16 +18,19 @@ def sigmoid_table() -> np.ndarray:
     return np.array([1.0 / (1.0 + math.exp(-i / SIGMOID_STEPS)) for i in points], np.float32)
 
 
-def position_signal(positions: int, model_dim: int) -> np.ndarray:
-    """Marian's sinusoids: float32 [positions, model_dim].
+def position_signal(positions: int, model_dim: int, kind: str = "marian") -> np.ndarray:
+    """Sinusoids: float32 [positions, model_dim].
 
-        P[p, i] = sin(p * 10000^(-i / (h - 1))),  P[p, h + i] = cos(the same),   h = model_dim / 2, i < h
+        P[p, i] = sin(p * 10000^(-i / n)),  P[p, h + i] = cos(the same),   h = model_dim / 2, i < h
+
+    Marian's n is h - 1; in "tensor2tensor", and in Hugging Face's port of Marian's models, it is h.
 
     Made by turning position p into p + n with sin and cos of n alone: only `math`'s values at one position and
     IEEE products reach the bits, never a vectorized sine that depends on the processor.
     """
     half = model_dim // 2
-    rates = [math.exp(-i * math.log(10000.0) / max(half - 1, 1)) for i in range(half)]
+    slowest = half - 1 if kind == "marian" else half
+    rates = [math.exp(-i * math.log(10000.0) / max(slowest, 1)) for i in range(half)]
     sines, cosines = np.zeros((1, half)), np.ones((1, half))
     while len(sines) < positions:
         turn = len(sines)

@@ -8,23 +8,43 @@ from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.attention import cross_attention_row, pack_rows, self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, hypothesis_at, model_at, slot_at, workspace_at
+from cpunmt.kernels.reading import (
+    cross_attention_at,
+    hypothesis_at,
+    linear_at,
+    model_at,
+    self_attention_at,
+    slot_at,
+    workspace_at,
+)
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.norm import add_and_norm
+from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, load_i64
 from cpunmt.simd.vector import load, store
 
 
 @kernel
+def projected(weights: address, model: address, workspace: address, rows: count):
+    """y = context W + b: what follows the heads of attention; y = context where the model has no such layer."""
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    if linear_at(weights, 0).panels == 0:
+        copy_floats(w.context, rows * m.model_dim, w.y)
+    else:
+        quantize(weights, w.context, rows, w.quantized, w.row_scales)
+        linear(weights, w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+
+
+@kernel
 def encoder_attention(layer: address, model: address, workspace: address, offsets: address, sentences: count):
-    """x = norm(x + attention(x)) for the tokens of `sentences` sentences, one after another in the workspace's x.
+    """The block of a SELF_ATTENTION record for `sentences` sentences, one after another in the workspace's x.
 
     offsets    int64 [sentences + 1]: where each begins, relative to the first
     """
-    weights, m, w = encoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    weights, m, w = self_attention_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
-    linear(address_of(weights.query_key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    before_block(address_of(weights.residual), model, workspace, rows)
+    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
@@ -34,14 +54,13 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
             m.model_dim,
             m.heads,
             m.attention_scale,
-            w.transposed,
+            w.packed,
             w.scores,
             w.pointers,
             w.context + 4 * first * m.model_dim,
         )
-    quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
-    linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
-    add_and_norm(address_of(weights.attention_norm), model, workspace, rows)
+    projected(address_of(weights.output), model, workspace, rows)
+    after_block(address_of(weights.residual), model, workspace, rows)
 
 
 @kernel
@@ -66,7 +85,7 @@ def project_source(
 
     The topmost free slot is that of the first sentence. `offsets` as in `encoder_attention`.
     """
-    weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    weights, m, w = cross_attention_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
@@ -86,9 +105,10 @@ def project_source(
 
 @kernel
 def cross_attention(layer: address, number: count, parameters: count, model: address, workspace: address, rows: count):
-    """x = norm(x + attention over the source) for each row of the workspace's x, in decoder layer `number`."""
-    weights, m, w = decoder_layer_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
-    linear(address_of(weights.query), w.x, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    """The block of a CROSS_ATTENTION record on each row of the workspace's x, in decoder layer `number`."""
+    weights, m, w = cross_attention_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
+    before_block(address_of(weights.residual), model, workspace, rows)
+    linear(address_of(weights.query), w.input, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
     aligning = w.attention != 0 and number == m.alignment_layer
     for row in range(rows):
         h = hypothesis_at(w.hypotheses, row)
@@ -109,6 +129,5 @@ def cross_attention(layer: address, number: count, parameters: count, model: add
         if aligning:
             place = (slot * w.steps + h.step) * w.beam + h.item
             copy_floats(w.scores, length, w.attention + 4 * w.source_stride * place)
-    quantize(m.scheme, w.context, rows, m.model_dim, w.quantized, w.row_scales)
-    linear(address_of(weights.attention_output), w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
-    add_and_norm(address_of(weights.attention_norm), model, workspace, rows)
+    projected(address_of(weights.output), model, workspace, rows)
+    after_block(address_of(weights.residual), model, workspace, rows)

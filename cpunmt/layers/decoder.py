@@ -4,10 +4,16 @@ from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.embedding import embed
 from cpunmt.kernels.reading import decoder_layer_at, hypothesis_at, model_at, workspace_at
 from cpunmt.layers.attention import cross_attention
-from cpunmt.layers.cells.ssru import ssru
+from cpunmt.layers.cells.average_attention import average_attention
+from cpunmt.layers.cells.own_attention import own_attention
+from cpunmt.layers.cells.recurrent import sru, ssru
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize
+from cpunmt.layers.residual import finish
+from cpunmt.records import CELLS
 from cpunmt.simd.intrinsics import address_of, load_i64
+
+SSRU, SRU, SELF_ATTENTION, AVERAGE_ATTENTION = range(len(CELLS))
 
 
 @kernel
@@ -19,11 +25,25 @@ def decode_step(model: address, workspace: address, rows: count):
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     for row in range(rows):
         h = hypothesis_at(w.hypotheses, row)
-        embed(model, h.piece, h.step, w.x + 4 * row * m.model_dim)
-    quantize(m.scheme, w.x, rows, m.model_dim, w.quantized, w.row_scales)
+        embed(model, address_of(m.target), h.piece, h.step, w.x + 4 * row * m.model_dim)
+    finish(address_of(m.decoder_embedding_norm), model, workspace, rows)
+    made = m.decoder_embedding_norm.multiplier  # what x is quantized with; layers that share a norm may want others
     for i in range(m.decoder_layers):
         parameters = load_i64(m.decoder_parameters, i)
         layer = decoder_layer_at(m.decoder, parameters)
-        ssru(address_of(layer), i, model, workspace, rows)
-        cross_attention(address_of(layer), i, parameters, model, workspace, rows)
+        cell = address_of(layer.cell)
+        if m.preprocess == 0 and layer.cell.input.multiplier != made:
+            quantize(address_of(layer.cell.input), w.x, rows, w.quantized, w.row_scales)
+        if m.cell == SSRU:
+            ssru(cell, i, model, workspace, rows)
+        elif m.cell == SRU:
+            sru(cell, i, model, workspace, rows)
+        elif m.cell == SELF_ATTENTION:
+            own_attention(cell, i, model, workspace, rows)
+        else:
+            average_attention(cell, i, model, workspace, rows)
+        cross_attention(address_of(layer.cross_attention), i, parameters, model, workspace, rows)
         feed_forward(address_of(layer.feed_forward), model, workspace, rows)
+        made = layer.feed_forward.residual.after.multiplier
+    if m.preprocess or m.decoder_top_norm.scale != 0 or m.decoder_top_norm.multiplier != made:
+        finish(address_of(m.decoder_top_norm), model, workspace, rows)

@@ -6,6 +6,7 @@ from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, model_at,
 from cpunmt.layers.attention import encoder_attention, project_source
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize
+from cpunmt.layers.residual import finish
 from cpunmt.simd.intrinsics import address_of, load_i32, load_i64
 
 
@@ -21,13 +22,23 @@ def encode(model: address, workspace: address, ids: address, offsets: address, s
     for sentence in range(sentences):
         first = load_i64(offsets, sentence)
         for token in range(first, load_i64(offsets, sentence + 1)):
-            embed(model, load_i32(ids, token), token - first, w.x + 4 * (token - start) * m.model_dim)
+            embed(
+                model,
+                address_of(m.source),
+                load_i32(ids, token),
+                token - first,
+                w.x + 4 * (token - start) * m.model_dim,
+            )
     rows = load_i64(offsets, sentences) - start
-    quantize(m.scheme, w.x, rows, m.model_dim, w.quantized, w.row_scales)
+    finish(address_of(m.encoder_embedding_norm), model, workspace, rows)
     for i in range(m.encoder_layers):
         layer = encoder_layer_at(m.encoder, i)
-        encoder_attention(address_of(layer), model, workspace, offsets, sentences)
+        encoder_attention(address_of(layer.self_attention), model, workspace, offsets, sentences)
         feed_forward(address_of(layer.feed_forward), model, workspace, rows)
+    if m.preprocess or m.encoder_top_norm.scale != 0:
+        finish(address_of(m.encoder_top_norm), model, workspace, rows)
     for parameters in range(m.decoder_sets):
         layer = decoder_layer_at(m.decoder, parameters)
-        project_source(address_of(layer), parameters, model, workspace, offsets, sentences)
+        if layer.cross_attention.key_value.multiplier != m.encoder_top_norm.multiplier:
+            quantize(address_of(layer.cross_attention.key_value), w.x, rows, w.quantized, w.row_scales)
+        project_source(address_of(layer.cross_attention), parameters, model, workspace, offsets, sentences)

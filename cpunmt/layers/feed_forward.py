@@ -1,21 +1,70 @@
-"""Position-wise feed-forward network: x = norm(x + relu(x W1 + b1) W2 + b2).
+"""Position-wise feed-forward network: activation(x W1 + b1) W2 + b2, or deeper.
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3.
 """
 
 from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.copying import copy_floats
+from cpunmt.kernels.gates import RELU as RELU_FUNCTION
+from cpunmt.kernels.gates import activate
 from cpunmt.kernels.int8_matmul import AFFINE, RELU
-from cpunmt.kernels.reading import feed_forward_at, model_at, workspace_at
+from cpunmt.kernels.reading import feed_forward_at, linear_at, model_at, workspace_at
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.norm import add_and_norm
+from cpunmt.layers.residual import after_block, before_block
+from cpunmt.records import LINEAR
 from cpunmt.simd.intrinsics import address_of
+
+LINEAR_BYTES = LINEAR.itemsize
+
+
+@kernel
+def activated(
+    weights: address,
+    function: count,
+    model: address,
+    workspace: address,
+    rows: count,
+    x: address,
+    signed: count,
+    out: address,
+):
+    """out = function(x W + b) for x, already quantized where that is needed."""
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    mode = RELU if function == RELU_FUNCTION else AFFINE
+    linear(weights, x, w.quantized, w.row_scales, rows, out, mode, signed)
+    if function != RELU_FUNCTION:
+        activate(out, rows * 16 * linear_at(weights, 0).panels, function, m.sigmoid_table)
+
+
+@kernel
+def network(layer: address, function: count, model: address, workspace: address, rows: count, x: address):
+    """The affine maps of a FEED_FORWARD record on float32 x [rows, model_dim], or its quantized form, into y."""
+    f, w = feed_forward_at(layer, 0), workspace_at(workspace, 0)
+    signed = 0 if function == RELU_FUNCTION else 1
+    if f.inner.panels == 0:
+        hidden = x
+    else:
+        hidden = w.wide
+        activated(address_of(f.inner), function, model, workspace, rows, x, 1, hidden)
+        for i in range(f.middles):
+            weights, target = f.middle + i * LINEAR_BYTES, w.wider if hidden == w.wide else w.wide
+            quantize(weights, hidden, rows, w.quantized, w.row_scales)
+            activated(weights, function, model, workspace, rows, hidden, signed, target)
+            hidden = target
+    if f.outer.panels == 0:
+        copy_floats(hidden, rows * model_at(model, 0).model_dim, w.y)
+    else:
+        if f.inner.panels != 0:
+            quantize(address_of(f.outer), hidden, rows, w.quantized, w.row_scales)
+        else:
+            signed = 1
+        linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE, signed)
 
 
 @kernel
 def feed_forward(layer: address, model: address, workspace: address, rows: count):
-    """Apply a FEED_FORWARD record to the workspace's x [rows, model_dim]."""
-    weights, m, w = feed_forward_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
-    linear(address_of(weights.inner), w.x, w.quantized, w.row_scales, rows, w.wide, RELU, 1)
-    quantize(m.scheme, w.wide, rows, m.ffn_dim, w.quantized, w.row_scales)
-    linear(address_of(weights.outer), w.wide, w.quantized, w.row_scales, rows, w.y, AFFINE, 0)
-    add_and_norm(address_of(weights.norm), model, workspace, rows)
+    """The block of a FEED_FORWARD record on the workspace's x [rows, model_dim]."""
+    residual = address_of(feed_forward_at(layer, 0).residual)
+    before_block(residual, model, workspace, rows)
+    network(layer, model_at(model, 0).activation, model, workspace, rows, workspace_at(workspace, 0).input)
+    after_block(residual, model, workspace, rows)

@@ -31,7 +31,8 @@ def linear(
 
 
 @kernel
-def quantize(scheme: count, x: address, rows: count, depth: count, quantized: address, row_scales: address):
-    """Quantize float32 x [rows, depth] where the scheme needs it."""
-    if scheme == INT8:
-        quantize_rows(x, rows, depth, quantized, row_scales)
+def quantize(weights: address, x: address, rows: count, quantized: address, row_scales: address):
+    """Quantize float32 x [rows, depth] for a LINEAR record, if it multiplies integers."""
+    consumer = linear_at(weights, 0)
+    if consumer.scheme == INT8:
+        quantize_rows(x, rows, consumer.depth, consumer.multiplier, quantized, row_scales)

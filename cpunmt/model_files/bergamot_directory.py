@@ -4,7 +4,8 @@ A decoder configuration that is there (`decoder.yml`, `config*.yml`) and names a
 decide, each with or without `.gz`:
 
     model        model*.intgemm*alphas*.bin, before model*.intgemm*.bin, before model*.bin, before *.npz
-    vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both
+    vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both; or as OPUS-MT has it:
+                 source.spm and target.spm, with *src.vocab.yml and *trg.vocab.yml, or one *vocab.yml for both
     shortlist    lex*.bin, before lex*.s2t; may be absent
     metadata     metadata.json; may be absent
 """
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
 from cpunmt.model_files.decoder_options import DecoderOptions, read_decoder_options
+from cpunmt.model_files.foreign_model import VocabularyFiles
 
 # In order of preference: they are forms of one model, so the first that is there is taken.
 _MODELS = (
@@ -29,6 +31,7 @@ _NOT_MODELS = ("*.optimizer.npz", "*quality*", "lex*")
 _SHORTLISTS = (("lex*.bin",), ("lex*.s2t", "lex*.txt"))
 _OPTIONS = ("decoder*.yml", "config*.yml", "*.decoder.yml")
 _METADATA = ("metadata.json",)
+_PIECES = ("source.spm", "target.spm")
 _MAX_FILES = 10_000
 _SHOWN = 20
 
@@ -39,8 +42,8 @@ class BergamotFiles(NamedTuple):
     Attributes
     ----------
     model : Path
-    source_vocabulary, target_vocabulary : Path
-        The same if it is shared.
+    source_vocabulary, target_vocabulary : VocabularyFiles
+        With the same `ids_from` if it is shared.
     shortlist : Path or None
     decoder_options : DecoderOptions or None
         None if there is no such file.
@@ -48,8 +51,8 @@ class BergamotFiles(NamedTuple):
     """
 
     model: Path
-    source_vocabulary: Path
-    target_vocabulary: Path
+    source_vocabulary: VocabularyFiles
+    target_vocabulary: VocabularyFiles
     shortlist: Path | None
     decoder_options: DecoderOptions | None
     metadata: Path | None
@@ -65,7 +68,7 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
         decoder configuration cannot be read.
     """
     folder = Path(directory)
-    names = _listing(folder)
+    names = listing(folder)
     options = _decoder_options(folder, names)
     problems = []
     if options and options.model:
@@ -74,7 +77,8 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
         if None in pair:
             vocabularies = _vocabularies(folder, names, problems)
         else:
-            vocabularies = [_there(path, folder, "vocabs", problems) for path in pair]
+            found = [_there(path, folder, "vocabs", problems) for path in pair]
+            vocabularies = _with_pieces(folder, names, found, problems)
         shortlist = options.shortlist and _there(options.shortlist.path, folder, "shortlist", problems)
     else:
         model = _first(folder, names, "model", _MODELS, problems)
@@ -88,7 +92,7 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
     return BergamotFiles(model, *vocabularies, shortlist, options, metadata)
 
 
-def _listing(folder) -> list[str]:
+def listing(folder) -> list[str]:
     """Names of the files, those that are also there without `.gz` only so."""
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with a model, a vocabulary and a shortlist")
@@ -100,6 +104,12 @@ def _listing(folder) -> list[str]:
     if len(names) > _MAX_FILES:
         raise ModelFileError(f"{folder}: holds over {_MAX_FILES} files, expected a model's directory")
     return sorted(name for name in names if not (name.endswith(".gz") and name[:-3] in names))
+
+
+def looks_like_one(names: Iterable[str]) -> bool:
+    """Whether files of these names can be a model's directory."""
+    patterns = [pattern for rank in _MODELS for pattern in rank]
+    return bool(_matching(names, patterns, _NOT_MODELS) or _matching(names, _OPTIONS, ("*vocab*",)))
 
 
 def _refused(folder, names, problems):
@@ -133,14 +143,51 @@ def _first(folder, names, role, ranks, problems):
 
 def _vocabularies(folder, names, problems):
     """[source, target]."""
+    tables = _matching(names, ["*vocab.yml", "*vocab.yaml"])
+    if tables and _matching(names, _PIECES):
+        source, target = (_matching(tables, [f"*{part}.vocab.y*ml"]) for part in ("src", "trg"))
+        if len(source) == len(target) == 1 and len(tables) == 2:
+            return _with_pieces(folder, names, [folder / source[0], folder / target[0]], problems)
+        if len(tables) == 1:
+            return _with_pieces(folder, names, [folder / tables[0]] * 2, problems)
+        problems.append(f"vocabulary: {', '.join(tables)}; expected one, or *src.vocab.yml and *trg.vocab.yml")
+        return [None, None]
     source, target, both = (_matching(names, [f"{part}vocab*.spm"]) for part in ("src", "trg", ""))
     if len(source) == len(target) == 1 and not both:
-        return [folder / source[0], folder / target[0]]
+        return [VocabularyFiles(folder / source[0]), VocabularyFiles(folder / target[0])]
     if len(both) == 1 and not source and not target:
-        return [folder / both[0]] * 2
-    found = ", ".join([*source, *target, *both]) or "none"
-    problems.append(f"vocabulary: {found}; expected srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both")
+        return [VocabularyFiles(folder / both[0])] * 2
+    found = ", ".join([*source, *target, *both, *tables]) or "none"
+    problems.append(
+        f"vocabulary: {found}; expected srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both, or "
+        "*vocab.yml with source.spm and target.spm"
+    )
     return [None, None]
+
+
+def _with_pieces(folder, names, files, problems):
+    """[source, target]: each file alone if it is a SentencePiece model, else it is a table that needs one."""
+    if not any(file and _is_table(file) for file in files):
+        return [file and VocabularyFiles(file) for file in files]
+    found = []
+    for file, pieces in zip(files, _PIECES, strict=True):
+        models = _matching(names, [pieces])
+        if file and not _is_table(file):
+            found.append(VocabularyFiles(file))
+            continue
+        if not models:
+            codes = _matching(names, [f"{pieces.removesuffix('spm')}bpe", "*.bpe", "*.codes"])
+            other = f"; {codes[0]} is of another kind of subwords, which is not read" if codes else ""
+            problems.append(
+                f"{file and file.name}: the table of a vocabulary needs {pieces}, which is not there{other}"
+            )
+            continue
+        found.append(VocabularyFiles(folder / models[0], file))
+    return found
+
+
+def _is_table(file) -> bool:
+    return file.name.removesuffix(".gz").endswith((".yml", ".yaml", ".json", ".txt"))
 
 
 def _decoder_options(folder, names) -> DecoderOptions | None:

@@ -2,18 +2,27 @@
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.architecture import output_table
 from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import open_expanded
 from cpunmt.model_files.marian_bin import MAX_FILE, read_marian_bin
-from cpunmt.model_files.marian_file import ALPHA, OPTIONS, MarianFile, check_alpha, check_names
-from cpunmt.model_files.marian_layout import canonical_tensors, parameter_names, parse_options, read_config
+from cpunmt.model_files.marian_file import (
+    ALPHA,
+    OPTIONS,
+    MarianFile,
+    StoredIntegers,
+    check_alpha,
+    check_names,
+    output_alpha,
+)
+from cpunmt.model_files.marian_names import OUTPUT_BIAS, canonical_tensors, marian_names
+from cpunmt.model_files.marian_options import parse_options, read_config
 from cpunmt.model_files.npz import read_npz
-
-OUTPUT_BIAS = "decoder_ff_logit_out_b"
 
 
 def read_marian_file(path: str | os.PathLike) -> MarianFile:
@@ -53,12 +62,19 @@ def _alpha(array, name, where):
     return check_alpha(array.item(), name, where)
 
 
-def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Architecture and parameters: canonical name -> float32 array, weights [in, out], vectors 1-D.
+class Checkpoint(NamedTuple):
+    """A model as its file has it, under canonical names."""
+
+    config: ModelConfig
+    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what architecture.checkpoint_tensors lists, weights [in, out]
+    alphas: dict[str, float] | None  # name of a weight, or of the output table -> multiplier of its input
+
+
+def read_marian(path: str | os.PathLike) -> Checkpoint:
+    """Architecture, parameters, and calibrated activation scales where the file has them.
 
     With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1;
-    the options hold no limit on lengths, so those keep the defaults of ModelConfig. Alphas are left out: they
-    are meaningless for float weights.
+    the options hold no limit on lengths, so those keep the defaults of ModelConfig.
 
     Raises
     ------
@@ -67,8 +83,23 @@ def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.
         arrays are not exactly those that the options ask for (all differences are listed).
     """
     where = os.fspath(path)
-    options, arrays, _ = read_npz_model(where)
-    config, decoder_numbers = read_config(options, where)
+    options, arrays, alphas = read_marian_file(where)
+    config, numbers = read_config(options, arrays, where)
     if options.get("output-omit-bias"):
-        arrays.setdefault(OUTPUT_BIAS, np.zeros((1, config.vocab_size), np.float32))
-    return config, canonical_tensors(arrays, parameter_names(config, decoder_numbers), where)
+        arrays = {OUTPUT_BIAS: np.zeros((1, config.vocab_size), np.float32), **arrays}
+    tensors = canonical_tensors(config, arrays, numbers, where)
+    return Checkpoint(config, tensors, _canonical_alphas(config, numbers, alphas) if alphas else None)
+
+
+def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Architecture and parameters of a file that holds floats; see `read_marian`."""
+    config, tensors, _ = read_marian(path)
+    return config, tensors
+
+
+def _canonical_alphas(config, numbers, alphas):
+    names = marian_names(config, numbers)
+    found = {ours: alphas[theirs] for ours, theirs in names.items() if theirs in alphas}
+    table = output_table(config)
+    output = output_alpha(alphas, names[table])
+    return found if output is None else {**found, table: output}

@@ -22,7 +22,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
 from cpunmt.model_files.marian_file import ALPHA, OPTIONS, MarianFile, StoredIntegers, check_alpha, check_names
-from cpunmt.model_files.marian_layout import parse_options
+from cpunmt.model_files.marian_options import parse_options
 
 _FLOATS = {0x402: np.dtype("<f2"), 0x404: np.dtype("<f4"), 0x408: np.dtype("<f8")}
 _INTEGERS = {0x4101: np.dtype("i1"), 0x10001: np.dtype("i1"), 0x4102: np.dtype("<i2"), 0x10002: np.dtype("<i2")}

@@ -48,7 +48,7 @@ class MarianFile(NamedTuple):
     Attributes
     ----------
     options : dict
-        `special:model.yml`, read by `marian_layout.parse_options`.
+        `special:model.yml`, read by `marian_options.parse_options`.
     tensors : dict
         Marian's name -> float array or `StoredIntegers`, in the order of the file; no `special:` items, no alphas.
     alphas : dict

@@ -2,7 +2,9 @@
 
     config.json            ModelConfig
     weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
-    vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false
+    vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false or there are tables
+    vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
+                           source.json and target.json
     shortlist.bin          optional, Marian's binary format
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
 
@@ -28,13 +30,10 @@ SHORTLIST = "shortlist.bin"
 METADATA = "metadata.json"
 SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
-_LISTED = {
-    CONFIG,
-    WEIGHTS,
-    SHORTLIST,
-    *SHARED_VOCABULARY,
-    *SPLIT_VOCABULARY,
-}  # what metadata.json may describe
+SHARED_TABLE = ("vocabulary.json",)
+SPLIT_TABLES = ("source.json", "target.json")
+# what metadata.json may describe
+_LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 _MAX_VOCABULARY = 64 << 20  # bytes
 
@@ -50,12 +49,14 @@ class PackedDirectory(NamedTuple):
     tensors: dict  # name -> array
     source_vocabulary: Path
     target_vocabulary: Path  # the same file if the vocabulary is shared
+    source_table: Path | None  # ids of the pieces, where they are not those of source_vocabulary
+    target_table: Path | None
     shortlist: Path | None
     shortlist_sha256: str | None
     metadata: dict  # as given to `write_directory`
 
 
-def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metadata=None, force=False):
+def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=None, metadata=None, force=False):
     """Write a packed model directory; it appears complete or not at all.
 
     Parameters
@@ -66,7 +67,9 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
     tensors : dict
         name -> array, see `write_safetensors`.
     vocabulary : path or (path, path)
-        SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false.
+        SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with `tables`.
+    tables : one or two bytes objects, optional
+        As `PieceVocabulary.to_json` makes them: one for both languages, or one of each.
     shortlist : bytes, optional
         As `Shortlist.to_bytes` makes them.
     metadata : dict, optional
@@ -86,7 +89,7 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
     taken = [key for key in _RESERVED if key in metadata]
     if taken:
         raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
-    contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary)}
+    contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary, tables)}
     if shortlist is not None:
         contents[SHORTLIST] = bytes(shortlist)
     _json_bytes(metadata)  # raises before anything is written
@@ -111,15 +114,16 @@ def write_directory(path, config, tensors, *, vocabulary, shortlist=None, metada
         ) from error
 
 
-def _vocabulary_bytes(config, vocabulary):
+def _vocabulary_bytes(config, vocabulary, tables):
     paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary)
-    names = _vocabulary_names(config)
+    names = SPLIT_VOCABULARY if tables else _vocabulary_names(config)
     if len(paths) != len(names):
         raise ValueError(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    return {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
+    found = {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
+    return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
 
 def _vocabulary_names(config):
@@ -199,9 +203,10 @@ def read_directory(path):
     metadata = _read_metadata(path)
     files = metadata.pop("files")
     del metadata["format_version"]
-    vocabularies = [path / name for name in _vocabulary_names(config)]
+    tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
+    vocabularies = [path / name for name in (SPLIT_VOCABULARY if tables else _vocabulary_names(config))]
     shortlist = path / SHORTLIST
-    for file in [*vocabularies, *([shortlist] if SHORTLIST in files else [])]:
+    for file in [*vocabularies, *tables, *([shortlist] if SHORTLIST in files else [])]:
         if not file.is_file():
             raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
     return PackedDirectory(
@@ -209,6 +214,8 @@ def read_directory(path):
         tensors=read_safetensors(path / WEIGHTS),
         source_vocabulary=vocabularies[0],
         target_vocabulary=vocabularies[-1],
+        source_table=tables[0] if tables else None,
+        target_table=tables[-1] if tables else None,
         shortlist=shortlist if shortlist.is_file() else None,
         shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
         metadata=metadata,

@@ -14,6 +14,7 @@ import json
 import math
 import re
 import reprlib
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,7 @@ DTYPES = {
     "I8": np.dtype("i1"),
     "U8": np.dtype("u1"),
 }
+_FLOATS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _PADDING = "padding."
@@ -97,23 +99,9 @@ def read_safetensors(path):
         Anything but a file as `write_safetensors` makes it: every byte after the header belongs to exactly
         one tensor, and every tensor starts at a multiple of 64. Values are not looked at.
     """
-    content = map_bytes(path, "tensor file", _MAX_FILE)
-    size = content.size
-    length = int.from_bytes(content[:8].tobytes(), "little")
-    longest = min(max(size - 8, 0), _MAX_HEADER)
-    if size < 8 or length > longest:
-        raise _broken(path, f"header of {length} bytes in a file of {size}, expected at most {longest}")
-    start = 8 + length
-    if start % ALIGNMENT:
-        raise _broken(path, f"tensor data starts at byte {start}, expected a multiple of 64")
-    header = parse_json(content[8:start].tobytes(), f"{path}: tensor header")
-    header.pop("__metadata__", None)  # free text in the format
-    spans, tensors = [], {}
-    for name, entry in header.items():
-        dtype, shape, begin, end = _parse_entry(path, name, entry)
-        if end > size - start:
-            raise _broken(path, f"tensor {name!r} ends at byte {end} of the data, which has {size - start}")
-        spans.append((begin, end, name))
+    content, start, entries = _entries(path, DTYPES, ALIGNMENT)
+    tensors = {}
+    for name, (dtype, shape, begin, _) in entries.items():
         if name.startswith(_PADDING):
             if dtype != np.uint8 or len(shape) != 1 or shape[0] >= ALIGNMENT:
                 raise _broken(path, f"tensor {name!r} is {_described(dtype, shape)}, expected under 64 bytes uint8")
@@ -121,24 +109,77 @@ def read_safetensors(path):
             raise _broken(path, f"tensor {name!r} starts at byte {begin}, expected a multiple of 64")
         else:
             tensors[name] = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
-    _check_covered(path, spans, size - start)
     return tensors
+
+
+def read_float_tensors(path):
+    """The tensors of a file that any library wrote, at whatever bytes: name -> read-only array, nothing copied.
+
+    float16 and float32 come as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, or has a tensor of another type. Values are not looked at.
+    """
+    content, start, entries = _entries(path, _FLOATS, 1)
+    tensors = {}
+    for name, (dtype, shape, begin, _) in entries.items():
+        array = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
+        tensors[name] = Bfloat16(array) if dtype.kind == "u" else array
+    return tensors
+
+
+class Bfloat16(NamedTuple):
+    """A tensor of bfloat16: the upper halves of float32s."""
+
+    halves: np.ndarray  # uint16
+
+    @property
+    def shape(self):
+        return self.halves.shape
+
+    def floats(self):
+        """float32 array."""
+        return (self.halves.astype(np.uint32) << 16).view(np.float32)
+
+
+def _entries(path, dtypes, alignment):
+    """(content, where tensor data starts, name -> (dtype, shape, begin, end)): every byte is one tensor's."""
+    content = map_bytes(path, "tensor file", _MAX_FILE)
+    size = content.size
+    length = int.from_bytes(content[:8].tobytes(), "little")
+    longest = min(max(size - 8, 0), _MAX_HEADER)
+    if size < 8 or length > longest:
+        raise _broken(path, f"header of {length} bytes in a file of {size}, expected at most {longest}")
+    start = 8 + length
+    if start % alignment:
+        raise _broken(path, f"tensor data starts at byte {start}, expected a multiple of {alignment}")
+    header = parse_json(content[8:start].tobytes(), f"{path}: tensor header")
+    header.pop("__metadata__", None)  # free text in the format
+    found = {}
+    for name, entry in header.items():
+        found[name] = _, _, _, end = _parse_entry(path, name, entry, dtypes)
+        if end > size - start:
+            raise _broken(path, f"tensor {name!r} ends at byte {end} of the data, which has {size - start}")
+    _check_covered(path, [(begin, end, name) for name, (_, _, begin, end) in found.items()], size - start)
+    return content, start, found
 
 
 def _broken(path, problem):
     return ModelFileError(f"{path}: {problem}; {_REPACK}")
 
 
-def _parse_entry(path, name, entry):
+def _parse_entry(path, name, entry, dtypes):
     """(dtype, shape, begin, end) of a header entry, consistent with each other."""
     if not _NAME.fullmatch(name) or len(name) > 256:
         raise _broken(path, f"tensor name {name[:80]!r}, expected at most 256 letters, digits, '_' and dots")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise _broken(path, f"tensor {name!r} is {reprlib.repr(entry)}, expected dtype, shape and data_offsets")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    dtype = DTYPES.get(code) if isinstance(code, str) else None
+    dtype = dtypes.get(code) if isinstance(code, str) else None
     if dtype is None:
-        raise _broken(path, f"tensor {name!r} has dtype {reprlib.repr(code)}, expected one of {', '.join(DTYPES)}")
+        raise _broken(path, f"tensor {name!r} has dtype {reprlib.repr(code)}, expected one of {', '.join(dtypes)}")
     if not _are_sizes(shape) or len(shape) > 8:
         raise _broken(path, f"tensor {name!r} has shape {reprlib.repr(shape)}, expected at most 8 sizes below 2^40")
     if not _are_sizes(offsets) or len(offsets) != 2:

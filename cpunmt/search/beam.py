@@ -45,7 +45,7 @@ def translate(model: address, batch: address, workspace: address):
         row = 0
         while row < rows:
             together = lesser(w.logit_rows, rows - row)
-            if b.full_output.weights == 0:
+            if b.full_output == 0:
                 together = slot_at(w.sentences, hypothesis_at(w.hypotheses, row).slot).live
             columns = score_rows(model, batch, workspace, row, together)
             for i in range(together):

@@ -55,13 +55,13 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     start.slot, start.step, start.piece, start.item = slot, 0, -1, 0
     start.parent = w.slots * w.beam
     start.log_prob = np.float32(0.0)
-    if b.full_output.weights == 0:
+    if b.full_output == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
         output = linear_at(w.outputs, slot)
         output.panels = (found + 15) // 16
-        gather_output(address_of(m.embedding), pieces, found, m.model_dim, w.pointers, address_of(output))
+        gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
     return slot
 

@@ -29,7 +29,7 @@ from cpunmt.kernels.softmax import LOWEST, log_normalizer
 from cpunmt.layers.linear import linear
 from cpunmt.records import LINEAR
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
-from cpunmt.simd.intrinsics import address_of, load_f32, load_i32, load_i64, store_f32, store_i64
+from cpunmt.simd.intrinsics import load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.tile import PLANES
 
 LINEAR_BYTES = LINEAR.itemsize
@@ -43,8 +43,8 @@ def score_rows(model: address, batch: address, workspace: address, first: count,
     Without a shortlist all rows share one output layer; with one, those of one sentence do.
     """
     m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
-    output = address_of(b.full_output)
-    if b.full_output.weights == 0:
+    output = b.full_output
+    if output == 0:
         output = w.outputs + LINEAR_BYTES * hypothesis_at(w.hypotheses, first).slot
     x = w.x + 4 * first * m.model_dim
     quantized = w.quantized + PLANES * first * m.model_dim
@@ -73,7 +73,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
     forced = forced_piece(batch, s.sentence, h.step)
     if forced >= 0:
         column = forced
-        if b.full_output.weights == 0:
+        if b.full_output == 0:
             column = find_column(w.candidate_ids + 64 * h.slot * w.candidate_panels, s.candidates, forced)
         h.found = 1
         store_i64(best_columns, 0, column)
@@ -165,7 +165,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         piece = column
         if forced >= 0:
             piece = forced
-        elif b.full_output.weights == 0:
+        elif b.full_output == 0:
             piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
         total = parent.log_prob
         if column < 0:

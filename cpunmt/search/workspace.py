@@ -32,11 +32,12 @@ class Workspace:
         self.size = size
         slots, beam, steps, tokens, source, candidates, attention = size
         full = not candidates
-        d, layers, sets = config.model_dim, config.decoder_layers, len(set(config.decoder_parameters))
-        widest = max(d, config.ffn_dim)
+        d, layers, sets = config.model_dim, config.decoder_layers, config.decoder_sets
+        widest = max(3 * d, config.ffn_dim, config.decoder_width, config.average_dim)
         live = slots * beam
         rows = max(live, tokens, source)
         stride = -(-source // PANEL) * PANEL
+        own_stride = -(-steps // PANEL) * PANEL if config.cell == "self_attention" else 0
         panels = -(-candidates // PANEL)
         logit_rows = 8 if full else beam
         columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
@@ -54,14 +55,20 @@ class Workspace:
 
         float32 = np.float32
         buffer("x", float32, rows, d)
-        buffer("wide", float32, rows, max(config.ffn_dim, 3 * d))
+        fields["input"] = fields["x"]
+        if config.preprocess:
+            buffer("input", float32, rows, d)
+        buffer("wide", float32, rows, widest)
+        if max(config.ffn_depth, config.decoder_ffn_depth, config.average_depth) > 2:
+            buffer("wider", float32, rows, widest)
         buffer("y", float32, rows, d)
         buffer("context", float32, rows, d)
+        buffer("gate", float32, rows, d)
         buffer("quantized", np.uint8, rows, isa.activation_planes() * widest)
         buffer("row_scales", float32, rows)
-        buffer("scores", float32, max(stride, config.heads), stride)
-        buffer("sums", float32, max(stride, config.heads))
-        buffer("transposed", float32, config.head_dim, stride)
+        buffer("scores", float32, max(stride, config.heads), max(stride, own_stride))
+        buffer("sums", float32, config.heads)
+        buffer("packed", float32, config.head_dim, stride)
         buffer("pointers", np.int64, 16)
         buffer("logits", float32, logit_rows, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
@@ -73,6 +80,11 @@ class Workspace:
         for turn in ("", "next_"):
             buffer(turn + "hypotheses", records.HYPOTHESIS, live)
             buffer(turn + "cells", float32, layers, live + 1, d)[:, live] = 0
+        if own_stride:
+            buffer("own_rows", float32, layers, slots, steps, beam, 3 * d)
+            buffer("own_keys", float32, d, own_stride)
+            buffer("own_values", float32, own_stride, d)
+            buffer("own_places", np.int64, own_stride)
         buffer("best_columns", np.int64, live, beam)
         buffer("best_logits", float32, live, beam)
         buffer("history", records.ITEM, slots, steps, beam)

@@ -68,7 +68,7 @@ def gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=0
     """(weights, scales, start, bias) as the kernel packs them; the guards are checked."""
     guard = Guards(misaligned)
     quantized = rows.dtype == np.int8
-    table, output = np.zeros(1, records.EMBEDDING), np.zeros(1, records.LINEAR)
+    table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
     table["scheme"] = output["scheme"] = records.INT8 if quantized else records.FLOAT32
     for name, vector in (("rows", rows), ("scales", scales), ("start", start), ("bias", bias)):
         table[name] = guard.copy(vector).ctypes.data

@@ -22,13 +22,13 @@ def embed(program, rows, scales, positions, piece, position, misaligned=0):
     model = np.zeros(1, records.MODEL)
     model["model_dim"], model["vocab_size"] = depth, len(rows)
     model["embedding_scale"] = np.sqrt(depth)
-    table = model[0]["embedding"]
+    table = np.zeros(1, records.TABLE)
     table["scheme"] = records.FLOAT32 if scales is None else records.INT8
-    table["rows"], table["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
+    table["rows"], model["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
     if scales is not None:
         table["scales"] = guard.copy(scales).ctypes.data
     out = guard.empty(depth, np.float32)
-    program.embed(model, piece, position, out)
+    program.embed(model, table, piece, position, out)
     guard.check()
     return out.copy()
 

@@ -17,16 +17,24 @@ seeds = st.integers(0, 2**32 - 1)
 EPSILON = 1e-6
 
 
-def normalize(program, x, y, scale, bias, quantized=True, misaligned=0):
-    """(x, stored bytes, row scales) after the kernel; the guards are checked."""
+def normalize(program, x, y, scale, bias, quantized=True, misaligned=0, multiplier=0.0):
+    """(x, stored bytes, row scales) after the kernel; the guards are checked. `y` None: there is none."""
     guard = Guards(misaligned)
     record = np.zeros(1, records.NORM)
     record["scale"], record["bias"] = (guard.copy(vector).ctypes.data for vector in (scale, bias))
+    record["multiplier"] = multiplier
     x = guard.copy(x, written=True)
     q = guard.empty(stored_bytes(np.zeros(x.shape, np.int8)).shape, np.uint8)
     row_scales = guard.empty(len(x), np.float32)
     program.residual_layer_norm(
-        x, guard.copy(y), record, EPSILON, *x.shape, q if quantized else 0, row_scales if quantized else 0
+        x,
+        0 if y is None else guard.copy(y),
+        record,
+        EPSILON,
+        *x.shape,
+        x,
+        q if quantized else 0,
+        row_scales if quantized else 0,
     )
     guard.check()
     return x.copy(), q.copy(), row_scales.copy()
@@ -73,6 +81,32 @@ def test_equals_its_reference(program, seed, rows, depth, offset, spread, misali
 def test_without_quantization_the_floats_are_the_same(program, seed, rows, depth):
     operands = random_operands(seed, rows, depth)
     assert same_bits(normalize(program, *operands, quantized=False)[0], normalize(program, *operands)[0])
+
+
+@given(seeds, rows, depths)
+@settings(deadline=None, max_examples=20)
+def test_without_a_second_input_it_is_as_with_zeros(program, seed, rows, depth):
+    x, _, scale, bias = random_operands(seed, rows, depth)
+    with_zeros = normalize(program, x, np.zeros_like(x), scale, bias)
+    assert all(same_bits(a, b) for a, b in zip(normalize(program, x, None, scale, bias), with_zeros, strict=True))
+
+
+def test_into_another_array(program):
+    x, y, scale, bias = random_operands(3, 5, 48)
+    expected, _, _ = normalize(program, x, y, scale, bias, quantized=False)
+    guard, record = Guards(), np.zeros(1, records.NORM)
+    record["scale"], record["bias"] = scale.ctypes.data, bias.ctypes.data
+    out = guard.empty(x.shape, np.float32)
+    program.residual_layer_norm(guard.copy(x), guard.copy(y), record, EPSILON, *x.shape, out, 0, 0)
+    guard.check()
+    assert same_bits(out, expected)
+
+
+def test_a_multiplier_for_all_rows(program):
+    x, y, scale, bias = random_operands(4, 6, 64)
+    made, q, row_scales = normalize(program, x, y, scale, bias, multiplier=40.0)
+    integers, scales = quantize_rows_reference(made, 40.0)
+    assert np.array_equal(q, stored_bytes(integers)) and same_bits(row_scales, scales)
 
 
 @given(seeds, st.integers(2, 70), depths)

@@ -15,19 +15,19 @@ seeds = st.integers(0, 2**32 - 1)
 ALL_FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-def quantize(program, x, misaligned=0):
+def quantize(program, x, misaligned=0, multiplier=0.0):
     """(bytes [rows, planes * depth], scales [rows]) of the kernel; the guards are checked."""
     guard = Guards(misaligned)
     expected_bytes = stored_bytes(np.zeros(x.shape, np.int8))
     q, scales = guard.empty(expected_bytes.shape, np.uint8), guard.empty(len(x), np.float32)
-    program.quantize_rows(guard.copy(x), *x.shape, q, scales)
+    program.quantize_rows(guard.copy(x), *x.shape, multiplier, q, scales)
     guard.check()
     return q.copy(), scales.copy()
 
 
-def check(program, x, misaligned=0):
-    q, scales = quantize(program, x, misaligned)
-    expected, expected_scales = quantize_rows_reference(x)
+def check(program, x, misaligned=0, multiplier=0.0):
+    q, scales = quantize(program, x, misaligned, multiplier)
+    expected, expected_scales = quantize_rows_reference(x, multiplier)
     assert same_bits(scales, expected_scales)
     assert np.array_equal(q, stored_bytes(expected))
     return expected, scales
@@ -40,6 +40,14 @@ def test_equals_the_reference(program, seed, rows, depth, exponent, misaligned):
     x = np.random.default_rng(seed).standard_normal((rows, depth))
     q, _ = check(program, np.ldexp(x, exponent).astype(np.float32), misaligned)
     assert np.abs(q.astype(int)).max() <= 127
+
+
+@given(seeds, rows, depths, st.sampled_from([1e-20, 0.7, 31.0, 1e9]), st.integers(-30, 30))
+@settings(deadline=None)
+def test_a_multiplier_for_all_rows_clips(program, seed, rows, depth, multiplier, exponent):
+    x = np.ldexp(np.random.default_rng(seed).standard_normal((rows, depth)), exponent).astype(np.float32)
+    q, scales = check(program, x, multiplier=multiplier)
+    assert np.abs(q.astype(int)).max() <= 127 and (scales == np.float32(1) / np.float32(multiplier)).all()
 
 
 @given(st.lists(ALL_FLOATS, min_size=16, max_size=16))
@@ -91,7 +99,7 @@ def test_one_row_returns_its_scale(program):
     x = np.linspace(-2, 1, 48, dtype=np.float32)
     guard = Guards(8)
     q = guard.empty(stored_bytes(np.zeros((1, 48), np.int8)).shape, np.uint8)
-    scale = program.quantize_row(guard.copy(x), 48, q)
+    scale = program.quantize_row(guard.copy(x), 48, 0.0, q)
     guard.check()
     expected, scales = quantize_rows_reference(x[None])
     assert np.float32(scale) == scales[0] and np.array_equal(q, stored_bytes(expected))

@@ -29,7 +29,9 @@ def make(tmp_path):
 def found(folder) -> tuple:
     """Names of model, vocabularies, shortlist and metadata."""
     files = find_files(folder)
-    paths = (files.model, files.source_vocabulary, files.target_vocabulary, files.shortlist, files.metadata)
+    source, target = files.source_vocabulary, files.target_vocabulary
+    assert source.table is target.table is None
+    paths = (files.model, source.pieces, target.pieces, files.shortlist, files.metadata)
     assert all(path is None or path.is_file() for path in paths)
     return tuple(path and path.name for path in paths)
 

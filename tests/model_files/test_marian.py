@@ -150,14 +150,14 @@ def test_omitted_output_bias_is_zero(path, tensors):
 
 def test_all_wrong_tensors_are_listed_at_once(path, tensors):
     del tensors["encoder_l1_ffn_W1"]
-    tensors["Wpos"] = np.zeros((9, 32), np.float32)
+    tensors["decoder_l9_rnn_W"] = np.zeros((9, 32), np.float32)
     tensors["decoder_l2_rnn_W"] = np.zeros((32, 16), np.float32)
     tensors["decoder_l1_rnn_bf"] = np.zeros((32, 1), np.float32)
     tensors["encoder_l2_self_bq"] = np.zeros((1, 32), np.int8)
     write(path, tensors, marian_options())
     message = refusal(path)
     assert "encoder_l1_ffn_W1 is missing" in message
-    assert "Wpos is unexpected" in message
+    assert "decoder_l9_rnn_W is unexpected" in message
     assert "decoder_l2_rnn_W has shape (32, 16), expected (32, 32)" in message
     assert "decoder_l1_rnn_bf has shape (32, 1), expected (32,)" in message
     assert "encoder_l2_self_bq has dtype int8" in message

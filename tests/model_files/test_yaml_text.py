@@ -1,4 +1,4 @@
-"""YAML of strangers: one flat mapping, or a ModelFileError; never a bomb. More cases: test_marian_layout."""
+"""YAML of strangers: one flat mapping, or a ModelFileError; never a bomb. More cases: test_marian_options."""
 
 import time
 

@@ -5,8 +5,9 @@ import pytest
 
 from cpunmt.architecture import checkpoint_tensors, expected_tensors, linears, norms
 from cpunmt.kernels.packing import unpack_float32, unpack_int8
+from cpunmt.schemes.int8 import quantize_columns
 from quantize.pack import pack_tensors
-from quantize.weights import clipped_share, quantize_columns, signal_to_noise
+from quantize.weights import clipped_share, signal_to_noise
 from tests.random_models import random_checkpoint
 
 SIZES = [

@@ -181,7 +181,7 @@ def test_a_checkpoint_that_is_not_there_or_none_is_named(files, tmp_path, capsys
     assert main(["pack", str(tmp_path / "none.npz"), *arguments]) == 1
     assert "none.npz: " in refusal(capsys)
     assert main(["pack", str(files / "both.spm"), *arguments]) == 1
-    assert "both.spm: cannot be read as an .npz file" in refusal(capsys)
+    assert "not a Marian .bin file" in refusal(capsys)
 
 
 def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantize.weights import clipped_share, quantize_columns, signal_to_noise
+from cpunmt.schemes.int8 import quantize_columns
+from quantize.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
 
 seeds = st.integers(0, 2**32 - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine import Search
-from quantize.reference import log_softmax
+from quantize.formulas import log_softmax
 from tests.naive_network import NaiveNetwork
 from tests.random_models import engine_of, random_checkpoint
 

@@ -1,0 +1,105 @@
+"""Elementwise functions on float rows: activations after an affine map, and gates between two inputs.
+
+swish         x sigmoid(x); Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941
+gelu          x Phi(x), Phi the normal distribution function; Hendrycks and Gimpel 2016,
+              https://arxiv.org/abs/1606.08415
+gelu_sigmoid  x sigmoid(1.702 x), its approximation in the same paper
+gate          g a + (1 - g) b, or g a + h b, for gates g = sigmoid(...)
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel, real
+from cpunmt.kernels.activations import exp, sigmoid, sigmoid_reference
+from cpunmt.records import ACTIVATIONS
+from cpunmt.simd.vector import absolute, fma, load, maximum, splat, store
+
+RELU, SWISH, GELU, GELU_SIGMOID = range(len(ACTIVATIONS))
+_f = np.float32
+# erf(x) = 1 - (a1 t + ... + a5 t^5) exp(-x^2), t = 1 / (1 + p x), for x >= 0, to 1.5e-7:
+# Abramowitz and Stegun 1964, formula 7.1.26
+_P, _A1, _A2, _A3 = _f(0.3275911), _f(0.254829592), _f(-0.284496736), _f(1.421413741)
+_A4, _A5 = _f(-1.453152027), _f(1.061405429)
+_ROOT_HALF = _f(0.7071067811865476)
+
+
+@kernel
+def activate(x: address, length: count, function: count, table: address):
+    """Apply one of records.ACTIVATIONS to float32 x [length], a multiple of 16, in place.
+
+    `table` is that of kernels.tables.sigmoid_table.
+    """
+    zero, one = splat(_f(0.0)), splat(_f(1.0))
+    if function == RELU:
+        for k in range(0, length, 16):
+            store(x, k, maximum(load(x, k), zero))
+    elif function == GELU:
+        for k in range(0, length, 16):
+            value = load(x, k)
+            size = absolute(value) * splat(_ROOT_HALF)
+            t = one / fma(size, splat(_P), one)
+            series = fma(t, splat(_A5), splat(_A4))
+            series = fma(t, series, splat(_A3))
+            series = fma(t, series, splat(_A2))
+            series = fma(t, series, splat(_A1))
+            upper = fma(zero - series * t, exp(zero - size * size), one)  # erf of |x| / sqrt 2
+            store(x, k, splat(_f(0.5)) * fma(absolute(value), upper, value))
+    else:
+        factor = splat(_f(1.0) if function == SWISH else _f(1.702))
+        for k in range(0, length, 16):
+            value = load(x, k)
+            store(x, k, value * sigmoid(value * factor, table))
+
+
+@kernel
+def highway(gates: address, y: address, x: address, length: count, table: address):
+    """y = g y + (1 - g) x with g = sigmoid(gates), float32 [length] each, a multiple of 16."""
+    for k in range(0, length, 16):
+        other = load(x, k)
+        store(y, k, fma(sigmoid(load(gates, k), table), load(y, k) - other, other))
+
+
+@kernel
+def weigh(kept: address, x: address, renewed: address, y: address, length: count, table: address):
+    """y = sigmoid(kept) x + sigmoid(renewed) y, float32 [length] each, a multiple of 16."""
+    for k in range(0, length, 16):
+        share = sigmoid(load(kept, k), table) * load(x, k)
+        store(y, k, fma(sigmoid(load(renewed, k), table), load(y, k), share))
+
+
+@kernel
+def average(x: address, cell: address, share: real, length: count, next_cell: address, out: address):
+    """next_cell = cell + x and out = share times that, float32 [length] each, a multiple of 16."""
+    for k in range(0, length, 16):
+        state = load(cell, k) + load(x, k)
+        store(next_cell, k, state)
+        store(out, k, state * splat(share))
+
+
+def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
+    """float64."""
+    x = x.astype(np.float64)
+    if function == RELU:
+        return np.maximum(x, 0)
+    if function == GELU:
+        import math
+
+        return x * 0.5 * (1 + np.vectorize(math.erf)(x * 0.5**0.5))
+    return x * sigmoid_reference(x if function == SWISH else 1.702 * x)
+
+
+def highway_reference(gates, y, x) -> np.ndarray:
+    """float64."""
+    g = sigmoid_reference(gates)
+    return g * y + (1 - g) * x
+
+
+def weigh_reference(kept, x, renewed, y) -> np.ndarray:
+    """float64."""
+    return sigmoid_reference(kept) * x + sigmoid_reference(renewed) * y
+
+
+def average_reference(x, cell, share) -> tuple[np.ndarray, np.ndarray]:
+    """(next cell, out), float64."""
+    state = cell.astype(np.float64) + x
+    return state, share * state

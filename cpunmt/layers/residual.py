@@ -1,0 +1,72 @@
+"""What stands around every block: what it reads, and how its output joins the residual stream.
+
+    before    the block reads x, or norm(x) where the model says so ("pre-norm"; Marian's preprocess n)
+    after     x becomes norm(x + y) mostly (Marian's postprocess "an"), or what other letters say in their order:
+              a adds the block's input, n normalizes, h is a highway connection to the block's input
+
+x is quantized as soon as it is there: by `after`, or by `before` where that makes what the block reads.
+"""
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.copying import copy_floats
+from cpunmt.kernels.gates import highway
+from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.layer_norm import residual_layer_norm
+from cpunmt.kernels.quantize_rows import quantize_rows
+from cpunmt.kernels.reading import model_at, norm_at, residual_at, workspace_at
+from cpunmt.layers.linear import linear, quantize
+from cpunmt.records import INT8, POSTPROCESS
+from cpunmt.simd.intrinsics import address_of
+from cpunmt.simd.vector import load, store
+
+ADD, NORMALIZE, HIGHWAY = POSTPROCESS["a"], POSTPROCESS["n"], POSTPROCESS["h"]
+ADD_AND_NORMALIZE = ADD + 4 * NORMALIZE
+
+
+@kernel
+def finish(norm: address, model: address, workspace: address, rows: count):
+    """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
+    m, w, n = model_at(model, 0), workspace_at(workspace, 0), norm_at(norm, 0)
+    quantized = w.quantized if m.scheme == INT8 else 0
+    if n.scale != 0:
+        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
+    elif quantized != 0:
+        quantize_rows(w.x, rows, m.model_dim, n.multiplier, quantized, w.row_scales)
+
+
+@kernel
+def before_block(residual: address, model: address, workspace: address, rows: count):
+    """Make the workspace's `input` from x, quantized too, unless they are the same."""
+    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    if m.preprocess:
+        norm = address_of(residual_at(residual, 0).before)
+        quantized = w.quantized if m.scheme == INT8 else 0
+        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.input, quantized, w.row_scales)
+
+
+@kernel
+def after_block(residual: address, model: address, workspace: address, rows: count):
+    """Make x from the block's input x and output y, quantized too, unless the next block reads something else."""
+    m, w, r = model_at(model, 0), workspace_at(workspace, 0), residual_at(residual, 0)
+    norm = address_of(r.after)
+    quantized = w.quantized if m.scheme == INT8 and m.preprocess == 0 else 0
+    if m.postprocess == ADD_AND_NORMALIZE:
+        residual_layer_norm(w.x, w.y, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
+        return
+    size, letters = rows * m.model_dim, m.postprocess
+    while letters:
+        letter = letters % 4
+        if letter == ADD:
+            for k in range(0, size, 16):
+                store(w.y, k, load(w.x, k) + load(w.y, k))
+        elif letter == NORMALIZE:
+            residual_layer_norm(w.y, 0, norm, m.epsilon, rows, m.model_dim, w.y, 0, w.row_scales)
+        else:
+            gate = address_of(r.highway)
+            quantize(gate, w.x, rows, w.quantized, w.row_scales)
+            linear(gate, w.x, w.quantized, w.row_scales, rows, w.gate, AFFINE, 1)
+            highway(w.gate, w.y, w.x, size, m.sigmoid_table)
+        letters //= 4
+    copy_floats(w.y, size, w.x)
+    if quantized != 0:
+        quantize_rows(w.x, rows, m.model_dim, r.after.multiplier, quantized, w.row_scales)

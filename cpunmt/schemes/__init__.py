@@ -1,0 +1,1 @@
+"""Number formats of weights: how each is made of float32."""

@@ -1,0 +1,37 @@
+"""float32 weights -> int8 weights and one scale per output column.
+
+Kim et al. 2019, "From Research to Production and Back", section 4.1: a column's range is seven standard
+deviations, so that a few outliers do not cost all other weights their resolution. Here sigma only clips: a
+column whose largest weight lies inside keeps its own maximum, for a wider range would only waste resolution.
+"""
+
+import numpy as np
+
+LARGEST = 127
+
+
+def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[np.ndarray, np.ndarray]:
+    """Symmetric int8 with one scale per column.
+
+        range[c] = min(max_k |w[k, c]|, sigmas * std_k(w[k, c]))       sigmas None: the maximum alone
+        scale[c] = range[c] / 127                                      1 for a column of zeros
+        q[k, c]  = round(w[k, c] / scale[c]), half to even, clipped to [-127, 127]
+
+    Parameters
+    ----------
+    weights : (depth, columns) float32
+    sigmas : how many standard deviations the range holds at most
+
+    Returns
+    -------
+    (depth, columns) int8 and (columns,) float32; weight = scale * q
+    """
+    reach = np.abs(weights).max(axis=0)
+    if sigmas is not None:
+        deviation = weights.std(axis=0, dtype=np.float64).astype(np.float32)
+        clipped = np.float32(sigmas) * deviation
+        reach = np.where(clipped > 0, np.minimum(reach, clipped), reach)  # a constant column has no deviation
+    scales = np.where(reach > 0, reach / np.float32(LARGEST), np.float32(1)).astype(np.float32)
+    scales = np.where(scales > 0, scales, np.float32(1))  # a range too small for float32
+    q = np.clip(np.rint(weights / scales), -LARGEST, LARGEST).astype(np.int8)
+    return q, scales

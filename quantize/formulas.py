@@ -1,0 +1,78 @@
+"""The formulae of the network's parts in NumPy float32."""
+
+import math
+
+import numpy as np
+
+
+def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarray:
+    """Position signals (count, d): sine of p 10000^(-i / n) for i < d/2, then the cosines.
+
+    Marian's n is d/2 - 1; that of "tensor2tensor" (and Hugging Face's Marian models) is d/2.
+    """
+    slowest = d // 2 - 1 if kind == "marian" else d // 2
+    angles = np.arange(first, first + count)[:, None] * 10000.0 ** (-np.arange(d // 2) / max(slowest, 1))
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+
+
+def attention(queries, keys, values, heads: int) -> np.ndarray:
+    """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
+    weights = attention_weights(queries, keys, heads)
+    return (weights @ _by_head(values, heads)).transpose(1, 0, 2).reshape(queries.shape)
+
+
+def attention_weights(queries, keys, heads: int) -> np.ndarray:
+    """How much each query takes of each value: (heads, queries, keys)."""
+    q, k = _by_head(queries, heads), _by_head(keys, heads)
+    return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
+
+
+def _by_head(x, heads):
+    return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
+
+
+def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
+    """Each row to mean 0 and (biased) variance 1, then scale and bias.
+
+    Ba et al. 2016, https://arxiv.org/abs/1607.06450, section 3.
+    """
+    centred = x - x.mean(axis=1, keepdims=True)
+    variance = np.square(centred).mean(axis=1, keepdims=True)
+    return scale * centred / np.sqrt(variance + np.float32(epsilon)) + bias
+
+
+def relu(x):
+    return np.maximum(x, np.float32(0))
+
+
+def sigmoid(x):
+    return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * x))  # 1 / (1 + exp(-x)), without overflow
+
+
+def swish(x):
+    """Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941."""
+    return x * sigmoid(x)
+
+
+def gelu(x):
+    """x times the normal distribution function of x; Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415."""
+    erf = np.vectorize(math.erf, otypes=[np.float32])(x * np.float32(math.sqrt(0.5)))
+    return np.float32(0.5) * x * (1 + erf)
+
+
+def gelu_sigmoid(x):
+    """The approximation of gelu in the same paper that Marian's forks for production use."""
+    return x * sigmoid(np.float32(1.702) * x)
+
+
+ACTIVATIONS = {"relu": relu, "swish": swish, "gelu": gelu, "gelu_sigmoid": gelu_sigmoid}
+
+
+def softmax(x):
+    exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

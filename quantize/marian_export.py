@@ -1,0 +1,89 @@
+"""Write a float32 checkpoint as Marian's `model.npz`, which Marian and its forks load."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from cpunmt.config import ModelConfig
+from cpunmt.model_files.marian_names import marian_names
+
+_AUTOREGRESSION = {"self_attention": "self-attention", "average_attention": "average-attention"}
+_ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu_sigmoid": "gelu"}
+
+
+def marian_options(config: ModelConfig) -> dict:
+    """What `special:model.yml` says of an architecture.
+
+    Raises ValueError for what Marian cannot express.
+    """
+    if config.positions == "tensor2tensor" or "gelu" in (config.activation, config.average_activation):
+        raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
+    shared = config.shared_embedding
+    return {
+        "version": "v1.9.0",
+        "type": "transformer",
+        "dim-vocabs": [config.source_size, config.vocab_size],
+        "dim-emb": config.model_dim,
+        "dim-rnn": 1024,
+        "enc-depth": config.encoder_layers,
+        "dec-depth": config.decoder_layers,
+        "enc-cell": "gru",
+        "enc-cell-depth": 1,
+        "enc-type": "bidirectional",
+        "dec-cell": config.cell if config.cell in ("ssru", "sru") else "gru",
+        "dec-cell-base-depth": 2,
+        "dec-cell-high-depth": 1,
+        "input-types": [],
+        "layer-normalization": False,
+        "lemma-dim-emb": 0,
+        "right-left": config.right_to_left,
+        "skip": False,
+        "tied-embeddings-all": shared and config.tied_output,
+        "tied-embeddings-src": shared,
+        "tied-embeddings": config.tied_output,
+        "transformer-heads": config.heads,
+        "transformer-dim-ffn": config.ffn_dim,
+        "transformer-decoder-dim-ffn": config.decoder_ffn_dim or 0,
+        "transformer-ffn-depth": config.ffn_depth,
+        "transformer-decoder-ffn-depth": config.decoder_ffn_depth,
+        "transformer-ffn-activation": _ACTIVATIONS[config.activation],
+        "transformer-dim-aan": config.average_dim,
+        "transformer-aan-depth": config.average_depth,
+        "transformer-aan-activation": _ACTIVATIONS[config.average_activation],
+        "transformer-aan-nogate": not config.average_gate,
+        "transformer-decoder-autoreg": _AUTOREGRESSION.get(config.cell, "rnn"),
+        "transformer-guided-alignment-layer": "last" if config.alignment_layer is None else config.alignment_layer + 1,
+        "transformer-no-projection": not config.attention_projection,
+        "transformer-rnn-projection": config.cell_projection,
+        "transformer-pool": False,
+        "transformer-preprocess": config.preprocess,
+        "transformer-postprocess": "d" + config.postprocess,
+        "transformer-postprocess-emb": "dn" if config.embedding_norm else "d",
+        "transformer-postprocess-top": "n" if config.top_norm else "",
+        "transformer-tied-layers": [number + 1 for number in config.decoder_parameters],
+        "transformer-train-position-embeddings": config.positions == "trained",
+        "ulr": False,
+        "ulr-dim-emb": 0,
+        "ulr-trainable-transformation": False,
+    }
+
+
+def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
+    """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays."""
+    numbers = list(range(1, config.decoder_sets + 1))
+    arrays = {theirs: np.atleast_2d(tensors[ours]) for ours, theirs in marian_names(config, numbers).items()}
+    options = yaml.safe_dump(marian_options(config)).encode() + b"\0"
+    arrays["special:model.yml"] = np.frombuffer(options, np.int8)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".npz")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,127 @@
+"""What Marian itself (bergamot 0.4.5) translates, with random models and with the shipped one. To make it again:
+
+    python -m tests.golden.bergamot --python VENV/bin/python
+
+VENV is a Python 3.10 environment with `pip install bergamot==0.4.5`; the models are made on the way. With
+`--compare 500` nothing is written: of so many sentences it tells, for every model and setting, how many translations
+of this package are the same, and by how much the scores of their words differ at most.
+"""
+
+import argparse
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+from cpunmt.conversion import packed_tensors
+from cpunmt.engine import Engine
+from cpunmt.model import Model
+from cpunmt.model_files.marian import read_marian
+from quantize.marian_export import write_marian_npz
+from quantize.reference import Reference
+from tests.golden.bergamot_int8 import alphas_of, write_intgemm
+from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
+from tests.golden.bergamot_process import Translated, bergamot
+from tests.marian_comparison import (
+    DYNAMIC,
+    FLOAT32,
+    SHORTLIST,
+    STATIC,
+    VOCABULARY,
+    Setting,
+    candidates,
+    closest_choice,
+    compare,
+    sentences,
+    shortlist,
+    translate,
+    vocabulary,
+)
+
+GOLDEN = Path(__file__).parent / "bergamot.json.gz"
+
+
+def float_engine(model: str) -> Engine:
+    """A model in float32."""
+    return Engine(Model(*packed_tensors(*checkpoint(model), "float32")), shortlist())
+
+
+def int8_engine(path: Path, setting: Setting) -> Engine:
+    """A file that `write_intgemm` wrote, with its activation scales or with those of each row."""
+    found = read_marian(path)
+    alphas = found.alphas if setting == STATIC else None
+    return Engine(Model(*packed_tensors(found.config, found.tensors, "int8", alphas=alphas)), shortlist())
+
+
+def calibrated(model: str) -> dict[str, float]:
+    """Activation scales from 100 sentences that are not compared."""
+    sources = vocabulary().encode_batch(sentences()[1000:1100])
+    return alphas_of(*checkpoint(model), sources, [candidates(source) for source in sources])
+
+
+def read_golden(path: Path = GOLDEN) -> tuple[dict[str, dict[Setting, list[Translated]]], dict[str, float]]:
+    """Model -> setting -> translations of the first sentences; and the activation scales of the student."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        content = json.load(file)
+    found = {}
+    for model, *setting, translations in content["translations"]:
+        found.setdefault(model, {})[Setting(*setting)] = [Translated(*parts, None) for parts in translations]
+    return found, content["alphas"]
+
+
+def settings_of(model: str) -> list[Setting]:
+    return [*FLOAT32, STATIC, DYNAMIC] if model == STUDENT else FLOAT32
+
+
+def sentences_of(model: str, setting: Setting) -> int:
+    """How many are in the golden file."""
+    if setting.precision != "float32":
+        return 100
+    return 6 if model in LARGE else 16
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True, help="the interpreter that has bergamot")
+    parser.add_argument("--models", nargs="*", default=[STUDENT, *SHAPES])
+    parser.add_argument("--out", type=Path, default=GOLDEN)
+    parser.add_argument("--compare", type=int, metavar="SENTENCES")
+    given = parser.parse_args()
+    made, alphas = [], calibrated(STUDENT) if STUDENT in given.models else {}
+    with tempfile.TemporaryDirectory() as folder:
+        npz, intgemm = Path(folder) / "model.npz", Path(folder) / "model.intgemm.alphas.bin"
+        for model in given.models:
+            config, tensors = checkpoint(model)
+            write_marian_npz(npz, config, tensors)
+            for setting in settings_of(model):
+                quantized = setting.precision != "float32"
+                if quantized:
+                    write_intgemm(intgemm, config, tensors, alphas)
+                texts = sentences()[: given.compare or sentences_of(model, setting)]
+                theirs = bergamot(
+                    given.python,
+                    intgemm if quantized else npz,
+                    VOCABULARY,
+                    SHORTLIST if setting.shortlist else None,
+                    setting.beam,
+                    setting.precision,
+                    texts,
+                )
+                made.append([model, *setting, [[t.text, [round(score, 4) for score in t.words]] for t in theirs]])
+                engine = int8_engine(intgemm, setting) if quantized else float_engine(model)
+                found = compare(translate(engine, texts, setting), theirs)
+                told = f"{model}, beam {setting.beam}, {'shortlist' if setting.shortlist else 'full'}"
+                share = 100 - 100 * len(found.different) / len(texts)
+                print(f"{told}, {setting.precision}: {share:.2f} % the same, word scores {found.words.max():.1e}")
+                if not quantized:
+                    reference = Reference(config, tensors)
+                    for number in found.different:
+                        print(f"  {number}: decided by {closest_choice(reference, texts[number], setting):.1e}")
+    if given.compare is None:
+        # no time in the header: the same translations make the same file
+        text = json.dumps({"translations": made, "alphas": alphas}, ensure_ascii=False)
+        given.out.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""8-bit models as Bergamot deploys them: calibrated, written as `.bin`, and their arithmetic in NumPy.
+
+Marian multiplies a weight matrix with 127 / max|w| and rounds it. Activations it multiplies with the "alpha" of the
+product, 127 / (mean + 1.1 standard deviations) of the largest of each call, rounds and clips. The sum of products is
+exact, then divided by both multipliers. Tables are rounded like weights, as embeddings too.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from cpunmt.architecture import output_table
+from cpunmt.config import ModelConfig
+from cpunmt.model_files.marian_file import ALPHA
+from cpunmt.model_files.marian_names import marian_names
+from quantize.marian_export import marian_options
+from quantize.reference import Reference
+from tests.marian_bin_writer import write_marian_bin
+
+
+class Calibrating(Reference):
+    """Notes the largest activation of every call of every product."""
+
+    def __init__(self, config, tensors):
+        super().__init__(config, tensors)
+        self.largest = {}
+
+    def product(self, name, x):
+        self.largest.setdefault(name, []).append(float(np.abs(x).max()))
+        return super().product(name, x)
+
+
+def alphas_of(config: ModelConfig, tensors, sources, candidates) -> dict[str, float]:
+    """Canonical name of a weight, or of the output table -> multiplier of its input, float32 values.
+
+    Parameters
+    ----------
+    sources, candidates : ids of sentences to be translated, and what each may choose from
+    """
+    network = Calibrating(config, tensors)
+    for source, chosen in zip(sources, candidates, strict=True):
+        network.greedy(source, chosen, max_length_factor=2)
+    return {
+        name: float(np.float32(127 / (np.mean(largest) + 1.1 * np.std(largest))))
+        for name, largest in network.largest.items()
+    }
+
+
+class MarianInt8(Reference):
+    """The network in Marian's integers; with `alphas` None an activation matrix has 127 / max|x| of itself."""
+
+    def __init__(self, config, tensors, alphas):
+        super().__init__(config, tensors)
+        self.alphas = alphas
+        self.quantized = {name: integers(w) for name, w in tensors.items() if w.ndim == 2 and name != "positions"}
+
+    def product(self, name, x):
+        weights, multiplier = self.quantized[name]
+        weights = weights.T if name in self.tables.values() else weights
+        alpha = np.float32(127) / np.abs(x).max() if self.alphas is None else np.float32(self.alphas[name])
+        q = np.clip(np.rint(x * alpha), -127, 127)
+        # float64 sums of integers are exact below 2 ** 53, and NumPy multiplies them faster than integers
+        return (q.astype(np.float64) @ weights).astype(np.float32) * (np.float32(1) / (alpha * multiplier))
+
+    def embed(self, table, ids):
+        weights, multiplier = self.quantized[table]
+        return weights[np.asarray(ids, np.int64)].astype(np.float32) * (np.float32(1) / multiplier)
+
+
+def integers(weights: np.ndarray) -> tuple[np.ndarray, np.float32]:
+    """A matrix rounded as intgemm does it, kept as float64, and its multiplier."""
+    multiplier = np.float32(127) / np.abs(weights).max()
+    return np.clip(np.rint(weights * multiplier), -127, 127).astype(np.float64), multiplier
+
+
+def write_intgemm(path: Path, config: ModelConfig, tensors, alphas=None) -> None:
+    """Write `model.intgemm8.bin`, or `.alphas.bin`, as marian-conv does it."""
+    names = marian_names(config, list(range(1, config.decoder_sets + 1)))
+    theirs = {name: np.atleast_2d(tensors[ours]) for ours, name in names.items()}
+    found = {names[ours]: value for ours, value in (alphas or {}).items()}
+    if alphas:
+        found["none"] = alphas[output_table(config)]  # the output layer among candidates has no name
+    options = yaml.safe_dump(marian_options(config)).encode()
+    assert not any(name.endswith(ALPHA) for name in theirs)
+    write_marian_bin(path, theirs, options, "int8", found)

@@ -1,0 +1,68 @@
+"""Random models of the shapes that are in use, from seeds, and the shipped one: what Marian is compared with.
+
+Bergamot 0.4.5 reads `transformer-rnn-projection`, `transformer-decoder-ffn-depth` and `transformer-decoder-dim-ffn`
+nowhere: there is no shape here that needs them. What differs between encoder and decoder, or stands after a cell, is
+compared with the definition alone.
+"""
+
+import numpy as np
+
+from cpunmt.architecture import checkpoint_tensors, table_sizes
+from cpunmt.config import ModelConfig
+from cpunmt.model_files.packed_directory import read_directory
+from tests.packed_checkpoint import checkpoint_of
+from tests.real_model import DIRECTORIES
+
+VOCAB = 8000  # pieces of models/ende-student/vocabulary.spm
+_SMALL = {"model_dim": 256, "ffn_dim": 1024, "encoder_layers": 2, "decoder_parameters": (0, 1)}
+SHAPES = {
+    "tiny": {"model_dim": 256, "ffn_dim": 1536, "encoder_layers": 6, "decoder_parameters": (0, 1)},
+    "base": {"model_dim": 512, "ffn_dim": 2048, "encoder_layers": 6, "decoder_parameters": (0, 1)},
+    "base-memory": {"model_dim": 384, "ffn_dim": 1536, "encoder_layers": 6, "decoder_parameters": (0, 1, 2, 3)},
+    "nano": {"model_dim": 256, "ffn_dim": 1536, "encoder_layers": 4, "decoder_parameters": (0, 1)},
+    "tied": {"model_dim": 256, "ffn_dim": 1536, "encoder_layers": 6, "decoder_parameters": (0, 0)},
+    "self-attention": _SMALL | {"cell": "self_attention", "activation": "swish"},
+    "average-attention": _SMALL | {"cell": "average_attention", "average_dim": 1024},
+    "average-attention-plain": _SMALL
+    | {"cell": "average_attention", "average_dim": 256, "average_gate": False, "average_activation": "relu"},
+    "sru": _SMALL | {"cell": "sru"},
+    "two-tables": _SMALL | {"shared_embedding": False},
+    "untied-output": _SMALL | {"tied_output": False},
+    "highway": _SMALL | {"postprocess": "hn", "embedding_norm": True},
+    "normalized-top": _SMALL | {"top_norm": True, "activation": "gelu_sigmoid"},
+    "deep-network": _SMALL | {"ffn_depth": 3, "decoder_ffn_depth": 3},
+    "no-projection": _SMALL | {"attention_projection": False, "cell": "self_attention"},
+}
+
+
+STUDENT = "student"  # models/ende-student
+LARGE = ("tiny", "base", "base-memory", "nano", "tied")
+
+
+def checkpoint(model: str) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Architecture and float32 weights of a shape's random model, or of the shipped one."""
+    if model == STUDENT:
+        packed = read_directory(DIRECTORIES["float32"])
+        return packed.config, checkpoint_of(packed)
+    config = config_of(model)
+    return config, tensors_of(config, list(SHAPES).index(model))
+
+
+def config_of(shape: str) -> ModelConfig:
+    return ModelConfig(heads=8, vocab_size=VOCAB, **SHAPES[shape])
+
+
+def tensors_of(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
+    """float32 weights from NumPy's old generator, whose numbers never change; scaled so that translations vary."""
+    generator = np.random.RandomState(seed)
+    found = {}
+    for name, shape in checkpoint_tensors(config).items():
+        deviation = 0.1
+        if name.endswith("norm.scale"):
+            deviation = 1.0
+        elif len(shape) == 2:
+            strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
+            inputs = config.model_dim if name in table_sizes(config) else shape[0]
+            deviation = (4 if ".cross_attention." in name else 2 if strong else 1) * inputs**-0.5
+        found[name] = (generator.standard_normal(shape) * deviation).astype(np.float32)
+    return found

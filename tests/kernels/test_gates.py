@@ -1,0 +1,95 @@
+"""Activations and gates: within the error of the table, of exp and of their roundings."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.kernels.gates import (
+    GELU,
+    GELU_SIGMOID,
+    RELU,
+    SWISH,
+    activate_reference,
+    average_reference,
+    highway_reference,
+    weigh_reference,
+)
+from cpunmt.kernels.tables import sigmoid_table
+from tests.float_steps import UNIT
+from tests.guarded import Guards
+
+SIGMOID = 1.1e-6  # error bound of kernels/activations
+ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp that is off by 2e-7 and its five roundings
+seeds = st.integers(0, 2**32 - 1)
+lengths = st.integers(1, 20).map(lambda n: 16 * n)
+misaligned = st.sampled_from([0, 4, 36])
+spreads = st.sampled_from([0.01, 3.0, 100.0])
+
+
+def vectors(seed, count, length, spread):
+    generator = np.random.default_rng(seed)
+    return [(spread * generator.standard_normal(length)).astype(np.float32) for _ in range(count)]
+
+
+@given(seeds, lengths, spreads, st.sampled_from([RELU, SWISH, GELU, GELU_SIGMOID]), misaligned)
+@settings(deadline=None)
+def test_activations_equal_their_references(program, seed, length, spread, function, misaligned):
+    (x,) = vectors(seed, 1, length, spread)
+    guard = Guards(misaligned)
+    made = guard.copy(x, written=True)
+    program.activate(made, length, function, guard.copy(sigmoid_table()))
+    guard.check()
+    with np.errstate(over="ignore"):
+        expected = activate_reference(x, function)
+    error = {RELU: 0, GELU: ERF}.get(function, SIGMOID)
+    assert (np.abs(made - expected) <= (error + 3 * UNIT) * np.abs(x)).all()
+
+
+@pytest.mark.parametrize("function", [RELU, SWISH, GELU, GELU_SIGMOID])
+def test_activations_far_out(program, function):
+    x = np.array([0, 40, -40, 1e4, -1e4] + [0] * 11, np.float32)
+    program.activate(x, 16, function, sigmoid_table())
+    assert x[0] == 0 and x[1] == pytest.approx(40, abs=1e-4) and x[3] == pytest.approx(1e4, rel=3e-6)
+    assert abs(x[2]) < 1e-4 and abs(x[4]) < 1e-2
+
+
+@given(seeds, lengths, spreads, misaligned)
+@settings(deadline=None)
+def test_highway_equals_its_reference(program, seed, length, spread, misaligned):
+    gates, y, x = vectors(seed, 3, length, spread)
+    guard = Guards(misaligned)
+    made = guard.copy(y, written=True)
+    program.highway(guard.copy(gates), made, guard.copy(x), length, guard.copy(sigmoid_table()))
+    guard.check()
+    expected = highway_reference(gates, y.astype(np.float64), x)
+    limit = (SIGMOID + UNIT) * np.abs(y.astype(np.float64) - x) + UNIT * np.abs(expected)
+    assert (np.abs(made - expected) <= limit).all()
+
+
+@given(seeds, lengths, spreads, misaligned)
+@settings(deadline=None)
+def test_weigh_equals_its_reference(program, seed, length, spread, misaligned):
+    kept, x, renewed, y = vectors(seed, 4, length, spread)
+    guard = Guards(misaligned)
+    made = guard.copy(y, written=True)
+    table = guard.copy(sigmoid_table())
+    program.weigh(guard.copy(kept), guard.copy(x), guard.copy(renewed), made, length, table)
+    guard.check()
+    expected = weigh_reference(kept, x.astype(np.float64), renewed, y.astype(np.float64))
+    limit = (SIGMOID + 2 * UNIT) * (np.abs(x) + np.abs(y)) + UNIT * np.abs(expected)
+    assert (np.abs(made - expected) <= limit).all()
+
+
+@given(seeds, lengths, st.integers(1, 500), misaligned)
+@settings(deadline=None)
+def test_average_equals_its_reference(program, seed, length, count, misaligned):
+    x, cell = vectors(seed, 2, length, 3.0)
+    guard = Guards(misaligned)
+    share = np.float32(1) / np.float32(count)
+    next_cell, out = guard.empty(length, np.float32), guard.empty(length, np.float32)
+    program.average(guard.copy(x), guard.copy(cell), share, length, next_cell, out)
+    guard.check()
+    state, expected = average_reference(x, cell, share)
+    assert np.array_equal(next_cell, state.astype(np.float32))
+    assert (np.abs(out - expected) <= 3 * UNIT * np.abs(expected)).all()

@@ -1,0 +1,32 @@
+"""Self-attention models of Marian against CTranslate2, which computes them in float32 too."""
+
+import dataclasses
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from cpunmt.model_files.marian import read_marian_npz
+from quantize.marian_export import write_marian_npz
+from tests.golden.ctranslate2 import SHAPES, config_of, weights_of
+from tests.model_files.test_huggingface_golden import forced
+from tests.random_models import engine_of
+from tests.real_model import ROOT
+
+GOLDEN = ROOT / "tests" / "golden" / "ctranslate2.json.gz"
+CLOSE = 1e-4
+
+
+def greatest_difference(shape, told, path) -> float:
+    write_marian_npz(path, config_of(shape), weights_of(shape))
+    config, tensors = read_marian_npz(path)
+    config = dataclasses.replace(config, positions="tensor2tensor", layer_norm_epsilon=1e-5)
+    found = forced(engine_of(config, tensors), told["sources"], told["targets"])
+    return max(np.abs(np.subtract(ours, theirs)).max() for ours, theirs in zip(found, told["log_probs"], strict=True))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_log_probabilities_are_those_of_ctranslate2(shape, tmp_path):
+    told = json.loads(gzip.decompress(GOLDEN.read_bytes()))[shape]
+    assert greatest_difference(shape, told, tmp_path / "model.npz") < CLOSE

@@ -1,0 +1,27 @@
+"""The float32 checkpoint that a packed float32 model was made of."""
+
+import numpy as np
+
+from cpunmt.architecture import linears, norms, table_sizes
+from cpunmt.kernels.packing import unpack_float32
+from cpunmt.model_files.packed_directory import PackedDirectory
+
+
+def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:
+    """What `architecture.checkpoint_tensors` lists: the inverse of `conversion.packed_tensors` with "float32"."""
+    config, tensors = packed.config, packed.tensors
+    if config.scheme != "float32":
+        raise ValueError(f"the model is {config.scheme}, expected float32: other weights are rounded")
+    found = {name: tensors[f"{name}.weight"] for name in table_sizes(config)}
+    found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+    for linear in linears(config):
+        count = len(linear.parts)
+        weights = np.split(unpack_float32(tensors[f"{linear.name}.weight"], linear.columns), count, axis=1)
+        biases = np.split(tensors[f"{linear.name}.bias"][: linear.columns], count)
+        for (weight, bias), values, offsets in zip(linear.parts, weights, biases, strict=True):
+            found[weight] = np.ascontiguousarray(values)
+            if bias:
+                found[bias] = offsets
+    for norm in norms(config):
+        found |= {name: tensors[name] for name in (f"{norm}.scale", f"{norm}.bias")}
+    return found

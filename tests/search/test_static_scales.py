@@ -1,0 +1,107 @@
+"""Activation scales that were found beforehand: every product gets the one that belongs to it, in any architecture."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.architecture import linears, output_table, table_sizes
+from cpunmt.conversion import packed_tensors
+from cpunmt.engine import Engine, Search
+from cpunmt.errors import ModelFileError
+from cpunmt.kernels.quantize_rows import quantize_rows_reference
+from cpunmt.model import Model
+from cpunmt.schemes.int8 import quantize_columns
+from quantize.reference import Reference
+from quantize.search import beam_search
+from tests.random_models import random_sources, random_tensors
+from tests.search.test_architectures import NAMED, configs, make_config
+
+
+class Observed(Reference):
+    """Notes the largest activation of each product."""
+
+    def __init__(self, config, tensors):
+        super().__init__(config, tensors)
+        self.largest = {}
+
+    def product(self, name, x):
+        self.largest[name] = max(self.largest.get(name, 0.0), float(np.abs(x).max()))
+        return super().product(name, x)
+
+
+class Static(Reference):
+    """The integers of the int8 scheme with a multiplier for each product's input."""
+
+    def __init__(self, config, tensors, alphas):
+        super().__init__(config, tensors)
+        self.alphas = alphas
+        self.quantized = {name: quantize_columns(tensors[name].T) for name in table_sizes(config)}
+        for linear in linears(config):
+            for weight, _ in linear.parts:
+                self.quantized[weight] = quantize_columns(tensors[weight])
+
+    def product(self, name, x):
+        weights, scales = self.quantized[name]
+        q, row_scales = quantize_rows_reference(np.asarray(x, np.float32), self.alphas[name])
+        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * scales * row_scales[:, None]
+
+    def embed(self, table, ids):
+        weights, scales = self.quantized[table]
+        return (weights * scales).T[np.asarray(ids, np.int64)]
+
+
+def observed_alphas(config, tensors, sources):
+    """127 over 0.8 times the largest activation, the same for all products of one input; some values are clipped."""
+    network = Observed(config, tensors)
+    for source in sources:
+        beam_search(network, source, 8)
+    groups = [[weight for weight, _ in linear.parts] for linear in linears(config)] + [[output_table(config)]]
+    found = {}
+    for weights in groups:
+        largest = max(network.largest[weight] for weight in weights)
+        found |= dict.fromkeys(weights, 127 / (0.8 * largest))
+    return found
+
+
+def check(config, seed):
+    tensors = random_tensors(config, seed)
+    sources = random_sources(seed, config.source_size, 6, longest=12)
+    alphas = observed_alphas(config, tensors, sources)
+    engine = Engine(Model(*packed_tensors(config, tensors, "int8", alphas=alphas)))
+    made = engine.translate(sources, [8] * len(sources), Search(token_log_probs=True))
+    reference = Static(config, tensors, alphas)
+    expected = [beam_search(reference, source, 8)[0] for source in sources]
+    same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
+    # a float's last bit may move an activation to the next integer, and with it what random weights choose
+    assert len(same) >= 4
+    differences = [abs(m.log_prob - e.log_prob) / len(m.ids) for m, e in same]
+    assert np.median(differences) < 1e-3 and max(differences) < 0.1
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_architecture(name):
+    check(make_config(**NAMED[name]), 3)
+
+
+@pytest.mark.parametrize("decoder_parameters", [(0, 0), (0, 1, 0), (0, 0, 1, 1)])
+def test_layers_that_share_parameters_have_readers_of_different_scales(decoder_parameters):
+    for seed in range(3):
+        check(make_config(decoder_parameters=decoder_parameters), seed)
+
+
+@given(configs(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=15)
+def test_any_architecture(config, seed):
+    check(config, seed)
+
+
+def test_a_weight_without_a_scale_is_named():
+    config = make_config()
+    tensors = random_tensors(config, 1)
+    alphas = observed_alphas(config, tensors, random_sources(1, config.source_size, 2))
+    name = "encoder.1.self_attention.key.weight"
+    with pytest.raises(ModelFileError, match=f"{name} has none; load with activation_scales='dynamic'"):
+        packed_tensors(config, tensors, "int8", alphas={k: v for k, v in alphas.items() if k != name})
+    with pytest.raises(ModelFileError, match="for one input"):
+        packed_tensors(config, tensors, "int8", alphas=alphas | {name: 0.5})

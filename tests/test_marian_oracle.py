@@ -1,0 +1,130 @@
+"""The engine and the definition beside Marian itself: `tests/golden/bergamot.py` made what is compared with."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from cpunmt.architecture import checkpoint_tensors
+from quantize.reference import Reference
+from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
+from tests.golden.bergamot_int8 import MarianInt8, write_intgemm
+from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
+from tests.marian_comparison import (
+    DYNAMIC,
+    STATIC,
+    candidates,
+    closest_choice,
+    compare,
+    sentences,
+    translate,
+    vocabulary,
+    word_scores,
+)
+from tests.packed_checkpoint import checkpoint_of
+from tests.real_model import DIRECTORIES
+
+NEAR_TIE = 1e-4
+IN_EVERY_RUN = (STUDENT, "nano", "self-attention", "average-attention", "two-tables", "highway")
+
+
+@functools.cache
+def golden():
+    return read_golden()
+
+
+def test_the_golden_file_is_whole():
+    translations, alphas = golden()
+    assert list(translations) == [STUDENT, *SHAPES]
+    for model, found in translations.items():
+        assert list(found) == settings_of(model)
+        assert all(len(found[setting]) == sentences_of(model, setting) for setting in found)
+    texts = [translated.text for found in translations.values() for each in found.values() for translated in each]
+    assert len(texts) == 4 * (16 * (len(SHAPES) + 1 - len(LARGE)) + 6 * len(LARGE)) + 200
+    assert sum(text.count(" ") > 0 for text in texts) > 0.8 * len(texts)
+    config, tensors = checkpoint(STUDENT)
+    weights = {name for name, shape in checkpoint_tensors(config).items() if len(shape) == 2}
+    assert set(alphas) == weights
+
+
+def in_some_runs(models):
+    return [model if model in IN_EVERY_RUN else pytest.param(model, marks=pytest.mark.slow) for model in models]
+
+
+@pytest.mark.parametrize("model", in_some_runs([STUDENT, *SHAPES]))
+def test_float32_is_what_marian_makes(model):
+    """Texts, near-ties apart, and the scores of all words."""
+    engine = float_engine(model)
+    for setting, theirs in golden()[0][model].items():
+        if setting.precision != "float32":
+            continue
+        texts = sentences()[: len(theirs)]
+        different, words = compare(translate(engine, texts, setting), theirs)
+        reference = Reference(*checkpoint(model)) if different else None
+        decided = {number: closest_choice(reference, texts[number], setting) for number in different}
+        assert {number: gap for number, gap in decided.items() if gap >= NEAR_TIE} == {}, setting
+        assert len(different) <= 1 and len(words) > len(theirs)
+        assert words.max() <= 1e-3, setting
+
+
+def test_int8_with_calibrated_scales_is_mostly_what_marian_makes(tmp_path):
+    """Sums are the same, floats around them are rounded otherwise: that moves some activation to the next integer."""
+    translations, alphas = golden()
+    path = tmp_path / "model.intgemm.alphas.bin"
+    write_intgemm(path, *checkpoint(STUDENT), alphas)
+    theirs = translations[STUDENT][STATIC]
+    texts = sentences()[: len(theirs)]
+    ours = translate(int8_engine(path, STATIC), texts, STATIC)
+    different, words = compare(ours, theirs)
+    assert len(different) <= 0.2 * len(theirs)
+    assert np.median(words) < 1e-4
+
+    network = MarianInt8(*checkpoint(STUDENT), alphas)
+    exact = []
+    for text in texts:
+        source = vocabulary().encode(text)
+        exact.append(network.greedy(source, candidates(source), max_length_factor=2).ids)
+    as_defined = [vocabulary().decode(ids) for ids in exact]
+    wrong = sum(text != translated.text for text, translated in zip(as_defined, theirs, strict=True))
+    assert len(different) <= wrong + 0.05 * len(theirs)
+    same = sum(ids == hypothesis.ids for ids, hypothesis in zip(exact, ours, strict=True))
+    assert same >= 0.9 * len(theirs)
+
+
+def test_int8_with_scales_of_rows_is_near_to_scales_of_matrices(tmp_path):
+    translations, alphas = golden()
+    path = tmp_path / "model.intgemm.alphas.bin"
+    write_intgemm(path, *checkpoint(STUDENT), alphas)
+    theirs = translations[STUDENT][DYNAMIC]
+    different, _ = compare(translate(int8_engine(path, DYNAMIC), sentences()[: len(theirs)], DYNAMIC), theirs)
+    assert len(different) <= 0.3 * len(theirs)
+
+
+def test_a_packed_model_gives_its_checkpoint_back():
+    config, tensors = checkpoint(STUDENT)
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    assert shapes == checkpoint_tensors(config)
+    assert all(tensor.dtype == np.float32 for tensor in tensors.values())
+    with pytest.raises(ValueError, match="int8, expected float32"):
+        from cpunmt.model_files.packed_directory import read_directory
+
+        checkpoint_of(read_directory(DIRECTORIES["int8"]))
+
+
+def test_words_begin_with_a_space_and_the_last_piece_is_none():
+    assert word_scores(["▁a", "b", "▁c", "</s>"], [-1.0, -2.0, -4.0, -9.0]) == [-1.5, -4.0]
+    assert word_scores(["▁a", "b", "▁c"], [-1.0, -2.0, -4.0]) == [-1.5]  # cut off by the length limit
+    assert word_scores(["a"], [-1.0]) == word_scores([], []) == []
+
+
+def test_what_nearly_was_decided_otherwise_is_told():
+    """A reference that always has the same two best pieces, 1e-5 apart."""
+    config, tensors = checkpoint(STUDENT)
+    flat = {name: np.zeros_like(tensor) for name, tensor in tensors.items()}
+    flat["output.bias"][:] = -10
+    flat["output.bias"][[40, 41]] = 1, np.float32(1 + 1e-5)
+    greedy, beam = (setting for setting in settings_of(STUDENT)[:3:2])
+    assert (greedy.beam, beam.beam) == (1, 4)
+    assert closest_choice(Reference(config, flat), "A cat.", greedy._replace(shortlist=False)) < NEAR_TIE
+    flat["output.bias"][41] = -1
+    assert closest_choice(Reference(config, flat), "A cat.", greedy._replace(shortlist=False)) == pytest.approx(2)
