@@ -64,6 +64,7 @@ LEVELS = [
     ["run_statistics"],
     ["translate_command", "score_command"],
     [""],  # cpunmt itself
+    ["model_commands"],
     ["cli"],
     ["__main__"],
 ]

@@ -12,8 +12,8 @@ from cpunmt.errors import ModelFileError
 from cpunmt.piece_table import read_table
 
 # Pieces that YAML takes for something else, or that have to be quoted there.
-_LISTED = r"""</s> <unk> , . ▁the yes no null ~ 1e3 0x10 1_000 << = a:b ' " \ it's # - ? : & * ! | > % @ ` [ ] { } on off
-2001-01-01 .inf -1 é 😀 >>fra<< '' "a" """
+_LISTED = r"""</s> <unk> , . ▁the yes no null ~ 1e3 0x10 1_000 << = a:b ' " \ it's # - ? : & * ! | > % @ ` [ ] { }
+on off 2001-01-01 .inf -1 é 😀 >>fra<< '' "a" """
 PIECES = _LISTED.split()
 AWKWARD = [*dict.fromkeys(PIECES), "a: b", " ", "\t", "#: x", "", "\x85", "\u2028", "\x7f", "\x01", "▁" * 200, "- a"]
 # PyYAML folds a quoted scalar with other line breaks than these: no program that writes vocabularies does

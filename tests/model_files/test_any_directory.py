@@ -41,9 +41,8 @@ def write_opus(folder, tables=("opus.spm32k-spm32k.vocab.yml",)):
         (folder / name).write_text("text")
     vocabularies = [tables[0], tables[-1]]
     decoder = {"relative-paths": True, "models": [MODEL], "vocabs": vocabularies, "beam-size": 6, "normalize": 1}
-    (folder / "decoder.yml").write_text(
-        yaml.safe_dump(decoder | {"word-penalty": 0, "maxi-batch-sort": "src"} | options)
-    )
+    decoder |= {"word-penalty": 0, "mini-batch": 1, "maxi-batch": 1, "maxi-batch-sort": "src"}
+    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
     return folder
 
 

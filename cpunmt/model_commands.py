@@ -1,0 +1,104 @@
+"""`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
+
+import math
+from pathlib import Path
+
+from cpunmt import __version__
+from cpunmt.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.loading import check_vocabulary
+from cpunmt.model_files.any_directory import kind_of, read_model
+from cpunmt.model_files.foreign_model import open_vocabularies
+from cpunmt.model_files.packed_directory import WEIGHTS, read_directory, verify, write_directory
+from cpunmt.model_files.safetensors_file import check_tensors
+from cpunmt.piece_vocabulary import PieceVocabulary
+from cpunmt.shortlist import Shortlist
+
+_CELLS = {
+    "ssru": "SSRU",
+    "sru": "SRU",
+    "self_attention": "self-attention",
+    "average_attention": "average-attention",
+}
+_KINDS = {
+    "packed": "packed by cpunmt: loaded as it is",
+    "marian": "Marian, Bergamot or OPUS-MT: converted in memory; `cpunmt convert` does that once",
+    "huggingface": "Hugging Face MarianMT: converted in memory; `cpunmt convert` does that once",
+}
+
+
+def describe(path: Path, verified: bool) -> dict[str, str]:
+    """What the directory holds, and what loading it will do: heading -> text.
+
+    `verified` compares every file of a packed directory with the SHA-256 of its metadata; those follow the rest.
+
+    Raises ModelFileError for a directory that cannot be loaded.
+    """
+    kind = kind_of(path)
+    if kind == "packed":
+        found = read_directory(path)
+        check_tensors(found.tensors, expected_tensors(found.config), Path(path) / WEIGHTS)
+        weights = found.config.scheme
+    else:
+        found = read_model(path)
+        weights = f"{found.stored} in the file" + (", with calibrated activation scales" if found.alphas else "")
+        weights += "; used as int8" + ("" if found.stored == "int8" else ", or with compute_type='float32' as they are")
+    config = found.config
+    shapes = checkpoint_tensors(config)
+    parameters = sum(math.prod(shape) for shape in shapes.values())
+    size = sum(file.stat().st_size for file in Path(path).iterdir() if file.is_file())
+    searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
+    pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
+    lines = {
+        "model": str(path),
+        "format": _KINDS[kind],
+        "size": f"{size / 1e6:.1f} MB in {sum(file.is_file() for file in Path(path).iterdir())} files",
+        "weights": weights,
+        "activation scales": config.activation_scales if config.scheme == "int8" else "none",
+        "parameters": f"{parameters:,}",
+        "encoder": f"{config.encoder_layers} Transformer layers",
+        "decoder": f"{config.decoder_layers} {_CELLS[config.cell]} layers, {config.decoder_sets} set(s) of parameters",
+        "dimensions": f"{config.model_dim} model, {config.ffn_dim} feed-forward, {config.heads} heads",
+        "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
+        "shortlist": "yes" if found.shortlist else "no",
+        "search": f"{searched} unless a call says otherwise",
+        "longest source": f"{config.max_source_length} pieces; longer sentences are split",
+        "longest target": f"{config.max_length_factor:g} x source pieces",
+    }
+    lines |= {key.replace("_", " "): str(value) for key, value in found.metadata.items() if not isinstance(value, dict)}
+    if verified and kind == "packed":
+        lines |= {f"SHA-256 of {name}": digest for name, digest in verify(path).items()}
+    return lines
+
+
+def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
+    """Write another program's model as a packed directory; returns what to tell.
+
+    Raises ModelFileError if it cannot be read or written, or is packed already.
+    """
+    found = read_model(path, scheme, activation_scales)
+    source, target = open_vocabularies(found)
+    check_vocabulary(source, found.config, found.config.source_size)
+    check_vocabulary(target, found.config, found.config.vocab_size)
+    shortlist = None
+    if found.shortlist is not None:
+        listed = Shortlist.load(found.shortlist.path, source, target, found.shortlist.first, found.shortlist.best)
+        shortlist = listed.to_bytes()
+    tables = []
+    if isinstance(source, PieceVocabulary):
+        same = found.source_vocabulary.ids_from == found.target_vocabulary.ids_from
+        tables = [source.to_json()] if same else [source.to_json(), target.to_json()]
+    paths = [found.source_vocabulary.pieces, found.target_vocabulary.pieces]
+    one = found.config.shared_vocabulary and not tables
+    metadata = {key: value for key, value in found.metadata.items() if key not in ("format_version", "files")}
+    write_directory(
+        out,
+        found.config,
+        found.tensors,
+        vocabulary=paths[0] if one else paths,
+        tables=tables,
+        shortlist=shortlist,
+        metadata=metadata | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).name},
+        force=force,
+    )
+    size = sum(file.stat().st_size for file in Path(out).iterdir())
+    return [f"{out}: {found.config.scheme}, {size / 1e6:.1f} MB"]
