@@ -3,6 +3,7 @@
 import numbers
 from collections.abc import Iterable
 
+from cpunmt.config import ModelConfig
 from cpunmt.vocabulary import Vocabulary
 
 MOST_THREADS = 256
@@ -58,10 +59,19 @@ def text_ids(text: str, vocabulary: Vocabulary, name: str) -> list[int]:
     return vocabulary.encode(text)[:-1]
 
 
-def prefix_ids(prefixes: list, count: int, encode) -> list[list[int]] | None:
-    """Ids of each of `count` prefixes, None being the empty one; or None if all are empty."""
+def prefix_ids(prefixes: list, count: int, encode, config: ModelConfig) -> list[list[int]] | None:
+    """Ids of each of `count` prefixes, None being the empty one; or None if all are empty.
+
+    Raises ValueError for another count, or if the model, of which `config` is, begins at the end of the sentence.
+    """
     if len(prefixes) != count:
         raise ValueError(f"target_prefix has {len(prefixes)} items, expected one for each of the {count} sentences")
-    if all(prefix is None for prefix in prefixes):
+    found = [[] if prefix is None else encode(prefix) for prefix in prefixes]
+    if not any(found):
         return None
-    return [[] if prefix is None else encode(prefix) for prefix in prefixes]
+    if config.right_to_left:
+        raise ValueError(
+            "target_prefix is given, but the model translates from right to left (right-left: true), so it cannot be "
+            "told how a translation begins; expected none"
+        )
+    return found

@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from cpunmt.engine import Engine, Hypothesis, Search
 from cpunmt.options import Options
 from cpunmt.splitting import split_pieces
@@ -61,7 +63,12 @@ def target_limit(source: int, prefix: int, options: Options, config) -> int:
 
 
 def translate_parts(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
-    """The engine's hypotheses of each part, in order."""
+    """The engine's hypotheses of each part, in order.
+
+    A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
+    """
+    if engine.model.config.right_to_left:
+        parts = [part._replace(ids=_turned(part.ids, 1), prefix=_turned(part.prefix, 1)) for part in parts]
     sizes = [len(part.ids) for part in parts]
     cells = [search.num_hypotheses * part.limit for part in parts]
     if search.attention:
@@ -76,7 +83,26 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
         translated = engine.translate(sources, limits, search, prefixes if any(prefixes) else None)
         for i, hypotheses in zip(batch, translated, strict=True):
             found[i] = hypotheses
+    if engine.model.config.right_to_left:
+        found = [[_turned_hypothesis(hypothesis) for hypothesis in of_part] for of_part in found]
     return found
+
+
+def _turned(sequence, kept: int):
+    """A sequence reversed, but for its last `kept` items."""
+    end = len(sequence) - kept
+    return [*sequence[:end][::-1], *sequence[end:]]
+
+
+def _turned_hypothesis(found: Hypothesis) -> Hypothesis:
+    ended = 0 if found.truncated else 1
+    terms, attention = found.token_log_probs, found.attention
+    if attention is not None:
+        rows, columns = (_turned(range(n), kept) for n, kept in zip(attention.shape, (ended, 1), strict=True))
+        attention = attention[np.ix_(rows, columns)]
+    return found._replace(
+        ids=_turned(found.ids, ended), token_log_probs=terms and _turned(terms, ended), attention=attention
+    )
 
 
 def batches(sizes: list[int], cells: list[int], options: Options) -> Iterator[list[int]]:

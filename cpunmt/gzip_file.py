@@ -97,7 +97,8 @@ class _Gunzip(io.RawIOBase):
                 made = self._decoder.decompress(chunk, len(buffer))
             except zlib.error as error:
                 raise self._broken(f"not a complete gzip file ({error})") from None
-            left = len(self._decoder.unconsumed_tail) + len(self._decoder.unused_data)
+            # at the end both may hold what follows
+            left = len(self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail)
             self._position += len(chunk) - left
             if self._decoder.eof:
                 self._decoder = None

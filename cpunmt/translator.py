@@ -277,16 +277,18 @@ class Translator:
         options, search = settings
         model = self._model
         ids = self.source_vocabulary.encode(text)
-        if not 1 < len(ids) <= model.config.max_source_length or search.attention or options.max_input_length:
+        config = model.config
+        simple = not (search.attention or options.max_input_length or config.right_to_left)
+        if not simple or not 1 < len(ids) <= config.max_source_length:
             return None
-        limit = target_limit(len(ids), 0, options, model.config)
+        limit = target_limit(len(ids), 0, options, config)
         found = model.engine.translate([ids], [limit], search)
         return make_result(found, [len(ids) - 1], model.target_vocabulary, None, options)
 
     def _texts(self, texts: list[str], prefixes: list, settings: Settings) -> Call:
         """A call that translates texts to Results."""
         model, vocabulary = self._model, self.target_vocabulary
-        forced = prefix_ids(prefixes, len(texts), lambda prefix: text_ids(prefix, vocabulary, "target_prefix"))
+        forced = prefix_ids(prefixes, len(texts), lambda p: text_ids(p, vocabulary, "target_prefix"), model.config)
 
         def translate(numbers):
             chosen = [texts[number] for number in numbers]
@@ -299,7 +301,7 @@ class Translator:
     def _pieces(self, source, prefixes, settings: Settings) -> Call:
         """A call that translates lists of pieces to TranslationResults."""
         model, vocabulary = self._model, self.target_vocabulary
-        forced = prefix_ids(prefixes, len(source), lambda prefix: target_ids(prefix, vocabulary, "target_prefix"))
+        forced = prefix_ids(prefixes, len(source), lambda p: target_ids(p, vocabulary, "target_prefix"), model.config)
         sentences = [source_ids(pieces, model.source_vocabulary, "translate_batch") for pieces in source]
 
         def translate(numbers):

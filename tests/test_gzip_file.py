@@ -58,6 +58,12 @@ def test_what_was_packed_is_read(blocks, level, members, zeros, tmp_path_factory
     assert both(path) == b"plain" + whole
 
 
+def test_a_member_may_end_with_a_full_buffer(path):
+    """Found by the test above: the last two bytes of the first member come by themselves."""
+    path.write_bytes(gzip.compress(bytes(18 * 3641), 1) + gzip.compress(b"."))
+    assert both(path) == bytes(18 * 3641) + b"."
+
+
 def test_plain_files_are_mapped_and_nothing_can_be_written(path):
     path.write_bytes(b"plain")
     assert isinstance(expanded(path, "thing", LIMIT), np.memmap)

@@ -194,7 +194,7 @@ def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
     for name in (
         "kernels/softmax.py",
         "simd/tile.py",
-        "layers/cells/ssru.py",
+        "layers/cells/recurrent.py",
         "search/beam.py",
         "jit.py",
         "records.py",
