@@ -2,7 +2,8 @@
 
 Marian multiplies a weight matrix with 127 / max|w| and rounds it. Activations it multiplies with the "alpha" of the
 product, 127 / (mean + 1.1 standard deviations) of the largest of each call, rounds and clips. The sum of products is
-exact, then divided by both multipliers. Tables are rounded like weights, as embeddings too.
+exact, then divided by both multipliers. Tables are rounded like weights, as embeddings too. `int8shiftAll` multiplies
+with 127 / max|x| of the whole activation matrix instead.
 """
 
 from pathlib import Path
@@ -48,24 +49,41 @@ def alphas_of(config: ModelConfig, tensors, sources, candidates) -> dict[str, fl
 
 
 class MarianInt8(Reference):
-    """The network in Marian's integers; with `alphas` None an activation matrix has 127 / max|x| of itself."""
+    """The network in Marian's integers, rounded as Marian rounds what stands around them.
 
-    def __init__(self, config, tensors, alphas):
+    Marian stores activations as unsigned bytes q + 127, and takes 127 times the sum of each column's integers back
+    with the bias. The sums are exact, but not this correction: whoever rounds it otherwise gets other last bits, and
+    in most sentences some activation that goes to the next integer for that. `shifted` False leaves it out.
+    """
+
+    def __init__(self, config, tensors, alphas, shifted=True):
         super().__init__(config, tensors)
-        self.alphas = alphas
-        self.quantized = {name: integers(w) for name, w in tensors.items() if w.ndim == 2 and name != "positions"}
+        self.alphas, self.shifted = alphas, shifted
+        self.quantized = {}
+        for name, weights in tensors.items():
+            if weights.ndim == 2 and name != "positions":
+                q, multiplier = integers(weights)
+                q = np.ascontiguousarray(q.T) if name in self.tables.values() else q
+                self.quantized[name] = q, multiplier, q.sum(axis=0).astype(np.float32)
 
     def product(self, name, x):
-        weights, multiplier = self.quantized[name]
-        weights = weights.T if name in self.tables.values() else weights
-        alpha = np.float32(127) / np.abs(x).max() if self.alphas is None else np.float32(self.alphas[name])
-        q = np.clip(np.rint(x * alpha), -127, 127)
+        return self._product(name, x, np.float32(0))
+
+    def _affine(self, name, x):
+        return self._product(f"{name}.weight", x, self.tensors[f"{name}.bias"])
+
+    def _product(self, name, x, bias):
+        weights, multiplier, sums = self.quantized[name]
+        alpha, most, offset = np.float32(self.alphas[name]), np.float32(127), 127 if self.shifted else 0
+        q = np.clip(np.rint(x * alpha), -127, 127) + offset
+        if self.shifted:
+            bias = sums * (-(most / alpha * (most / multiplier)) / most) + bias
         # float64 sums of integers are exact below 2 ** 53, and NumPy multiplies them faster than integers
-        return (q.astype(np.float64) @ weights).astype(np.float32) * (np.float32(1) / (alpha * multiplier))
+        return (q.astype(np.float64) @ weights).astype(np.float32) * (np.float32(1) / (alpha * multiplier)) + bias
 
     def embed(self, table, ids):
-        weights, multiplier = self.quantized[table]
-        return weights[np.asarray(ids, np.int64)].astype(np.float32) * (np.float32(1) / multiplier)
+        weights, multiplier, _ = self.quantized[table]
+        return weights.T[np.asarray(ids, np.int64)].astype(np.float32) * (np.float32(1) / multiplier)
 
 
 def integers(weights: np.ndarray) -> tuple[np.ndarray, np.float32]:
