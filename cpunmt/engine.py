@@ -61,7 +61,7 @@ class Engine:
         self._full_output = None
         self._lock = threading.Lock()
         self._model_at = _address(model.record)
-        self._searches = {}  # Search -> its SEARCH record
+        self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:
             shared = int(model.config.shared_vocabulary)
@@ -108,7 +108,7 @@ class Engine:
         limits_at = offsets_at + 8 * (count + 1)
         places_at = limits_at + 8 * count
         lengths_at = places_at + 8 * (count + 1)
-        kept = record, normalizers = self._search(search, steps)  # as long as compiled code reads them
+        kept = (search_at, _), normalizers = self._search(search, steps)  # as long as compiled code reads them
         prefixes_at, prefix_offsets_at, token_log_probs, attention = 0, 0, None, None
         if prefixes is not None:
             forced = np.array([i for prefix in prefixes for i in prefix], np.int32)
@@ -120,7 +120,7 @@ class Engine:
             areas = [wanted * limit * length for limit, length in zip(limits, lengths, strict=True)]
             attention_offsets = np.array([0, *itertools.accumulate(areas)], np.int64)
             attention = np.empty(attention_offsets[-1], np.float32)
-        batch = [count, slots, _address(record), _address(normalizers), ids_at, offsets_at, prefixes_at]
+        batch = [count, slots, search_at, _address(normalizers), ids_at, offsets_at, prefixes_at]
         batch += [prefix_offsets_at, limits_at, places_at, _address(output)]
         batch.append(0 if token_log_probs is None else _address(token_log_probs))
         batch += [0, 0] if attention is None else [_address(attention_offsets), _address(attention)]
@@ -159,22 +159,22 @@ class Engine:
         return results
 
     def _search(self, search: Search, steps: int):
-        """The SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
-        record = self._searches.get(search)
-        if record is None:
-            if len(self._searches) > 100:
-                self._searches.clear()
+        """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
+        found = self._searches.get(search)
+        if found is None:
             record = np.zeros(1, records.SEARCH)
             for name in records.SEARCH.names:
                 record[name] = getattr(search, name)
-            self._searches[search] = record
+            if len(self._searches) > 100:
+                self._searches.clear()
+            found = self._searches[search] = (record.ctypes.data, record)
         normalizers = self._powers.get(search.length_penalty)
         if normalizers is None or len(normalizers) <= steps:
             if len(self._powers) > 100:
                 self._powers.clear()
             normalizers = powers(2 * steps, search.length_penalty)
             self._powers[search.length_penalty] = normalizers
-        return record, normalizers
+        return found, normalizers
 
     def _most_candidates(self, longest: int) -> int:
         """No sentence of `longest` pieces has more candidates than this."""
