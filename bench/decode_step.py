@@ -75,7 +75,7 @@ def main(arguments=None):
             write_student(model, "tiny11", "int8", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
         translator = Translator(model)
     profiled = Profiled()
-    translator._engine._program = profiled
+    translator._model.engine._program = profiled
     print(machine())
     results = {
         "one at a time": profile(profiled, lambda: [translator.translate(line) for line in lines]),

@@ -10,6 +10,7 @@ DIR holds what the engines need, made once (none of it comes with cpunmt):
     models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
     models/ct2/int8/   a Transformer of equal dimensions in CTranslate2's format, with a vocabulary map
 
+cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and the same weights quantized by column.
 Bergamot and CTranslate2 run at their better setting each; the settings that are tried are ENGINES below. Words per
 second of wall time on one core, tokenization included, loading and a warm-up excluded.
 """
@@ -91,8 +92,9 @@ lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
 processor = sentencepiece.SentencePieceProcessor(model_file=home + "/data/vocab.deen.spm")
 translator = ctranslate2.Translator(home + "/models/ct2/int8", device="cpu", intra_threads=1, inter_threads=1)
 def run(texts):
-    found = translator.translate_batch(processor.encode(texts, out_type=str), beam_size=int(beam), max_batch_size=int(batch),
-                                       batch_type=unit, use_vmap=True, max_decoding_length=256, return_scores=False)
+    pieces = processor.encode(texts, out_type=str)
+    found = translator.translate_batch(pieces, beam_size=int(beam), max_batch_size=int(batch), batch_type=unit,
+                                       use_vmap=True, max_decoding_length=256, return_scores=False)
     return [(processor.decode(r.hypotheses[0]), len(r.hypotheses[0]) + 1) for r in found]
 run(lines[-50:])
 began = time.perf_counter()
@@ -107,7 +109,9 @@ print(json.dumps({"seconds": time.perf_counter() - began, "pieces": sum(n for _,
 def engines(home, ours, mode, beam) -> dict[str, tuple[list[str], dict]]:
     """Name -> (command without the file of sentences, environment) for one mode."""
     bergamot = f"{home}/venv-bergamot/bin/python"
-    found = {"cpunmt": ([sys.executable, "-c", _OURS, str(ours), "LINES", mode, beam], {"PYTHONPATH": str(ROOT)})}
+    found = {}
+    for name, model in (("cpunmt", ours), ("cpunmt, bergamot's file", ours.parent / "theirs")):
+        found[name] = ([sys.executable, "-c", _OURS, str(model), "LINES", mode, beam], {"PYTHONPATH": str(ROOT)})
     for model, precision in (
         ("model.intgemm.alphas.bin", "int8shiftAlphaAll"),
         ("model.npz", "int8shiftAll"),
@@ -140,6 +144,11 @@ def pack_ours(home, folder) -> Path:
     ]
     command += ["--vocab", f"{data}/vocab.deen.spm", "--shortlist", f"{data}/lex.50.50.ende.s2t.bin"]
     subprocess.run([*command, "--sigmas", "none"], check=True, capture_output=True, cwd=ROOT)
+    theirs = folder / "theirs"
+    theirs.mkdir()
+    for file in (f"{home}/models/copy/model.intgemm.alphas.bin", f"{data}/vocab.deen.spm"):
+        (theirs / Path(file).name).symlink_to(file)
+    (theirs / "lex.50.50.ende.s2t.bin").symlink_to(f"{data}/lex.50.50.ende.s2t.bin")
     return target
 
 

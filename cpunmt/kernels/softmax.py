@@ -84,33 +84,6 @@ def log_normalizer(scores: address, length: count) -> real:
     return np.float32(np.float64(top) + log(np.float64(total(sums))))
 
 
-@kernel
-def best_index(scores: address, length: count, barred: count) -> count:
-    """First index of the largest of float32 [length] (a multiple of 16), leaving out index `barred` (-1: none).
-
-    0 where no number is the largest: scores that are not numbers must not lead outside the array.
-    """
-    kept = LOWEST
-    if barred >= 0:
-        kept = load_f32(scores, barred)
-        store_f32(scores, barred, LOWEST)
-    peak = splat(LOWEST)
-    for j in range(0, length, 16):
-        peak = maximum(peak, load(scores, j))
-    top = largest(peak)
-    best = 0
-    for j in range(0, length, 16):
-        if largest(load(scores, j)) == top:
-            for i in range(j, j + 16):
-                if load_f32(scores, i) == top:
-                    best = i
-                    break
-            break
-    if barred >= 0:
-        store_f32(scores, barred, kept)
-    return best
-
-
 def softmax_rows_reference(scores: np.ndarray, factor: float) -> np.ndarray:
     """float64 [rows, length]."""
     s = scores.astype(np.float64) * factor
@@ -122,11 +95,3 @@ def log_normalizer_reference(scores: np.ndarray) -> float:
     """float64 log-sum-exp."""
     s = scores.astype(np.float64)
     return float(s.max() + np.log(np.exp(s - s.max()).sum()))
-
-
-def best_index_reference(scores: np.ndarray, barred: int) -> int:
-    """First index of the largest, `barred` left out."""
-    s = scores.copy()
-    if barred >= 0:
-        s[barred] = LOWEST
-    return int(s.argmax())

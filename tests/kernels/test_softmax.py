@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import (
     LOWEST,
-    best_index_reference,
     log_normalizer_reference,
     softmax_rows_reference,
 )
@@ -116,36 +115,3 @@ def test_log_normalizer_equals_its_reference(program, seed, length, spread, offs
     argument = min(87, np.abs(scores.astype(np.float64) - scores.max()).max())
     inside = EXP + UNIT * argument + roundings(length) * UNIT + length * np.exp(-87.0)
     assert abs(made - expected) <= inside + UNIT * abs(expected) + 1e-12
-
-
-@given(
-    seeds,
-    st.integers(1, 400),
-    st.sampled_from([3, 1000, 2**24]),
-    st.booleans(),
-    misaligned,
-)
-@settings(deadline=None)
-def test_best_index_is_the_first_of_the_largest(program, seed, length, different, bar, misaligned):
-    """With three different scores most are equal; the barred one is often the best."""
-    generator = np.random.default_rng(seed)
-    scores = (generator.integers(0, different, length) - different / 2).astype(np.float32)
-    barred = -1
-    if bar and length > 1:
-        barred = int(generator.choice([scores.argmax(), generator.integers(length)]))
-    guard = Guards(misaligned)
-    room = padded_scores(scores, guard)
-    before = room.copy()
-    assert program.best_index(room, len(room), barred) == best_index_reference(scores, barred)
-    guard.check()
-    assert same_bits(room, before)  # the barred score is back
-
-
-@pytest.mark.parametrize("place", [0, 15, 16, 31, 32, 47])
-def test_best_index_finds_every_place(program, place):
-    scores = np.full(48, -5, np.float32)
-    scores[place] = -4
-    assert program.best_index(scores, 48, -1) == place
-    assert program.best_index(scores, 48, place) == (1 if place == 0 else 0)
-    scores[:place] = -np.inf  # infinities lose to any number
-    assert program.best_index(scores, 48, -1) == place
