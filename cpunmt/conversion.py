@@ -65,9 +65,12 @@ def packed_tensors(
 
     for name in table_sizes(config):
         table = tensors[name]
-        if scheme == "int8":
-            turned = table._replace(transposed=not table.transposed) if isinstance(table, StoredIntegers) else table.T
-            q, scales = integers(name, [turned])
+        if scheme == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
+            rows = np.ascontiguousarray(table.values.T if table.transposed else table.values)
+            made[f"{name}.weight"], made[f"{name}.sums"] = rows, rows.sum(axis=1, dtype=np.int32)
+            made[f"{name}.scale"] = np.full(len(rows), 1 / np.float32(table.multiplier), np.float32)
+        elif scheme == "int8":
+            q, scales = integers(name, [_floats(table).T])
             made[f"{name}.weight"], made[f"{name}.scale"] = np.ascontiguousarray(q.T), scales
             made[f"{name}.sums"] = q.sum(axis=0, dtype=np.int32)
         else:
