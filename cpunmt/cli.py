@@ -15,11 +15,12 @@ import cpunmt
 from cpunmt import program
 from cpunmt.alignments import alignment_kind
 from cpunmt.arguments import MOST_THREADS, expect_whole
+from cpunmt.config import MOST_BEAM
 from cpunmt.conversion import SCHEMES
 from cpunmt.errors import CpunmtError
 from cpunmt.model_commands import convert, describe
 from cpunmt.model_files.marian_directory import ACTIVATION_SCALES
-from cpunmt.options import MARIAN_FLAGS, MOST_BEAM, SCORING, Options, kind, make_options
+from cpunmt.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
 from cpunmt.output_lines import OutputFormat
 from cpunmt.registry.commands import add_commands
 from cpunmt.registry.store import find, is_name

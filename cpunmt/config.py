@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from cpunmt.errors import ModelFileError
 
+MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
 FORMAT_VERSION = 2  # of the packed model directory; raised when an older reader could not read a newer file
 
 
@@ -68,7 +69,9 @@ class ModelConfig:
     layer_norm_epsilon: float = 1e-6
     max_source_length: int = _count(128, low=2, high=4096)  # pieces with </s>; a longer sentence is split, never cut
     max_length_factor: float = 3.0  # at most ceil(factor * source pieces) target pieces
-    beam_size: int = _count(1, high=64)  # this, and the next two: how the model is meant to be searched; see options
+    beam_size: int = _count(
+        1, high=MOST_BEAM
+    )  # this, and the next two: how the model is meant to be searched; see options
     length_penalty: float = 1.0
     word_penalty: float = 0.0
 

@@ -9,7 +9,7 @@ from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
 from cpunmt.model_files.any_directory import KINDS, kind_of, read_model
-from cpunmt.model_files.foreign_model import VocabularyFiles, open_vocabularies
+from cpunmt.model_files.foreign_model import ForeignModel, VocabularyFiles, open_vocabularies
 from cpunmt.model_files.marian_directory import ACTIVATION_SCALES
 from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
 from cpunmt.model_files.safetensors_file import check_finite, check_tensors
@@ -52,11 +52,23 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
     if kind_of(path) == "packed":
         return _load_packed(path, wanted, activation_scales)
     found = read_model(path, wanted, activation_scales or "dynamic")
+    return _loaded(found, *open_parts(found))
+
+
+def open_parts(found: ForeignModel) -> tuple:
+    """(source vocabulary, target vocabulary, shortlist or None) of another program's model.
+
+    Raises ModelFileError unless they fit the model and each other.
+    """
     source, target = open_vocabularies(found)
-    shortlist = None
-    if found.shortlist is not None:
-        shortlist = Shortlist.load(found.shortlist.path, source, target, found.shortlist.first, found.shortlist.best)
-    return _loaded(found, source, target, shortlist)
+    check_vocabulary(source, found.config, found.config.source_size)  # a shortlist is compared with them:
+    check_vocabulary(target, found.config, found.config.vocab_size)  # it is not its fault if they are wrong
+    if found.shortlist is None:
+        return source, target, None
+    path, first, best = found.shortlist
+    shortlist = Shortlist.load(path, source, target, first, best)
+    _check_shortlist(shortlist, found.config)
+    return source, target, shortlist
 
 
 def _load_packed(path, wanted, activation_scales) -> LoadedModel:
@@ -78,23 +90,20 @@ def _load_packed(path, wanted, activation_scales) -> LoadedModel:
             target_vocabulary=VocabularyFiles(packed.target_vocabulary, packed.target_table),
         )
     )
+    check_vocabulary(source, config, config.source_size)
+    check_vocabulary(target, config, config.vocab_size)
     shortlist = None
     if packed.shortlist is not None:
         sizes = config.source_size, config.vocab_size
         shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
+        _check_shortlist(shortlist, config)
     return _loaded(packed, source, target, shortlist)
 
 
 def _loaded(found, source, target, shortlist) -> LoadedModel:
-    config = found.config
-    check_vocabulary(source, config, config.source_size)
-    check_vocabulary(target, config, config.vocab_size)
-    if shortlist is not None and shortlist.first <= config.eos_id:
-        raise ModelFileError(
-            f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
-            "so no translation could end; make the shortlist with a larger first"
-        )
-    return LoadedModel(config, found.metadata, source, target, Engine(Model(config, found.tensors), shortlist))
+    return LoadedModel(
+        found.config, found.metadata, source, target, Engine(Model(found.config, found.tensors), shortlist)
+    )
 
 
 def contains_model(path) -> bool:
@@ -126,6 +135,14 @@ def check_vocabulary(vocabulary: Vocabulary | PieceVocabulary, config: ModelConf
     if wrong:
         raise ModelFileError(
             f"{vocabulary.path}: not the vocabulary of this model ({'; '.join(wrong)}); use the one it was trained with"
+        )
+
+
+def _check_shortlist(shortlist, config):
+    if shortlist.first <= config.eos_id:
+        raise ModelFileError(
+            f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
+            "so no translation could end; make the shortlist with a larger first"
         )
 
 

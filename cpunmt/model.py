@@ -73,6 +73,8 @@ class Model:
 
         Calls that run meanwhile read the old table, which stays; nobody may see a number before its table.
         """
+        if count <= self._positions:  # most calls; a child that is forked while another thread grows it need not wait
+            return
         with self._growing:
             if count > self._positions:
                 table = self._position_table(max(count, 2 * self._positions))

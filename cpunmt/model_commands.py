@@ -1,17 +1,17 @@
 """`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
 
+import json
 import math
 from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.architecture import checkpoint_tensors, expected_tensors
-from cpunmt.loading import check_vocabulary
+from cpunmt.errors import ModelFileError
+from cpunmt.loading import open_parts
 from cpunmt.model_files.any_directory import kind_of, read_model
-from cpunmt.model_files.foreign_model import open_vocabularies
 from cpunmt.model_files.packed_directory import WEIGHTS, read_directory, verify, write_directory
 from cpunmt.model_files.safetensors_file import check_tensors
 from cpunmt.piece_vocabulary import PieceVocabulary
-from cpunmt.shortlist import Shortlist
 
 _CELLS = {
     "ssru": "SSRU",
@@ -40,6 +40,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         weights = found.config.scheme
     else:
         found = read_model(path)
+        open_parts(found)
         weights = f"{found.stored} in the file" + (", with calibrated activation scales" if found.alphas else "")
         weights += "; used as int8" + ("" if found.stored == "int8" else ", or with compute_type='float32' as they are")
     config = found.config
@@ -64,10 +65,17 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",
         "longest target": f"{config.max_length_factor:g} x source pieces",
     }
-    lines |= {key.replace("_", " "): str(value) for key, value in found.metadata.items() if not isinstance(value, dict)}
+    for key, value in found.metadata.items():
+        if not isinstance(value, dict | list):
+            lines.setdefault(_line(key.replace("_", " ")), _line(value))
     if verified and kind == "packed":
         lines |= {f"SHA-256 of {name}": digest for name, digest in verify(path).items()}
     return lines
+
+
+def _line(value) -> str:
+    """Text of a value on one line: what a stranger wrote must not look like a line of ours, or move the cursor."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(value)).split())
 
 
 def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
@@ -76,29 +84,37 @@ def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, f
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """
     found = read_model(path, scheme, activation_scales)
-    source, target = open_vocabularies(found)
-    check_vocabulary(source, found.config, found.config.source_size)
-    check_vocabulary(target, found.config, found.config.vocab_size)
-    shortlist = None
-    if found.shortlist is not None:
-        listed = Shortlist.load(found.shortlist.path, source, target, found.shortlist.first, found.shortlist.best)
-        shortlist = listed.to_bytes()
+    source, target, shortlist = open_parts(found)
+    if isinstance(source, PieceVocabulary) != isinstance(target, PieceVocabulary):
+        raise ModelFileError(
+            f"{path}: one vocabulary is a table and the other is not, which a packed model cannot have; load the "
+            "directory as it is"
+        )
     tables = []
     if isinstance(source, PieceVocabulary):
         same = found.source_vocabulary.ids_from == found.target_vocabulary.ids_from
         tables = [source.to_json()] if same else [source.to_json(), target.to_json()]
     paths = [found.source_vocabulary.pieces, found.target_vocabulary.pieces]
     one = found.config.shared_vocabulary and not tables
-    metadata = {key: value for key, value in found.metadata.items() if key not in ("format_version", "files")}
+    metadata = {key: value for key, value in found.metadata.items() if _can_be_kept(key, value)}
     write_directory(
         out,
         found.config,
         found.tensors,
         vocabulary=paths[0] if one else paths,
         tables=tables,
-        shortlist=shortlist,
-        metadata=metadata | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).name},
+        shortlist=shortlist and shortlist.to_bytes(),
+        metadata=metadata | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).resolve().name},
         force=force,
     )
     size = sum(file.stat().st_size for file in Path(out).iterdir())
     return [f"{out}: {found.config.scheme}, {size / 1e6:.1f} MB"]
+
+
+def _can_be_kept(key, value) -> bool:
+    """Whether metadata.json can hold it, beside what is written there of ourselves."""
+    try:
+        json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:  # not a number, infinity, half a letter
+        return False
+    return key not in ("format_version", "files")

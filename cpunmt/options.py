@@ -4,8 +4,9 @@ import dataclasses
 import numbers
 from dataclasses import dataclass, field
 
+from cpunmt.config import MOST_BEAM
+
 VOCABULARIES = ("shortlist", "full")
-MOST_BEAM = 64
 
 # Marian's command line: flag -> (option, what the flag sets it to, or None: the value that follows)
 MARIAN_FLAGS = {

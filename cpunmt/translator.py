@@ -12,7 +12,6 @@ from cpunmt.calls import Call, Settings
 from cpunmt.engine import Search
 from cpunmt.file_translation import translate_file
 from cpunmt.joining import make_result, translate_sentences
-from cpunmt.loading import check_vocabulary as check_vocabulary
 from cpunmt.loading import load_model
 from cpunmt.options import SCORING, Options, make_options, model_options
 from cpunmt.registry.store import find, is_name

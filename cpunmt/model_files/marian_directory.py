@@ -9,7 +9,7 @@ import dataclasses
 import json
 import os
 
-from cpunmt.config import ModelConfig
+from cpunmt.config import MOST_BEAM, ModelConfig
 from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
@@ -75,7 +75,7 @@ def _configured(config, files) -> ModelConfig:
     for ours, theirs, name in (
         ("max_length_factor", options.max_length_factor, "max-length-factor"),
         ("max_source_length", options.max_length_break, "max-length-break"),
-        ("beam_size", options.beam_size, "beam-size"),
+        ("beam_size", min(options.beam_size, MOST_BEAM), "beam-size"),
         ("length_penalty", options.normalize, "normalize"),
         ("word_penalty", options.word_penalty, "word-penalty"),
     ):
