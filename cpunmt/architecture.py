@@ -10,7 +10,8 @@ A packed linear layer is four tensors (C = columns, padded to whole panels of 16
     NAME.bias      float32 [C]
     NAME.scale     float32 [C]        int8 only
     NAME.sums      int32 [C]          int8 only: sum of each column's integers
-    NAME.multiplier float32 [1]       activation_scales "static" only: what x is multiplied with before it is rounded
+    NAME.multiplier float32 [1]       activation_scales "static" only: what x is multiplied with before it is rounded;
+                                      scale and bias are those of schemes.int8.static_scales
 
 A table has a row for each piece: it looks pieces up (NAME.weight, int8 with NAME.scale, or float32), and as the
 output layer also has NAME.sums and "output.bias".
@@ -221,6 +222,7 @@ def expected_tensors(config: ModelConfig) -> dict[str, tuple[np.dtype, tuple[int
             found[f"{linear.name}.multiplier"] = (float32, (1,))
     if static:
         found["output.multiplier"] = (float32, (1,))
+        found["output.scale"] = (float32, (config.vocab_size,))
     for norm in norms(config):
         found[f"{norm}.scale"] = found[f"{norm}.bias"] = (float32, (d,))
     return found

@@ -69,9 +69,8 @@ class ModelConfig:
     layer_norm_epsilon: float = 1e-6
     max_source_length: int = _count(128, low=2, high=4096)  # pieces with </s>; a longer sentence is split, never cut
     max_length_factor: float = 3.0  # at most ceil(factor * source pieces) target pieces
-    beam_size: int = _count(
-        1, high=MOST_BEAM
-    )  # this, and the next two: how the model is meant to be searched; see options
+    # how the model is meant to be searched: see options
+    beam_size: int = _count(1, high=MOST_BEAM)
     length_penalty: float = 1.0
     word_penalty: float = 0.0
 

@@ -13,7 +13,7 @@ from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels.packing import pack_float32, pack_int8, padded
 from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.schemes.int8 import quantize_columns, static_scales
 
 SCHEMES = ("int8", "float32")
 
@@ -52,48 +52,54 @@ def packed_tensors(
     made = {}
 
     def integers(name, parts):
-        """(q [in, out], scales [out]) of matrices side by side."""
+        """(q [in, out], scales [out], multipliers [out]) of matrices side by side; a scale is 1 / multiplier."""
         if all(_ready(part) for part in parts):
             values = [part.values.T if part.transposed else part.values for part in parts]
-            scales = np.concatenate([np.full(part.shape[1], 1 / np.float32(part.multiplier)) for part in parts])
-            return np.concatenate(values, axis=1), scales.astype(np.float32)
+            multipliers = np.concatenate([np.full(part.shape[1], part.multiplier, np.float32) for part in parts])
+            return np.concatenate(values, axis=1), 1 / multipliers, multipliers
         weights = np.concatenate([_floats(part) for part in parts], axis=1)
         q, scales = quantize_columns(weights, sigmas)
         if quantized:
             quantized(name, weights, q, scales)
-        return q, scales
+        return q, scales, 1 / scales
 
     for name in table_sizes(config):
         table = tensors[name]
         if scheme == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
             rows = np.ascontiguousarray(table.values.T if table.transposed else table.values)
             made[f"{name}.weight"], made[f"{name}.sums"] = rows, rows.sum(axis=1, dtype=np.int32)
-            made[f"{name}.scale"] = np.full(len(rows), 1 / np.float32(table.multiplier), np.float32)
+            multipliers = np.full(len(rows), table.multiplier, np.float32)
+            made[f"{name}.scale"] = 1 / multipliers
         elif scheme == "int8":
-            q, scales = integers(name, [_floats(table).T])
+            q, scales, multipliers = integers(name, [_floats(table).T])
             made[f"{name}.weight"], made[f"{name}.scale"] = np.ascontiguousarray(q.T), scales
             made[f"{name}.sums"] = q.sum(axis=0, dtype=np.int32)
         else:
             made[f"{name}.weight"] = _floats(table)
+        if static and name == output_table(config):
+            alpha = made["output.multiplier"] = _alpha([name], alphas)
+            output = static_scales(made[f"{name}.sums"], multipliers, alpha, tensors["output.bias"])
     made["output.bias"] = tensors["output.bias"]
+    if static:
+        made["output.scale"], made["output.bias"] = output
     if config.positions == "trained":
         made["positions"] = tensors["positions"]
     for linear in linears(config):
         parts = [tensors[weight] for weight, _ in linear.parts]
         width = linear.columns // len(parts)
-        bias = [tensors[name] if name else np.zeros(width, np.float32) for _, name in linear.parts]
+        bias = np.concatenate([tensors[name] if name else np.zeros(width, np.float32) for _, name in linear.parts])
         if scheme == "int8":
-            q, scales = integers(linear.name, parts)
+            q, scales, multipliers = integers(linear.name, parts)
+            sums = q.sum(axis=0, dtype=np.int32)
+            if static:
+                alpha = made[f"{linear.name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
+                scales, bias = static_scales(sums, multipliers, alpha, bias)
             made[f"{linear.name}.weight"] = pack_int8(q)
             made[f"{linear.name}.scale"] = padded(scales)
-            made[f"{linear.name}.sums"] = padded(q.sum(axis=0, dtype=np.int32))
+            made[f"{linear.name}.sums"] = padded(sums)
         else:
             made[f"{linear.name}.weight"] = pack_float32(np.concatenate([_floats(part) for part in parts], axis=1))
-        made[f"{linear.name}.bias"] = padded(np.concatenate(bias))
-        if static:
-            made[f"{linear.name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
-    if static:
-        made["output.multiplier"] = _alpha([output_table(config)], alphas)
+        made[f"{linear.name}.bias"] = padded(bias)
     for norm in norms(config):
         made[f"{norm}.scale"], made[f"{norm}.bias"] = tensors[f"{norm}.scale"], tensors[f"{norm}.bias"]
     return config, {name: made[name] for name in expected_tensors(config)}

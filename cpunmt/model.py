@@ -22,6 +22,7 @@ from cpunmt.architecture import (
 from cpunmt.config import ModelConfig
 from cpunmt.kernels.packing import panels
 from cpunmt.kernels.tables import position_signal, sigmoid_table
+from cpunmt.schemes.int8 import STATIC_OFFSET
 from cpunmt.simd import isa
 
 
@@ -95,7 +96,9 @@ class Model:
         return self._tensors[name].ctypes.data
 
     def _start(self, name):
-        return self._keep(self._tensors[name] * np.int32(-isa.activation_offset()))
+        """What a product's sums start with: activations are stored with an offset, and summed with STATIC_OFFSET."""
+        wanted = STATIC_OFFSET if self.config.activation_scales == "static" else 0
+        return self._keep(self._tensors[name] * np.int32(wanted - isa.activation_offset()))
 
     def _layer(self, record, linears, norms):
         """Fill in an ENCODER_LAYER or DECODER_LAYER record from Linears and norms by the paths of their fields."""
@@ -174,6 +177,8 @@ class Model:
             record["bias"] = self._address("output.bias")
             if self._scheme == records.INT8:
                 record["start"] = self._start(f"{name}.sums")
+                if self.config.activation_scales == "static":
+                    record["scales"] = self._address("output.scale")
 
     def _norm(self, record, name):
         record["scale"], record["bias"] = self._address(f"{name}.scale"), self._address(f"{name}.bias")

@@ -8,10 +8,10 @@ from pathlib import Path
 from cpunmt import __version__
 from cpunmt.config import ModelConfig
 from cpunmt.files import map_bytes
+from cpunmt.loading import check_vocabulary
 from cpunmt.model_files.marian import read_marian_npz
 from cpunmt.model_files.packed_directory import write_directory
 from cpunmt.shortlist import Shortlist
-from cpunmt.loading import check_vocabulary
 from cpunmt.vocabulary import Vocabulary
 from quantize.pack import LayerError, pack_tensors
 

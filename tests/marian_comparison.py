@@ -72,13 +72,14 @@ def translate(engine: Engine, texts: list[str], setting: Setting) -> list[Hypoth
 def word_scores(pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:
     """Mean log-probability of the pieces of each word, as bergamot computes it.
 
-    A word begins where a piece begins with a space (U+2581). The last piece is left out: bergamot takes it for the
-    end of the sentence, also where the length limit cut the sentence off.
+    A word begins where a piece begins with a space (U+2581), but for spaces before the text. The last piece is left
+    out: bergamot takes it for the end of the sentence, also where the length limit cut the sentence off.
     """
-    words = []
+    words, text = [], ""
     for piece, log_prob in list(zip(pieces, log_probs, strict=True))[:-1]:
-        if not words or piece.startswith("▁"):
+        if not words or (piece.startswith("▁") and text):
             words.append([])
+        text = (text + piece).lstrip("▁")
         words[-1].append(log_prob)
     return [sum(word) / len(word) for word in words]
 

@@ -1,5 +1,6 @@
-"""The command line on files: options, statistics, errors; info and warmup."""
+"""The command line on files: options, statistics, errors; info, convert, fetch and warmup."""
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,8 @@ import cpunmt
 from cpunmt import cli, program
 from cpunmt.options import MARIAN_FLAGS, Options
 from tests.command_line import ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
+from tests.golden.bergamot_int8 import write_intgemm
+from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.real_model import DIRECTORIES
 
 # In this process, as nothing but files is involved.
@@ -114,6 +117,24 @@ def test_a_model_that_is_not_there(source, tmp_path, capfd):
     assert refusal(capfd).startswith(f"{tmp_path / 'none'}: no such directory")
 
 
+def test_the_name_of_a_model_that_was_not_fetched(source, tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path))
+    for command in (["translate", "-i", str(source), "-m"], ["info"], ["convert"]):
+        arguments = [*command, "firefox:ende", *([str(tmp_path / "out")] if command == ["convert"] else [])]
+        assert cli.main(arguments) == 1
+        assert refusal(capfd) == f"the model firefox:ende is not in {tmp_path}; run: cpunmt fetch firefox:ende\n"
+
+
+def test_fetching_without_a_network(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.setenv("CPUNMT_OFFLINE", "1")
+    assert cli.main(["fetch", "firefox:ende"]) == 1
+    assert "CPUNMT_OFFLINE" in refusal(capfd)
+    assert cli.main(["fetch", "firefox:../ende"]) == 1
+    assert "names no model; expected firefox:ende" in refusal(capfd)
+    assert not list(tmp_path.glob("models/*/*"))
+
+
 def test_no_model_at_all(source, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "cpunmt" / "cli.py"))
     monkeypatch.delenv("CPUNMT_MODEL", raising=False)
@@ -201,6 +222,9 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
         (["score", "-b", "4"], "unrecognized arguments: -b 4"),
         (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
         (["info", "--verfy"], "unrecognized arguments: --verfy"),
+        (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
+        (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
+        (["fetch"], "cpunmt fetch: error: the following arguments are required: NAME"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd):
@@ -235,7 +259,8 @@ def test_info_describes_a_model(capsys):
     assert cli.main(["info", str(DIRECTORIES["int8"])]) == 0
     text = capsys.readouterr().out
     found = statistics(text)
-    assert (found["compute type"], found["parameters"], found["shortlist"]) == ("int8", "5,346,880", "yes")
+    assert (found["weights"], found["parameters"], found["shortlist"]) == ("int8", "5,346,880", "yes")
+    assert found["format"] == "packed by cpunmt: loaded as it is" and found["activation scales"] == "dynamic"
     assert found["vocabulary"] == "8000 pieces, joint" and found["source language"] == "en"
     assert "2 SSRU layers" in found["decoder"]
 
@@ -244,13 +269,35 @@ def test_info_verifies_a_model(tmp_path, capfd):
     model = tmp_path / "model"
     shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
     assert cli.main(["info", "--verify", str(model)]) == 0
-    assert re.search(r"^[0-9a-f]{64}  weights.safetensors$", capfd.readouterr().out, re.M)
+    digest = hashlib.sha256((model / "weights.safetensors").read_bytes()).hexdigest()
+    assert statistics(capfd.readouterr().out)["SHA-256 of weights.safetensors"] == digest
     content = bytearray((model / "weights.safetensors").read_bytes())
     content[-1000] ^= 1
     (model / "weights.safetensors").write_bytes(content)
     assert cli.main(["info", "--verify", str(model)]) == 1
     shown = capfd.readouterr().err
     assert shown.count("\n") == 1 and "weights.safetensors: found" in shown
+
+
+def test_convert_and_the_environments_model(student, tmp_path):
+    """As a user types it: a Marian directory becomes ours, and translates the same."""
+    folder = tmp_path / "marian"
+    folder.mkdir()
+    shutil.copy(DIRECTORIES["int8"] / "vocabulary.spm", folder / "vocab.spm")
+    write_intgemm(folder / "model.intgemm8.bin", *checkpoint(STUDENT))
+    finished = run("convert", folder, tmp_path / "packed")
+    assert (finished.returncode, finished.stderr) == (0, b"")
+    assert finished.stdout.decode() == f"{tmp_path / 'packed'}: int8, 5.9 MB\n"
+    text = "".join(f"{line}\n" for line in sentences(10)).encode()
+    made = [
+        run("translate", stdin=text, env={**os.environ, "CPUNMT_MODEL": str(tmp_path / m)})
+        for m in ("marian", "packed")
+    ]
+    assert made[0].stdout == made[1].stdout and made[0].stdout.count(b"\n") == 10
+    expected = texts(student, sentences(10), vocabulary="full")  # its weights are rounded otherwise
+    assert sum(a == b for a, b in zip(made[0].stdout.decode().splitlines(), expected, strict=True)) >= 5
+    finished = run("info", env={**os.environ, "CPUNMT_MODEL": str(folder)})
+    assert statistics(finished.stdout.decode())["weights"] == "int8 in the file; used as int8"
 
 
 def test_warmup_says_where_the_program_is(student, capfd):

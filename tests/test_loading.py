@@ -9,6 +9,7 @@ import pytest
 
 from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
 from tests.command_line import sentences
+from tests.foreign_directories import KINDS, VOCABULARY
 from tests.real_model import DIRECTORIES
 from tests.small_vocabulary import train_vocabulary
 
@@ -39,6 +40,54 @@ def test_another_compute_type_names_the_directory_that_has_it():
         Translator(DIRECTORIES["int8"], compute_type="float32")
     with pytest.raises(ModelFileError, match=r"packed as float32, .*; pack the model again with --scheme int8$"):
         Translator(DIRECTORIES["float32"], compute_type="int8")
+
+
+def test_activation_scales_are_those_that_there_are(tmp_path):
+    with pytest.raises(ValueError, match="^activation_scales is 'fixed', expected 'dynamic' or 'static'$"):
+        Translator(DIRECTORIES["int8"], activation_scales="fixed")
+    assert Translator(DIRECTORIES["int8"], activation_scales="dynamic").config.activation_scales == "dynamic"
+    with pytest.raises(
+        ModelFileError, match=r"packed with activation_scales='dynamic', cannot be loaded with 'static'"
+    ):
+        Translator(DIRECTORIES["int8"], activation_scales="static")
+    written = KINDS["bergamot without alphas"](tmp_path / "model")
+    with pytest.raises(ModelFileError, match=r"model.intgemm8.bin: holds no activation scales \(..._QuantMultA\)"):
+        Translator(written.path, activation_scales="static")
+    assert Translator(written.path, activation_scales="dynamic").compute_type == "int8"
+
+
+def test_another_programs_model_is_converted_to_what_is_asked_for(tmp_path):
+    path = KINDS["bergamot"](tmp_path / "model").path
+    for given in ("default", "auto", "int8", "int8_float32", {"cuda": "float16"}):
+        assert Translator(path, compute_type=given).compute_type == "int8"
+    assert Translator(path, compute_type="float32").compute_type == "float32"
+    assert Translator(path, activation_scales="static").config.activation_scales == "static"
+    # float32 activations have no scale: what is asked for has no meaning, and does no harm
+    exact = Translator(path, compute_type="float32", activation_scales="static")
+    assert exact.translate("A dog.") == Translator(path, compute_type="float32").translate("A dog.")
+    with pytest.raises(ValueError, match="^compute_type is 'int9', expected one of"):
+        Translator(path, compute_type="int9")
+
+
+def test_the_vocabulary_is_blamed_before_the_shortlist(tmp_path):
+    path = KINDS["bergamot"](tmp_path / "model").path
+    train_vocabulary(path / VOCABULARY, 120)
+    with pytest.raises(ModelFileError, match=rf"{VOCABULARY}: not the vocabulary of this model \(size 120, the model"):
+        Translator(path)
+
+
+def test_a_model_that_was_not_fetched_names_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path))
+    expected = rf"^the model firefox:ende is not in {tmp_path}; run: cpunmt fetch firefox:ende$"
+    with pytest.raises(CpunmtError, match=expected):
+        Translator("firefox:ende")
+    with pytest.raises(CpunmtError, match="names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME"):
+        Translator("firefox:../../ende")
+    path = KINDS["bergamot"](tmp_path / "model").path
+    (tmp_path / "firefox").mkdir()
+    path.rename(tmp_path / "firefox" / "ende")
+    (tmp_path / "firefox" / "ende" / "metadata.json").write_text('{"name": "firefox:ende"}')
+    assert Translator("firefox:ende").translate("A dog.") == Translator("firefox:en-de").translate("A dog.")
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path):
@@ -97,6 +146,8 @@ def test_metadata_says_where_the_model_is_from(student):
 def test_a_directory_with_a_model_is_told_from_another(tmp_path):
     assert contains_model(DIRECTORIES["int8"]) and contains_model(str(DIRECTORIES["float32"]))
     assert not contains_model(tmp_path) and not contains_model(tmp_path / "none")
+    for name, write in KINDS.items():
+        assert contains_model(write(tmp_path / name).path)
     (tmp_path / "config.json").write_text("{}")
     assert not contains_model(tmp_path)
 

@@ -117,7 +117,7 @@ def test_shell_block_of_models_that_are_there_already(tmp_path):
     assert "Fahrrad" in lines[3] and lines[-1] == lines[3]
     told = statistics("\n".join(lines[4:-2]))
     assert told["weights"].startswith("int8 in the file, with calibrated activation scales; used as int8")
-    assert (told["shortlist"], told["licence"], told["targetLanguage"]) == ("yes", "MPL-2.0", "de")
+    assert (told["shortlist"], told["name"], told["targetLanguage"]) == ("yes", "firefox:ende", "de")
     assert lines[-2] == "converted: int8, 7.5 MB"
 
 

@@ -4,7 +4,8 @@
     q[r, k]  = round(x[r, k] * (127 / max))     half to even, in [-127, 127]
 
 Symmetric per-row scheme; a scale never depends on another row, so neither does a translation on its batch. With a
-multiplier that was found beforehand for all rows, scale = 1 / multiplier, and what lies beyond it is clipped.
+multiplier that was found beforehand for all rows, scale = 1, for the columns' scales have the rest (see
+schemes.int8.static_scales), and what lies beyond it is clipped.
 How q is stored in bytes is the instruction set's affair: `simd/tile` OFFSET and PLANES.
 """
 
@@ -34,7 +35,7 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address) -> real
             store_bytes(q, k, float_bits_of(value + shift))
             if PLANES == 2:
                 store_bytes(q, depth + k, float_bits_of(absolute(value) + shift))
-        return np.float32(1.0) / multiplier
+        return np.float32(1.0)
     # four chains: a maximum waits for the one before it
     peak = splat(np.float32(0.0))
     peak1, peak2, peak3 = peak, peak, peak
@@ -74,7 +75,7 @@ def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.nd
     if multiplier > 0:
         multiplier = np.float32(multiplier)
         q = np.rint(np.clip(x * multiplier, -LARGEST, LARGEST)).astype(np.int8)
-        return q, np.full(len(x), np.float32(1) / multiplier, np.float32)
+        return q, np.ones(len(x), np.float32)
     most = np.abs(x).max(axis=1).astype(np.float32)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(most > 0, LARGEST / most, np.float32(1)).astype(np.float32)

@@ -11,7 +11,7 @@ from cpunmt.engine import Engine, Search
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels.quantize_rows import quantize_rows_reference
 from cpunmt.model import Model
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.schemes.int8 import STATIC_OFFSET, quantize_columns, static_scales
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.random_models import random_sources, random_tensors
@@ -43,8 +43,9 @@ class Static(Reference):
 
     def product(self, name, x):
         weights, scales = self.quantized[name]
-        q, row_scales = quantize_rows_reference(np.asarray(x, np.float32), self.alphas[name])
-        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * scales * row_scales[:, None]
+        alpha = np.float32(self.alphas[name])
+        q, _ = quantize_rows_reference(np.asarray(x, np.float32), alpha)
+        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * (scales / alpha)
 
     def embed(self, table, ids):
         weights, scales = self.quantized[table]
@@ -94,6 +95,21 @@ def test_layers_that_share_parameters_have_readers_of_different_scales(decoder_p
 @settings(deadline=None, max_examples=15)
 def test_any_architecture(config, seed):
     check(config, seed)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.floats(0.1, 100), st.floats(1, 1e4))
+def test_the_bias_takes_the_offset_back(seed, depth, alpha, multiplier):
+    """But for the rounding of three numbers, of which two may be large and of opposite sign."""
+    generator = np.random.default_rng(seed)
+    q, w = generator.integers(-127, 128, (5, depth)), generator.integers(-127, 128, (depth, 7))
+    bias = generator.normal(size=7).astype(np.float32)
+    sums = w.sum(axis=0, dtype=np.int32)
+    scale, shifted = static_scales(sums, np.full(7, multiplier), alpha, bias)
+    assert scale.dtype == shifted.dtype == np.float32
+    made = ((q + STATIC_OFFSET) @ w).astype(np.float32) * scale + shifted
+    factor = 1 / (alpha * multiplier)
+    largest = np.abs((q + STATIC_OFFSET) @ w).max() * factor + np.abs(sums).max() * 127 * factor + np.abs(bias).max()
+    assert np.abs(made - (q @ w * factor + bias)).max() <= 8 * 2.0**-24 * largest
 
 
 def test_a_weight_without_a_scale_is_named():
