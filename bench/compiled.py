@@ -28,7 +28,7 @@ REPEATED = (
     "decode_step",
     "cross_attention",
     "feed_forward",
-    "ssru",
+    "recurrent",
     "score_rows",
     "encode",
 )

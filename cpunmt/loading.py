@@ -48,6 +48,10 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
         raise ValueError(f"compute_type is {compute_type!r}, expected one of {expected}")
     if activation_scales not in (None, *ACTIVATION_SCALES):
         raise ValueError(f"activation_scales is {activation_scales!r}, expected 'dynamic' or 'static'")
+    if compute_type == "float32" and activation_scales == "static":
+        raise ValueError(
+            "activation_scales is 'static', but compute_type='float32' rounds no activations; leave it out"
+        )
     wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
     if kind_of(path) == "packed":
         return _load_packed(path, wanted, activation_scales)

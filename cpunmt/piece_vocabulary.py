@@ -58,7 +58,7 @@ class PieceVocabulary:
 
     def to_json(self) -> bytes:
         """The table, as `read_table` reads it."""
-        return json.dumps(self._ids, ensure_ascii=False, indent=0).encode()
+        return json.dumps(self._ids, indent=0).encode()
 
     def encode(self, text):
         """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.

@@ -74,6 +74,13 @@ def test_the_vocabulary_is_blamed_before_the_shortlist(tmp_path):
     train_vocabulary(path / VOCABULARY, 120)
     with pytest.raises(ModelFileError, match=rf"{VOCABULARY}: not the vocabulary of this model \(size 120, the model"):
         Translator(path)
+    path = KINDS["bergamot with two vocabularies"](tmp_path / "split").path
+    for name, right in (("srcvocab.ende.spm", 120), ("trgvocab.ende.spm", 128)):
+        train_vocabulary(path / name, 110)
+        expected = rf"{name}: not the vocabulary of this model \(size 110, the model has {right}\)"
+        with pytest.raises(ModelFileError, match=expected):
+            Translator(path)
+        train_vocabulary(path / name, right)
 
 
 def test_a_model_that_was_not_fetched_names_the_command(tmp_path, monkeypatch):

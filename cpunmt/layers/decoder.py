@@ -6,14 +6,14 @@ from cpunmt.kernels.reading import decoder_layer_at, hypothesis_at, model_at, wo
 from cpunmt.layers.attention import cross_attention
 from cpunmt.layers.cells.average_attention import average_attention
 from cpunmt.layers.cells.own_attention import own_attention
-from cpunmt.layers.cells.recurrent import sru, ssru
+from cpunmt.layers.cells.recurrent import recurrent
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize
 from cpunmt.layers.residual import finish
 from cpunmt.records import CELLS
 from cpunmt.simd.intrinsics import address_of, load_i64
 
-SSRU, SRU, SELF_ATTENTION, AVERAGE_ATTENTION = range(len(CELLS))
+SELF_ATTENTION, AVERAGE_ATTENTION = CELLS.index("self_attention"), CELLS.index("average_attention")
 
 
 @kernel
@@ -34,14 +34,12 @@ def decode_step(model: address, workspace: address, rows: count):
         cell = address_of(layer.cell)
         if m.preprocess == 0 and layer.cell.input.multiplier != made:
             quantize(address_of(layer.cell.input), w.x, rows, w.quantized, w.row_scales)
-        if m.cell == SSRU:
-            ssru(cell, i, model, workspace, rows)
-        elif m.cell == SRU:
-            sru(cell, i, model, workspace, rows)
-        elif m.cell == SELF_ATTENTION:
+        if m.cell == SELF_ATTENTION:
             own_attention(cell, i, model, workspace, rows)
-        else:
+        elif m.cell == AVERAGE_ATTENTION:
             average_attention(cell, i, model, workspace, rows)
+        else:
+            recurrent(cell, i, model, workspace, rows)
         cross_attention(address_of(layer.cross_attention), i, parameters, model, workspace, rows)
         feed_forward(address_of(layer.feed_forward), model, workspace, rows)
         made = layer.feed_forward.residual.after.multiplier

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from cpunmt.config import FORMAT_VERSION, ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.files import read_bytes, read_json
+from cpunmt.files import read_json
+from cpunmt.gzip_file import expanded
 from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
 
 CONFIG = "config.json"
@@ -122,7 +123,9 @@ def _vocabulary_bytes(config, vocabulary, tables):
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    found = {name: read_bytes(path, "vocabulary", _MAX_VOCABULARY) for name, path in zip(names, paths, strict=True)}
+    found = {
+        name: expanded(path, "vocabulary", _MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
+    }
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
 
@@ -139,7 +142,7 @@ def _check_target(path, force):
     if not os.path.lexists(path):
         return
     if not force:
-        raise ModelFileError(f"{path}: exists; choose another directory, or pass force=True to replace it")
+        raise ModelFileError(f"{path}: exists; choose another directory, or pass force=True (--force) to replace it")
     if not path.is_dir():
         raise ModelFileError(f"{path}: is not a directory, so it is not replaced; choose another name")
     others = sorted(entry.name for entry in path.iterdir() if entry.name not in _LISTED | {METADATA})

@@ -14,7 +14,10 @@ from cpunmt.kernels.sru import sru_row
 from cpunmt.kernels.ssru import ssru_row
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.residual import after_block, before_block
+from cpunmt.records import CELLS
 from cpunmt.simd.intrinsics import address_of
+
+SSRU = CELLS.index("ssru")
 
 
 @kernel
@@ -45,41 +48,19 @@ def end_cell(layer: address, model: address, workspace: address, rows: count):
 
 
 @kernel
-def ssru(layer: address, number: count, model: address, workspace: address, rows: count):
+def recurrent(layer: address, number: count, model: address, workspace: address, rows: count):
     """One step of decoder layer `number` on the workspace's x [rows, model_dim], from each row's parent's state."""
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     begin_cell(layer, model, workspace, rows)
-    row_bytes, offset = 4 * m.model_dim, state_offset(number, model, workspace)
-    cells, next_cells = w.cells + offset, w.next_cells + offset
+    depth, table = m.model_dim, m.sigmoid_table
+    row_bytes, gate_bytes = 4 * depth, 64 * cell_at(layer, 0).input.panels
+    offset = state_offset(number, model, workspace)
     for row in range(rows):
-        parent = hypothesis_at(w.hypotheses, row).parent
-        ssru_row(
-            w.wide + 2 * row * row_bytes,
-            cells + parent * row_bytes,
-            m.model_dim,
-            m.sigmoid_table,
-            next_cells + row * row_bytes,
-            w.y + row * row_bytes,
-        )
-    end_cell(layer, model, workspace, rows)
-
-
-@kernel
-def sru(layer: address, number: count, model: address, workspace: address, rows: count):
-    """One step of decoder layer `number` on the workspace's x [rows, model_dim], from each row's parent's state."""
-    m, w = model_at(model, 0), workspace_at(workspace, 0)
-    begin_cell(layer, model, workspace, rows)
-    row_bytes, offset = 4 * m.model_dim, state_offset(number, model, workspace)
-    cells, next_cells = w.cells + offset, w.next_cells + offset
-    for row in range(rows):
-        parent = hypothesis_at(w.hypotheses, row).parent
-        sru_row(
-            w.wide + 3 * row * row_bytes,
-            w.input + row * row_bytes,
-            cells + parent * row_bytes,
-            m.model_dim,
-            m.sigmoid_table,
-            next_cells + row * row_bytes,
-            w.y + row * row_bytes,
-        )
+        gates, out = w.wide + row * gate_bytes, w.y + row * row_bytes
+        cell = w.cells + offset + hypothesis_at(w.hypotheses, row).parent * row_bytes
+        next_cell = w.next_cells + offset + row * row_bytes
+        if m.cell == SSRU:
+            ssru_row(gates, cell, depth, table, next_cell, out)
+        else:
+            sru_row(gates, w.input + row * row_bytes, cell, depth, table, next_cell, out)
     end_cell(layer, model, workspace, rows)
