@@ -62,9 +62,8 @@ def test_another_programs_model_is_converted_to_what_is_asked_for(tmp_path):
         assert Translator(path, compute_type=given).compute_type == "int8"
     assert Translator(path, compute_type="float32").compute_type == "float32"
     assert Translator(path, activation_scales="static").config.activation_scales == "static"
-    # float32 activations have no scale: what is asked for has no meaning, and does no harm
-    exact = Translator(path, compute_type="float32", activation_scales="static")
-    assert exact.translate("A dog.") == Translator(path, compute_type="float32").translate("A dog.")
+    with pytest.raises(ValueError, match="compute_type='float32' rounds no activations"):
+        Translator(path, compute_type="float32", activation_scales="static")
     with pytest.raises(ValueError, match="^compute_type is 'int9', expected one of"):
         Translator(path, compute_type="int9")
 

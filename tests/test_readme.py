@@ -134,7 +134,7 @@ def test_shell_block_of_packing(tmp_path):
 
 def test_benchmark_commands_exist():
     commands = re.findall(r"python -m (bench\.\w+)", PLAIN[0])
-    assert len(commands) == 4
+    assert len(commands) == 5
     for module in commands:
         printed = _run([sys.executable, "-m", module, "--help"], ROOT)
         assert module in printed
@@ -147,12 +147,17 @@ def test_benchmark_commands_exist():
         ["bench.translate", "--model", "models/ende-student", "--sentences", "5", "--rounds", "2"],
         ["bench.kernels", "--rounds", "1", "--rows", "1"],
         ["bench.decode_step", "--sentences", "5"],
+        ["bench.threads", "--sentences", "50", "--rounds", "1"],
     ],
     ids=lambda command: command[0],
 )
 def test_benchmarks_run(command):
     """But for bench.peers, which needs the other engines."""
     printed = _run([sys.executable, "-m", *command], ROOT)
-    assert {"bench.translate": "words/s", "bench.kernels": "% of int8 peak", "bench.decode_step": "int8_linear"}[
-        command[0]
-    ] in printed
+    expected = {
+        "bench.translate": "words/s",
+        "bench.kernels": "% of int8 peak",
+        "bench.decode_step": "int8_linear",
+        "bench.threads": "same bits",
+    }
+    assert expected[command[0]] in printed
