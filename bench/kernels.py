@@ -103,7 +103,7 @@ def products(program, arena, shapes, rows) -> list[tuple[Timed, str]]:
             def whole(n, record=record, count=count, columns=columns):
                 program.repeat_linear_relu_quantize(n, record, quantized, scales, count, columns, out, requantized)
 
-            program.quantize_rows(x, count, depth, quantized, scales)
+            program.quantize_rows(x, count, depth, 0.0, quantized, scales)
             work = 2.0 * count * depth * columns
             label = f"{count:3d} x {depth:4d} x {columns:4d}"
             items.append((Timed(f"int8 {label}", bare, work), "int8 peak"))
@@ -116,7 +116,7 @@ def streams(program, arena) -> list[tuple[Timed, str]]:
     items = []
     x, scales, out = arena.normal(2048), arena.zeros(1), arena.zeros(1 << 16)
     quantized = arena.zeros(2 * 2048, np.uint8)
-    program.quantize_rows(x, 1, 256, quantized, scales)
+    program.quantize_rows(x, 1, 256, 0.0, quantized, scales)
     for kilobytes in FOOTPRINTS:
         columns = (kilobytes << 10) // 256 // 16 * 16
         record = arena.linear(256, columns)
@@ -182,13 +182,13 @@ def others(program, arena) -> list[Timed]:
         items += [
             Timed(
                 f"quantize {rows} x 1536",
-                lambda n, rows=rows: program.repeat_quantize_rows(n, x, rows, 1536, quantized, scales),
+                lambda n, rows=rows: program.repeat_quantize_rows(n, x, rows, 1536, 0.0, quantized, scales),
                 data=rows * 1536 * 5,
             ),
             Timed(
                 f"residual + norm + quantize {rows} x 256",
                 lambda n, rows=rows: program.repeat_residual_layer_norm(
-                    n, x, y, norm, 1e-6, rows, 256, quantized, scales
+                    n, x, y, norm, 1e-6, rows, 256, x, quantized, scales
                 ),
                 data=rows * 256 * 13,
             ),

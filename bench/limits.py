@@ -113,4 +113,4 @@ def repeat_linear_relu_quantize(
     """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
         int8_linear(linear, q, scales, rows, out, RELU, 1)
-        quantize_rows(out, rows, columns, next_q, next_q + 2 * rows * columns)
+        quantize_rows(out, rows, columns, np.float32(0.0), next_q, next_q + 2 * rows * columns)

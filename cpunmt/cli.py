@@ -15,11 +15,9 @@ import cpunmt
 from cpunmt import program
 from cpunmt.alignments import alignment_kind
 from cpunmt.arguments import MOST_THREADS, expect_whole
-from cpunmt.config import MOST_BEAM
+from cpunmt.config import ACTIVATION_SCALES, MOST_BEAM
 from cpunmt.conversion import SCHEMES
 from cpunmt.errors import CpunmtError
-from cpunmt.model_commands import convert, describe
-from cpunmt.model_files.marian_directory import ACTIVATION_SCALES
 from cpunmt.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
 from cpunmt.output_lines import OutputFormat
 from cpunmt.registry.commands import add_commands
@@ -123,6 +121,8 @@ def _located(directory) -> Path:
 
 
 def _info(given, writing) -> int:
+    from cpunmt.model_commands import describe  # the readers of other programs' files, which few commands need
+
     lines = describe(_located(given.directory), given.verify)
     width = max(map(len, lines)) + 2
     for name, value in lines.items():
@@ -132,6 +132,8 @@ def _info(given, writing) -> int:
 
 
 def _convert(given, writing) -> int:
+    from cpunmt.model_commands import convert
+
     for line in convert(_located(given.directory), given.out, given.scheme, given.activation_scales, given.force):
         print(line)
     sys.stdout.flush()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from cpunmt.errors import ModelFileError
 
+ACTIVATION_SCALES = ("dynamic", "static")  # int8: of each row as it comes, or found beforehand
 MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
 FORMAT_VERSION = 2  # of the packed model directory; raised when an older reader could not read a newer file
 
@@ -63,7 +64,7 @@ class ModelConfig:
     alignment_layer: int | None = None  # decoder layer whose first head aligns; None: the last
     right_to_left: bool = False  # trained on reversed sentences, source and target
     scheme: str = _choice("float32", "int8")  # how the weights are stored
-    activation_scales: str = _choice("dynamic", "static")  # int8: of each row as it comes, or found beforehand
+    activation_scales: str = _choice(*ACTIVATION_SCALES)
     eos_id: int = 0
     unk_id: int = 1
     layer_norm_epsilon: float = 1e-6

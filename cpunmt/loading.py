@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.architecture import expected_tensors
-from cpunmt.config import ModelConfig
+from cpunmt.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
 from cpunmt.model_files.any_directory import KINDS, kind_of, read_model
 from cpunmt.model_files.foreign_model import ForeignModel, VocabularyFiles, open_vocabularies
-from cpunmt.model_files.marian_directory import ACTIVATION_SCALES
 from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
 from cpunmt.model_files.safetensors_file import check_finite, check_tensors
 from cpunmt.piece_vocabulary import PieceVocabulary

@@ -12,6 +12,8 @@ Marian's binary file, little-endian:
 """
 
 import hashlib
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +27,14 @@ MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
 _MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
 _QUICKSAND = (1234567890).to_bytes(4, "little")
+
+
+class ShortlistOptions(NamedTuple):
+    """Where the shortlist is; `first` and `best` are those of a text shortlist, a binary one has its own."""
+
+    path: Path
+    first: int = 100
+    best: int = 100
 
 
 class Shortlist:

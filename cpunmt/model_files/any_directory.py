@@ -5,11 +5,7 @@ from pathlib import Path
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files import read_json
-from cpunmt.model_files.bergamot_directory import listing
-from cpunmt.model_files.bergamot_directory import looks_like_one as looks_like_marian
 from cpunmt.model_files.foreign_model import ForeignModel
-from cpunmt.model_files.huggingface_directory import read_huggingface_directory
-from cpunmt.model_files.marian_directory import read_marian_directory
 
 KINDS = {
     "packed": "config.json of cpunmt, weights.safetensors and vocabulary.spm",
@@ -18,7 +14,6 @@ KINDS = {
     "huggingface": "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and "
     "target.spm",
 }
-_READERS = {"marian": read_marian_directory, "huggingface": read_huggingface_directory}
 
 
 def kind_of(path: str | os.PathLike) -> str:
@@ -27,13 +22,17 @@ def kind_of(path: str | os.PathLike) -> str:
     Raises ModelFileError, with what was found, if it is none of them.
     """
     folder = Path(path)
-    names = listing(folder)
-    if "config.json" in names:
+    if (folder / "config.json").is_file():
         fields = read_json(folder / "config.json", "config", 1 << 20)
         if fields.get("format") == "cpunmt":
             return "packed"
         if "model_type" in fields:
             return "huggingface"
+    # our own models need none of the readers of others, which take 30 ms to import
+    from cpunmt.model_files.bergamot_directory import listing
+    from cpunmt.model_files.bergamot_directory import looks_like_one as looks_like_marian
+
+    names = listing(folder)
     if "weights.safetensors" in names:
         return "packed"  # whose reader says what is missing
     if "shared_vocabulary.json" in names or "shared_vocabulary.txt" in names or "source_vocabulary.json" in names:
@@ -53,6 +52,10 @@ def read_model(path: str | os.PathLike, scheme: str | None = None, activation_sc
     Raises ModelFileError as `kind_of` and the readers do, and for a packed directory: it needs no conversion.
     """
     kind = kind_of(path)
-    if kind not in _READERS:
+    if kind == "packed":
         raise ModelFileError(f"{path}: is packed already; load it as it is")
-    return _READERS[kind](path, scheme, activation_scales)
+    if kind == "huggingface":
+        from cpunmt.model_files.huggingface_directory import read_huggingface_directory as read
+    else:
+        from cpunmt.model_files.marian_directory import read_marian_directory as read
+    return read(path, scheme, activation_scales)

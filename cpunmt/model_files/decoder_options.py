@@ -13,11 +13,11 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
 from cpunmt.model_files.yaml_text import parse_yaml
+from cpunmt.shortlist import ShortlistOptions
 
 PRECISIONS = (
     "float32",
@@ -69,14 +69,6 @@ _IGNORED = {
     *("special-vocab", "type", "ulr"),
 }
 _ARCHITECTURE = ("bert-", "char-", "dec-", "dim-", "enc-", "factors-", "lemma-", "tied-", "transformer-", "ulr-")
-
-
-class ShortlistOptions(NamedTuple):
-    """Where the shortlist is; `first` and `best` are those of a text shortlist, a binary one has its own."""
-
-    path: Path
-    first: int = 100
-    best: int = 100
 
 
 @dataclass(frozen=True)

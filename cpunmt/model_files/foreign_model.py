@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.config import ModelConfig
-from cpunmt.model_files.decoder_options import ShortlistOptions
 from cpunmt.piece_vocabulary import PieceVocabulary
+from cpunmt.shortlist import ShortlistOptions
 from cpunmt.vocabulary import Vocabulary
 
 

@@ -14,12 +14,12 @@ from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
 from cpunmt.model_files.bergamot_directory import find_files
-from cpunmt.model_files.decoder_options import DecoderOptions, ShortlistOptions
+from cpunmt.model_files.decoder_options import DecoderOptions
 from cpunmt.model_files.foreign_model import ForeignModel
 from cpunmt.model_files.marian import read_marian
 from cpunmt.model_files.marian_file import StoredIntegers
+from cpunmt.shortlist import ShortlistOptions
 
-ACTIVATION_SCALES = ("dynamic", "static")
 _MAX_METADATA = 1 << 20  # bytes
 
 
