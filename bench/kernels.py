@@ -56,7 +56,7 @@ class Arena:
         scales[:] = 0.001
         record = np.zeros(1, records.LINEAR)
         addresses = [array.ctypes.data for array in (weights, scales, start, bias)]
-        record[0] = (records.INT8, depth, columns // 16, *addresses)
+        record[0] = (records.INT8, depth, columns // 16, *addresses, 0.0)
         self._kept.append(record)
         return record
 
@@ -138,7 +138,7 @@ def others(program, arena) -> list[Timed]:
     quantized, scales = arena.zeros(2 * 64 * 2048, np.uint8), arena.zeros(64)
     gamma, beta = arena.zeros(256), arena.zeros(256)
     norm = np.zeros(1, records.NORM)
-    norm[0] = gamma.ctypes.data, beta.ctypes.data
+    norm[0] = gamma.ctypes.data, beta.ctypes.data, 0.0
     packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
