@@ -20,7 +20,6 @@ from cpunmt.kernels.reading import (
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, load_i64
-from cpunmt.simd.vector import load, store
 
 
 @kernel
@@ -98,9 +97,7 @@ def project_source(
         values = values_address(model, workspace, slot, parameters)
         pack_rows(projected, 8 * m.model_dim, length, m.model_dim, w.pointers, keys)
         for j in range(length):
-            source, target = projected + 4 * m.model_dim * (2 * j + 1), values + 4 * m.model_dim * j
-            for k in range(0, m.model_dim, 16):
-                store(target, k, load(source, k))
+            copy_floats(projected + 4 * m.model_dim * (2 * j + 1), m.model_dim, values + 4 * m.model_dim * j)
 
 
 @kernel

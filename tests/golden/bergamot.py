@@ -83,7 +83,7 @@ def sentences_of(model: str, setting: Setting) -> int:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", required=True, help="the interpreter that has bergamot")
-    parser.add_argument("--models", nargs="*", default=[STUDENT, *SHAPES])
+    parser.add_argument("--models", nargs="*", choices=[STUDENT, *SHAPES], default=[STUDENT, *SHAPES])
     parser.add_argument("--out", type=Path, default=GOLDEN)
     parser.add_argument("--compare", type=int, metavar="SENTENCES")
     given = parser.parse_args()
