@@ -1,5 +1,6 @@
 """`quantize pack`: files in, a packed model directory out, and what quantization cost each matrix."""
 
+import argparse
 import dataclasses
 import hashlib
 import math
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.config import ModelConfig
+from cpunmt.conversion import SCHEMES
 from cpunmt.files import map_bytes
 from cpunmt.loading import check_vocabulary
 from cpunmt.model_files.marian import read_marian_npz
@@ -18,8 +20,58 @@ from quantize.pack import LayerError, pack_tensors
 _OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that are written here
 
 
+def add_parser(commands):
+    """Add `pack` to the commands of `quantize`."""
+    pack = commands.add_parser(
+        "pack",
+        help="a Marian checkpoint -> a packed model directory",
+        description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
+        allow_abbrev=False,
+    )
+    pack.add_argument("checkpoint", metavar="CHECKPOINT", help="Marian's model.npz")
+    pack.add_argument("out", metavar="OUT", help="the model directory to make")
+    pack.add_argument("--scheme", choices=SCHEMES, required=True, help="how weights are stored")
+    pack.add_argument("--vocab", metavar="FILE", help="SentencePiece model of both languages")
+    pack.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
+    pack.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
+    pack.add_argument("--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be gzipped")
+    pack.add_argument(
+        "--sigmas",
+        type=_sigmas,
+        default=7.0,
+        metavar="N",
+        help="a column's range is at most N standard deviations; 'none': its largest weight (default: 7)",
+    )
+    pack.add_argument(
+        "--max-length-factor",
+        type=float,
+        metavar="N",
+        help="the model's own limit: at most N target pieces per source piece (default: 3)",
+    )
+    pack.add_argument(
+        "--metadata",
+        type=_key_value,
+        action="append",
+        default=[],
+        metavar="KEY=TEXT",
+        help="what metadata.json shall say: source, licence, ...; may be given several times",
+    )
+    pack.add_argument("--force", action="store_true", help="replace OUT if it is a model directory")
+    pack.set_defaults(run=_run, parser=pack)
+
+
+def _run(given):
+    if (given.source_vocab is None) != (given.target_vocab is None):
+        given.parser.error("--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab")
+    if given.vocab and given.source_vocab:
+        given.parser.error("--vocab is a joint vocabulary: give it or --source-vocab and --target-vocab")
+    if not (given.vocab or given.source_vocab):
+        given.parser.error("a vocabulary is needed: --vocab FILE, or --source-vocab FILE and --target-vocab FILE")
+    pack_checkpoint(given)
+
+
 def pack_checkpoint(given):
-    """Do what the command line says (`given`: the fields of `quantize.__main__`); prints the table of errors.
+    """Do what the command line says (`given`: the options below); prints the table of errors.
 
     Raises ModelFileError for a file that is missing, broken or of another model, ValueError for a metadata key
     that is not the caller's to set.
@@ -88,3 +140,19 @@ def _described(checkpoint):
     path = Path(checkpoint)
     content = map_bytes(path, "checkpoint", 1 << 40)
     return {"name": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _sigmas(text):
+    if text == "none":
+        return None
+    value = float(text)  # ValueError: argparse says so
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number or 'none'")
+    return value
+
+
+def _key_value(text):
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=TEXT")
+    return key, value
