@@ -1,0 +1,108 @@
+"""float32 weights -> 4 bits: the number of one of 16 levels, times a scale per output column.
+
+A codebook is int8 [16], in any order; a level may occur twice. Decoding is a look-up in 16 bytes, whatever they are,
+and levels are small integers, so a product with int8 activations is that of int8 weights, exactly.
+"""
+
+import numpy as np
+
+# scales that are tried, as parts of the one that takes a column's largest weight to the largest level: a lower one
+# clips outliers, a higher one leaves the largest weight between two levels
+_TRIED = 2.0 ** np.linspace(-3, 0.5, 29)
+_REFINED = 8  # rounds of Lloyd's iteration, from the best of them
+
+
+def quantize_columns(
+    weights: np.ndarray, levels: np.ndarray, per_tensor: bool = False, importance: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest levels, and the scales that make the sum of squared errors least.
+
+    Parameters
+    ----------
+    weights : (depth, columns) float32
+    levels : int8 [16]
+    per_tensor : one scale for all columns
+    importance : (depth,), not negative: what a squared error counts in each row of weights; None: the same
+
+    Returns
+    -------
+    (depth, columns) int8, all of them levels, and (columns,) float32; weight = scale * level
+    """
+    if per_tensor:
+        columns = weights.shape[1]
+        counted = None if importance is None else np.repeat(importance, columns)
+        scales = np.repeat(best_scales(weights.reshape(-1, 1), levels, counted), columns)
+    else:
+        scales = best_scales(weights, levels, importance)
+    return nearest(weights / scales, levels), scales
+
+
+def nearest(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The level nearest to each x, the larger of two that are equally near: int8 like `x`."""
+    order = np.unique(levels)
+    return order[np.searchsorted(_borders(order), x, side="right")]
+
+
+def best_scales(weights: np.ndarray, levels: np.ndarray, importance: np.ndarray | None = None) -> np.ndarray:
+    """The scale of each column that loses the least: sum_k h[k] (w[k, c] - scale[c] level)^2.
+
+    For given levels the best scale is a quotient of sums, for a given scale the best level is the nearest. Each in
+    turn (Aji and Heafield 2020, https://aclanthology.org/2020.ngt-1.4) ends in one of many local optima,
+    so this tries many beginnings. Sums over the weights of one level are differences of running sums over the sorted
+    column.
+
+    Parameters: see `quantize_columns`. Returns float32 [columns]; 1 for a column of zeros.
+    """
+    order = np.unique(levels).astype(np.float64)
+    borders, top = _borders(order), np.abs(order).max()
+    h = np.ones(len(weights)) if importance is None else np.asarray(importance, np.float64)
+    scales = np.ones(weights.shape[1], np.float32)
+    for c in range(weights.shape[1]):
+        column = weights[:, c].astype(np.float64)
+        largest = np.abs(column).max()
+        if np.float32(largest / top) > 0:
+            scales[c] = _best_scale(column, h, order, borders, largest / top)
+    return scales
+
+
+def _best_scale(column, h, levels, borders, widest):
+    places = np.argsort(column)
+    ordered, counted = column[places], h[places]
+    running = np.zeros((2, len(column) + 1))
+    np.cumsum(counted, out=running[0, 1:])
+    np.cumsum(counted * ordered, out=running[1, 1:])
+    best, most, tried = np.float32(widest), 0.0, widest * _TRIED
+    for _ in range(_REFINED):
+        ends = np.zeros((len(tried), len(borders) + 2), np.int64)
+        ends[:, 1:-1] = np.searchsorted(ordered, tried[:, None] * borders)
+        ends[:, -1] = len(column)
+        sums = running[:, ends]
+        mass, moment = sums[:, :, 1:] - sums[:, :, :-1]  # of the weights of each level
+        across, square = moment @ levels, mass @ levels**2
+        gained = np.where((square > 0) & (across > 0), across**2 / np.where(square > 0, square, 1), 0.0)
+        i = int(np.argmax(gained))  # sum h w^2 less this is lost
+        if not gained[i] > most or not np.float32(across[i] / square[i]) > 0:
+            break
+        most, best = gained[i], np.float32(across[i] / square[i])
+        tried = across[i : i + 1] / square[i : i + 1]
+    return best
+
+
+def numbers(q: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Which level each int8 is, the first of equal ones: uint8 like `q`; `levels[numbers]` is `q` again.
+
+    Raises ValueError for an integer that is no level.
+    """
+    found = np.full(256, 255, np.uint8)
+    for number in range(len(levels) - 1, -1, -1):
+        found[levels[number].astype(np.uint8)] = number
+    made = found[q.view(np.uint8)]
+    if (made == 255).any():
+        raise ValueError(f"weights are not all among the levels {levels.tolist()}")
+    return made
+
+
+def _borders(levels):
+    """Halfway between neighbours."""
+    levels = levels.astype(np.float64)
+    return (levels[1:] + levels[:-1]) / 2

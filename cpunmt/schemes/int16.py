@@ -1,0 +1,91 @@
+"""float32 weights -> int16 weights and one scale per output column, so fine that no int32 sum can overflow.
+
+A product multiplies these with activations that are integers of at most `reach` in magnitude. Whatever they are,
+
+    |sum_k a[k] q[k, c]| <= reach * sum_k |q[k, c]| <= 2^31 - 1
+
+is what the columns' scales are made for, rounding included, and what loading a model checks again. A bound on each
+weight alone, as in Devlin 2017 (https://arxiv.org/abs/1705.01991, section 4.1), would leave 10 bits for both at the
+depths of feed-forward networks: few weights are near the largest, so this one leaves 12 to 14.
+"""
+
+import numpy as np
+
+LARGEST = 32767
+LARGEST_SUM = 2**31 - 1
+DEVLIN_BITS, DEVLIN_REACH = 10, 1.0  # of a weight's fraction; what training clips weights to
+# more bits for activations where a sum is short: the errors of both operands are about equal
+_REACHES = ((512, 4095), (2048, 2047), (8192, 1023))
+
+
+def activation_reach(depth: int) -> int:
+    """The largest magnitude of an integer activation that is summed over `depth` products."""
+    return next((reach for longest, reach in _REACHES if depth <= longest), 511)
+
+
+def quantize_columns(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Symmetric int16 with one scale per column, the finest that cannot overflow.
+
+        room     = floor((2^31 - 1) / reach)
+        scale[c] = max(max_k |w[k, c]| / 32767, sum_k |w[k, c]| / (room - depth / 2 - 1))     1 for a column of zeros
+        q[k, c]  = round(w[k, c] / scale[c]), half to even, in [-32767, 32767]
+
+    Rounding adds at most depth / 2 to a column's sum, so sum_k |q[k, c]| <= room always.
+
+    Parameters
+    ----------
+    weights : (depth, columns) float32
+    reach : the largest integer activation; None: that of the depth
+
+    Returns
+    -------
+    (depth, columns) int16 and (columns,) float32; weight = scale * q
+    """
+    magnitudes = np.abs(weights, dtype=np.float64)
+    wanted = np.maximum(magnitudes.max(axis=0) / LARGEST, magnitudes.sum(axis=0) / _room(len(weights), reach))
+    return _rounded(weights, _representable(wanted))
+
+
+def fixed_point(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Devlin's fixed point: weights clipped to [-1, 1], and one scale for the matrix, a power of two.
+
+    The scale is 2^-10, or the smallest power of two above it for which no column can overflow. For models that
+    were trained with this clipping; parameters and results are those of `quantize_columns`.
+    """
+    clipped = np.clip(weights, -DEVLIN_REACH, DEVLIN_REACH)
+    most = np.abs(clipped, dtype=np.float64).sum(axis=0).max() / _room(len(weights), reach)
+    exponent = max(-DEVLIN_BITS, int(np.ceil(np.log2(most)))) if most > 0 else -DEVLIN_BITS
+    return _rounded(clipped, np.full(weights.shape[1], 2.0**exponent, np.float32))
+
+
+def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) -> bool:
+    """Whether no product of activations up to `reach` with a column of `q` can leave int32.
+
+    `axis` : along which a column's integers lie. Exact: partial sums in any order are covered too, and so is
+    -32768, which has no magnitude in int16 and is not allowed.
+    """
+    if q.size == 0:
+        return True
+    if q.min() < -LARGEST:
+        return False
+    return int(np.abs(q).sum(axis=axis, dtype=np.int64).max()) * reach <= LARGEST_SUM
+
+
+def _room(depth, reach) -> float:
+    """What a column's magnitudes may add up to before they are rounded."""
+    room = LARGEST_SUM // (reach or activation_reach(depth)) - depth / 2 - 1
+    if room < 1:
+        raise ValueError(f"sums of {depth} products with activations up to {reach} leave no bits for the weights")
+    return room
+
+
+def _representable(wanted) -> np.ndarray:
+    """float32 scales, none smaller than `wanted`; 1 where there is nothing to scale."""
+    scales = wanted.astype(np.float32)
+    scales = np.where(scales < wanted, np.nextafter(scales, np.float32(np.inf)), scales)
+    return np.where(scales > 0, scales, np.float32(1))
+
+
+def _rounded(weights, scales):
+    q = np.rint(weights.astype(np.float64) / scales)
+    return q.astype(np.int16), scales
