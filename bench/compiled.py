@@ -1,6 +1,6 @@
 """The program with a `repeat_NAME` beside each kernel: loops in machine code, so that no call from Python is timed.
 
-Also the machine's limits, as kernels: `int8_peak`, `float_peak`, `read_memory`.
+Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, `read_memory`.
 """
 
 import functools
@@ -10,9 +10,11 @@ from cpunmt.jit import KERNELS, count, kernel
 
 REPEATED = (
     "int8_linear",
+    "int16_linear",
     "float_linear",
     "float_matmul",
     "quantize_rows",
+    "quantize_rows16",
     "residual_layer_norm",
     "self_attention",
     "cross_attention_row",

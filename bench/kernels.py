@@ -10,6 +10,7 @@ import statistics
 
 import numpy as np
 
+from bench.operands import SCHEMES, Arena, product, quantize, weight_bytes
 from bench.timing import Timed, interleave, machine, save
 
 # (depth, columns) of tiny11 and base: query-key-value, output, cell, feed-forward in and out
@@ -25,56 +26,24 @@ SHAPES = (
     (2048, 512),
 )
 ROWS = (1, 2, 4, 8, 24, 28, 29, 32, 37, 48, 53, 64)
-FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB of weights that one-row products stream through
-
-
-class Arena:
-    """Aligned arrays that live as long as this object."""
-
-    def __init__(self):
-        self._kept = []
-        self.random = np.random.default_rng(0)
-
-    def zeros(self, size, dtype=np.float32):
-        memory = np.zeros(size * np.dtype(dtype).itemsize + 128, np.uint8)
-        begin = -memory.ctypes.data % 64
-        self._kept.append(memory)
-        return memory[begin : begin + size * np.dtype(dtype).itemsize].view(dtype)
-
-    def normal(self, size):
-        array = self.zeros(size)
-        array[:] = self.random.standard_normal(size)
-        return array
-
-    def linear(self, depth, columns):
-        """A LINEAR record of random int8 weights."""
-        from cpunmt import records
-
-        weights = self.zeros(depth * columns, np.int8)
-        weights[:] = self.random.integers(-127, 128, depth * columns)
-        scales, start, bias = self.zeros(columns), self.zeros(columns, np.int32), self.zeros(columns)
-        scales[:] = 0.001
-        record = np.zeros(1, records.LINEAR)
-        addresses = [array.ctypes.data for array in (weights, scales, start, bias)]
-        record[0] = (records.INT8, depth, columns // 16, *addresses, 0.0)
-        self._kept.append(record)
-        return record
+FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB that one-row products stream through
+# what one step of tiny11's decoder multiplies, one row at a time: two layers of cell, cross-attention, feed-forward
+DECODER = ((256, 512), (256, 256), (256, 256), (256, 256), (256, 1536), (1536, 256)) * 2
+PEAKS = {"int8": "int8 peak", "int16": "int16 peak", "float32": "float32 peak"}
 
 
 def limits(program, arena):
     """The core's peaks and read bandwidths, as Timed items by name."""
     from bench import limits
 
-    data, out = arena.zeros(64, np.uint8), arena.zeros(4096)
-    floats = arena.normal(64)
+    data, out = arena.zeros(128, np.uint8), arena.zeros(4096)
     items = {
-        "int8 peak": Timed("int8 peak", lambda n: program.int8_peak(data, 1000 * n, out, 1), 2000 * limits.PRODUCTS),
-        "int8 peak, no sign": Timed(
-            "int8 peak, no sign", lambda n: program.int8_peak(data, 1000 * n, out, 0), 2000 * limits.PRODUCTS
-        ),
-        "float32 peak": Timed(
-            "float32 peak", lambda n: program.float_peak(floats, 1000 * n, out), 2000 * limits.FLOAT_PRODUCTS
-        ),
+        name: Timed(name, lambda n, peak=peak: peak(data, 1000 * n, out), 2000 * products)
+        for name, peak, products in (
+            ("int8 peak", program.int8_peak, limits.PRODUCTS8),
+            ("int16 peak", program.int16_peak, limits.PRODUCTS16),
+            ("float32 peak", program.float_peak, limits.FLOAT_PRODUCTS),
+        )
     }
     memory = arena.zeros(8 << 20, np.uint8)
     for kilobytes in FOOTPRINTS:
@@ -84,48 +53,51 @@ def limits(program, arena):
     return items
 
 
-def products(program, arena, shapes, rows) -> list[tuple[Timed, str]]:
-    """int8 products (item, name of its limit): bare, and with the epilogue and the next layer's quantization."""
+def products(program, arena, shapes, rows, schemes) -> list[tuple[Timed, str]]:
+    """Products (item, name of its limit): bare, and int8 with the epilogue and the next layer's quantization."""
     items = []
-    widest = max(depth for depth, _ in shapes)
-    most = max(rows)
-    x, scales = arena.normal(most * widest), arena.zeros(most)
-    quantized = arena.zeros(most * 2 * widest, np.uint8)
-    # the quantized rows of the widest product, two planes each, and their scales
-    out, requantized = arena.zeros(most * 2048), arena.zeros(most * (2 * 2048 + 4), np.uint8)
-    for depth, columns in shapes:
-        record = arena.linear(depth, columns)
-        for count in rows:
-
-            def bare(n, record=record, count=count):
-                program.repeat_int8_linear(n, record, quantized, scales, count, out, 0, 1)
-
-            def whole(n, record=record, count=count, columns=columns):
-                program.repeat_linear_relu_quantize(n, record, quantized, scales, count, columns, out, requantized)
-
-            program.quantize_rows(x, count, depth, 0.0, quantized, scales)
-            work = 2.0 * count * depth * columns
-            label = f"{count:3d} x {depth:4d} x {columns:4d}"
-            items.append((Timed(f"int8 {label}", bare, work), "int8 peak"))
-            items.append((Timed(f"int8 {label} + bias, ReLU, quantize", whole, work), "int8 peak"))
+    for scheme in PEAKS:
+        for depth, columns in shapes if scheme in schemes else ():
+            for count in rows:
+                run, work = product(program, arena, scheme, count, depth, columns)
+                label = f"{scheme} {count:3d} x {depth:4d} x {columns:4d}"
+                items.append((Timed(label, run, work), PEAKS[scheme]))
+                if scheme == "int8":
+                    whole = _with_the_rest(program, arena, count, depth, columns)
+                    items.append((Timed(f"{label} + bias, ReLU, quantize", whole, work), PEAKS[scheme]))
     return items
 
 
-def streams(program, arena) -> list[tuple[Timed, str]]:
+def _with_the_rest(program, arena, rows, depth, columns):
+    linear, out = arena.linears("int8", [(depth, columns)]), arena.zeros(rows * columns)
+    x, q, scales = arena.normal(rows * depth), arena.zeros(rows * 2 * depth, np.uint8), arena.zeros(2 * rows)
+    next_q, next_scales = arena.zeros(rows * 2 * columns, np.uint8), arena.zeros(2 * rows)
+    quantize(program, "int8", x, rows, depth, q, scales)
+    return lambda n: program.repeat_linear_relu_quantize(n, linear, q, scales, rows, columns, out, next_q, next_scales)
+
+
+def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
     """One-row products that stream through weights of several footprints, and the bandwidth they are held to."""
     items = []
-    x, scales, out = arena.normal(2048), arena.zeros(1), arena.zeros(1 << 16)
-    quantized = arena.zeros(2 * 2048, np.uint8)
-    program.quantize_rows(x, 1, 256, 0.0, quantized, scales)
-    for kilobytes in FOOTPRINTS:
-        columns = (kilobytes << 10) // 256 // 16 * 16
-        record = arena.linear(256, columns)
+    x, out = arena.normal(2048), arena.zeros(1 << 16)
+    for scheme in schemes:
+        q, scales = arena.zeros(2 * 2048, np.uint8), arena.zeros(2)
+        quantize(program, scheme, x, 1, 1536, q, scales)
 
-        def run(n, record=record):
-            program.repeat_int8_linear(n, record, quantized, scales, 1, out, 0, 1)
+        def linears(name, shapes, scheme=scheme, q=q, scales=scales):
+            records, size = arena.linears(scheme, shapes), weight_bytes(scheme, shapes)
 
-        item = Timed(f"one row, {kilobytes} KB of weights", run, 2.0 * 256 * columns, 256.0 * columns)
-        items.append((item, f"read {kilobytes} KB"))
+            def run(n):
+                program.repeat_linears(n, records, len(records), q, scales, x, out)
+
+            nearest = min(FOOTPRINTS, key=lambda kb, size=size: abs(1024 * kb - size))
+            work = 2.0 * sum(depth * columns for depth, columns in shapes)
+            items.append((Timed(f"{scheme}, one row, {name}", run, work, size), f"read {nearest} KB"))
+
+        for kilobytes in FOOTPRINTS:
+            columns = int((kilobytes << 10) / weight_bytes(scheme, [(256, 1)])) // 16 * 16
+            linears(f"{kilobytes} KB of weights", [(256, columns)])
+        linears("a decoder of tiny11", DECODER)
     return items
 
 
@@ -135,10 +107,12 @@ def others(program, arena) -> list[Timed]:
     from cpunmt.kernels.tables import sigmoid_table
 
     x, y, out = arena.normal(64 * 2048), arena.normal(64 * 2048), arena.zeros(64 * 2048)
-    quantized, scales = arena.zeros(2 * 64 * 2048, np.uint8), arena.zeros(64)
+    quantized, scales = arena.zeros(2 * 64 * 2048, np.uint8), arena.zeros(2 * 64)
     gamma, beta = arena.zeros(256), arena.zeros(256)
-    norm = np.zeros(1, records.NORM)
-    norm[0] = gamma.ctypes.data, beta.ctypes.data, 0.0
+    norms = {}
+    for bits, scheme, multiplier in ((8, records.INT8, 0.0), (16, records.INT16, 2047.0)):
+        norms[bits] = np.zeros(1, records.NORM)
+        norms[bits][0] = gamma.ctypes.data, beta.ctypes.data, scheme, multiplier
     packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
@@ -186,12 +160,20 @@ def others(program, arena) -> list[Timed]:
                 data=rows * 1536 * 5,
             ),
             Timed(
-                f"residual + norm + quantize {rows} x 256",
-                lambda n, rows=rows: program.repeat_residual_layer_norm(
+                f"quantize {rows} x 1536 to 16 bits",
+                lambda n, rows=rows: program.repeat_quantize_rows16(n, x, rows, 1536, 2047.0, quantized, scales),
+                data=rows * 1536 * 6,
+            ),
+        ]
+        items += [
+            Timed(
+                f"residual + norm + quantize {rows} x 256 to {bits} bits",
+                lambda n, rows=rows, norm=norm: program.repeat_residual_layer_norm(
                     n, x, y, norm, 1e-6, rows, 256, x, quantized, scales
                 ),
-                data=rows * 256 * 13,
-            ),
+                data=rows * 256 * (12 + bits // 8),
+            )
+            for bits, norm in norms.items()
         ]
     return items
 
@@ -256,12 +238,17 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="numbers of rows of the products")
+    parser.add_argument("--schemes", nargs="+", default=SCHEMES, choices=SCHEMES, help="of the products")
+    parser.add_argument("--products-only", action="store_true", help="leave the other kernels and programs out")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     program, arena = compiled.load(), Arena()
     bounds = limits(program, arena)
-    bounded = products(program, arena, SHAPES, chosen.rows) + streams(program, arena)
-    plain = others(program, arena) + peers(arena, SHAPES[:5], [rows for rows in (1, 28, 64) if rows in chosen.rows])
+    bounded = products(program, arena, SHAPES, chosen.rows, chosen.schemes) + streams(program, arena, chosen.schemes)
+    plain = []
+    if not chosen.products_only:
+        plain += others(program, arena)
+        plain += peers(arena, SHAPES[:5], [rows for rows in (1, 28, 64) if rows in chosen.rows])
     # a limit is measured right beside what is held to it: the machine's speed changes within seconds
     results = {}
     print(machine())

@@ -1,89 +1,99 @@
-"""What the core can do at best: kernels that do nothing else.
+"""What the core can do at best: kernels that do nothing else. Also sequences of kernels that are timed as one.
 
-int8_peak    the instructions of the int8 tile on registers alone: no load but the broadcast row, no store
-float_peak   fused multiply-adds on registers alone
-read_memory  reads a buffer, 16 lanes at a time
+int8_peak, int16_peak, float_peak    the instructions of the tiles on registers alone: no load, no store
+read_memory                          reads a buffer, 16 lanes at a time
 """
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from cpunmt.jit import address, count, kernel
-from cpunmt.kernels.int8_matmul import RELU, int8_linear
+from cpunmt.kernels.float_matmul import float_linear
+from cpunmt.kernels.int8_matmul import AFFINE, RELU, int8_linear
+from cpunmt.kernels.int16_matmul import int16_linear
 from cpunmt.kernels.quantize_rows import quantize_rows
-from cpunmt.simd.emission import depth_loop
-from cpunmt.simd.int8_instructions import GROUP, Generic, instructions
+from cpunmt.kernels.reading import linear_at
+from cpunmt.records import INT8, INT16, LINEAR
+from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
+from cpunmt.simd.emission import constant, depth_loop, load, pointer
 from cpunmt.simd.isa import Isa, current
-from cpunmt.simd.vector import fma, load, load_ints, splat, store, store_ints
+from cpunmt.simd.vector import FLOATS, call_llvm, function, load_ints, store_ints
 
 SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 12, Isa.AVX2: 10, Isa.GENERIC: 8}[current()]  # registers of sums
+LINEAR_BYTES = LINEAR.itemsize
+FLOAT_SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 6, Isa.AVX2: 6, Isa.GENERIC: 2}[current()]  # of 16 lanes
 
 
-def _peak(signed):
-    """Emit `steps` rounds of the tile's instructions on independent registers of sums."""
-    use = instructions(signed)
+def _rounds(kinds, step):
+    """A function `run(data, steps, out)`: `steps` rounds of `step(builder, data, sums)` on registers of sums."""
 
-    @intrinsic
-    def run(typing_context, data, steps, out):
-        def generate(context, builder, sig, args):
-            data, steps, out = args
-            zero = ir.Constant(ir.IntType(64), 0)
-            row = use.row(builder, data, zero, zero)
-            start = [ir.Constant(use.sums, [i + 1] * use.sums.count) for i in range(SUMS)]
+    def run(builder, data, steps, out):
+        start = [ir.Constant(kind, [i + 1] * kind.count) for i, kind in enumerate(kinds)]
+        shared = step.prepare(builder, data)
+        made = depth_loop(builder, steps, start, lambda _, sums: step(builder, shared, sums))
+        for i, value in enumerate(made):
+            builder.store(value, pointer(builder, out, constant(64 * i), value.type)).align = 4
 
-            def body(step, sums):
-                # the sums are the weights of the next round: nothing can be moved out of the loop
-                made = []
-                for value in sums:
-                    if isinstance(use, Generic):
-                        weights = [[value] * GROUP]
-                    else:
-                        kind = use.operand if hasattr(use, "operand") else use._bytes
-                        weights = [builder.bitcast(value, kind)]
-                    made += use.add_products(builder, [value], row, weights)
-                return made
-
-            for i, value in enumerate(depth_loop(builder, steps, start, body)):
-                pointer = builder.inttoptr(builder.add(out, ir.Constant(ir.IntType(64), 64 * i)), use.sums.as_pointer())
-                builder.store(value, pointer).align = 4
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, types.int64), generate
-
-    return run, SUMS * use.sums.count * GROUP
+    return function(types.void, (types.int64,) * 3, _rounds.__doc__)(run)
 
 
-_signed, PRODUCTS = _peak(True)  # multiplications and additions of one step
-_unsigned, _ = _peak(False)
+class _Products:
+    """The instructions of an integer tile. Sums are the weights of the next round: nothing leaves the loop."""
+
+    def __init__(self, use):
+        self.use = use
+
+    def prepare(self, builder, data):
+        return self.use.row(builder, data, constant(0), constant(0))
+
+    def __call__(self, builder, row, sums):
+        made = []
+        for value in sums:
+            if isinstance(self.use, Generic):
+                weights = [[value] * self.use.depths]
+            else:
+                weights = [builder.bitcast(value, self.use.operand)]
+            made += self.use.add_products(builder, [value], row, weights)
+        return made
+
+
+class _MultiplyAdds:
+    """The instruction of the float tile."""
+
+    def prepare(self, builder, data):
+        return [load(builder, data, constant(64 * i), FLOATS) for i in range(2)]
+
+    def __call__(self, builder, operands, sums):
+        return [call_llvm(builder, "llvm.fma.v16f32", FLOATS, [*operands, value]) for value in sums]
+
+
+_use8, _use16 = int8_products(), int16_products()
+_int8 = _rounds([_use8.sums] * SUMS, _Products(_use8))
+_int16 = _rounds([_use16.sums] * SUMS, _Products(_use16))
+_float = _rounds([FLOATS] * FLOAT_SUMS, _MultiplyAdds())
+# multiplications of one round
+PRODUCTS8 = SUMS * _use8.sums.count * GROUP_BYTES
+PRODUCTS16 = SUMS * _use16.sums.count * GROUP_BYTES // 2
+FLOAT_PRODUCTS = FLOAT_SUMS * 16
 
 
 @kernel
-def int8_peak(data: address, steps: count, out: address, signed: count):
-    """`steps` rounds of PRODUCTS multiply-adds each; `data` is 64 bytes, `out` has room for 64 * SUMS bytes."""
-    if signed:
-        _signed(data, steps, out)
-    else:
-        _unsigned(data, steps, out)
+def int8_peak(data: address, steps: count, out: address):
+    """`steps` rounds of PRODUCTS8 multiply-adds each; `data` is 64 bytes, `out` has room for 64 * SUMS bytes."""
+    _int8(data, steps, out)
 
 
-FLOAT_PRODUCTS = 6 * 16
+@kernel
+def int16_peak(data: address, steps: count, out: address):
+    """`steps` rounds of PRODUCTS16 multiply-adds each."""
+    _int16(data, steps, out)
 
 
 @kernel
 def float_peak(data: address, steps: count, out: address):
-    """`steps` rounds of FLOAT_PRODUCTS multiply-adds each."""
-    a, b = load(data, 0), load(data, 16)
-    s0, s1, s2, s3, s4, s5 = a, b, a + b, a - b, splat(np.float32(1.0)), splat(np.float32(2.0))
-    for _ in range(steps):
-        s0 = fma(s0, a, b)
-        s1 = fma(s1, a, b)
-        s2 = fma(s2, a, b)
-        s3 = fma(s3, a, b)
-        s4 = fma(s4, a, b)
-        s5 = fma(s5, a, b)
-    store(out, 0, s0 + s1 + s2 + s3 + s4 + s5)
+    """`steps` rounds of FLOAT_PRODUCTS multiply-adds each; `data` is 128 bytes."""
+    _float(data, steps, out)
 
 
 @kernel
@@ -109,8 +119,26 @@ def repeat_linear_relu_quantize(
     columns: count,
     out: address,
     next_q: address,
+    next_scales: address,
 ):
     """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
-        int8_linear(linear, q, scales, rows, out, RELU, 1)
-        quantize_rows(out, rows, columns, np.float32(0.0), next_q, next_q + 2 * rows * columns)
+        int8_linear(linear, q, scales, rows, out, RELU)
+        quantize_rows(out, rows, columns, np.float32(0.0), next_q, next_scales)
+
+
+@kernel
+def repeat_linears(
+    times: count, linears: address, number: count, q: address, scales: address, x: address, out: address
+):
+    """One row through `number` LINEAR records in turn, as in a decoder: they push one another out of the caches."""
+    for _ in range(times):
+        for i in range(number):
+            linear = linears + i * LINEAR_BYTES
+            scheme = linear_at(linear, 0).scheme
+            if scheme == INT8:
+                int8_linear(linear, q, scales, 1, out, AFFINE)
+            elif scheme == INT16:
+                int16_linear(linear, q, scales, 1, out, AFFINE)
+            else:
+                float_linear(linear, x, 1, out, AFFINE)

@@ -4,25 +4,41 @@ Products of one input are stored as one matrix, side by side (query, key and val
 `linears` says which tensors of a float32 checkpoint they are made of; `quantize.pack` writes what
 `expected_tensors` lists, and `model` refuses anything else.
 
-A packed linear layer is four tensors (C = columns, padded to whole panels of 16; layouts: kernels/packing):
+A packed linear layer is some tensors (C = columns, padded to whole panels of 16; layouts: kernels/packing):
 
-    NAME.weight    int8 [C / 16, depth / 4, 16, 4], or float32 [C / 16, depth, 16]
-    NAME.bias      float32 [C]
-    NAME.scale     float32 [C]        int8 only
-    NAME.sums      int32 [C]          int8 only: sum of each column's integers
-    NAME.multiplier float32 [1]       activation_scales "static" only: what x is multiplied with before it is rounded;
-                                      scale and bias are those of schemes.int8.static_scales
+    NAME.weight      int8      int8 [C / 16, depth / 4, 16, 4]
+                     int16     int16 [C / 16, depth / 2, 16, 2]
+                     log4, code4    uint8 [C / 16, depth / 8, 16, 4]
+                     float16, float32    float [C / 16, depth, 16]
+    NAME.scale       float32 [C]       of integers
+    NAME.sums        int32 [C]         int8 only: sum of each column's integers
+    NAME.bias        float32 [C]
+    NAME.multiplier  float32 [1]       int8 and 4 bits, if activation_scales is "static": what x is multiplied with
+                                       before it is rounded; scale and bias are those of schemes.int8.static_scales
 
-A table has a row for each piece: it looks pieces up (NAME.weight, int8 with NAME.scale, or float32), and as the
-output layer also has NAME.sums and "output.bias".
+A table has a row for each piece: it looks pieces up, and as the output layer it also has "output.bias" (float32).
+
+    NAME.weight      int8, int16 or float [pieces, d], or uint8 [pieces, d / 2]: byte i holds columns i and i + d / 2
+    NAME.scale       float32 [pieces]  of integers
+    NAME.sums        int32 [pieces]    int8, output layer only
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.config import ModelConfig
-from cpunmt.kernels.packing import GROUP, PANEL, panels
+from cpunmt.config import SCHEMES, ModelConfig
+from cpunmt.errors import ModelFileError
+from cpunmt.kernels.packing import GROUP, PAIR, PANEL, panels
+
+_STORED = {
+    "int8": np.dtype(np.int8),
+    "int16": np.dtype(np.int16),
+    "log4": np.dtype(np.uint8),
+    "code4": np.dtype(np.uint8),
+    "float16": np.dtype(np.float16),
+    "float32": np.dtype(np.float32),
+}
 
 GATES = {  # what a cell computes from its input in one product: (name, whether it has a bias)
     "ssru": (("candidate", False), ("forget", True)),
@@ -195,34 +211,62 @@ def checkpoint_tensors(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 def expected_tensors(config: ModelConfig) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
     """Name -> (dtype, shape) of every tensor of a packed model, in file order. Positions: see above."""
-    d = config.model_dim
-    int8, int32, float32 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.float32)
-    quantized = config.scheme == "int8"
-    static = quantized and config.activation_scales == "static"
+    check_schemes(config)
+    d, float32 = config.model_dim, np.dtype(np.float32)
     found = {}
     for name, size in table_sizes(config).items():
-        found[f"{name}.weight"] = (int8 if quantized else float32, (size, d))
-        if quantized:
-            found[f"{name}.scale"] = (float32, (size,))
-            if name == output_table(config):
-                found[f"{name}.sums"] = (int32, (size,))
+        scheme = config.scheme_of(name)
+        per_byte = 2 if scheme in ("log4", "code4") else 1
+        found[f"{name}.weight"] = (_STORED[scheme], (size, d // per_byte))
+        found |= _beside(name, scheme, size, sums=name == output_table(config))
     found["output.bias"] = (float32, (config.vocab_size,))
     if config.positions == "trained":
         found["positions"] = (float32, (0, d))
     for linear in linears(config):
-        count = panels(linear.columns)
-        if quantized:
-            found[f"{linear.name}.weight"] = (int8, (count, linear.depth // GROUP, PANEL, GROUP))
-            found[f"{linear.name}.scale"] = (float32, (count * PANEL,))
-            found[f"{linear.name}.sums"] = (int32, (count * PANEL,))
-        else:
-            found[f"{linear.name}.weight"] = (float32, (count, linear.depth, PANEL))
+        scheme, count = config.scheme_of(linear.name), panels(linear.columns)
+        found[f"{linear.name}.weight"] = (_STORED[scheme], (count, *_inside_panel(scheme, linear.depth)))
+        found |= _beside(linear.name, scheme, count * PANEL)
         found[f"{linear.name}.bias"] = (float32, (count * PANEL,))
-        if static:
+        if is_static(config, linear.name):
             found[f"{linear.name}.multiplier"] = (float32, (1,))
-    if static:
+    if is_static(config, output_table(config)):
         found["output.multiplier"] = (float32, (1,))
         found["output.scale"] = (float32, (config.vocab_size,))
     for norm in norms(config):
         found[f"{norm}.scale"] = found[f"{norm}.bias"] = (float32, (d,))
     return found
+
+
+def _inside_panel(scheme, depth):
+    """Shape of one panel of a linear layer's weights."""
+    return {
+        "int8": (depth // GROUP, PANEL, GROUP),
+        "int16": (depth // PAIR, PANEL, PAIR),
+        "log4": (depth // (2 * GROUP), PANEL, GROUP),
+        "code4": (depth // (2 * GROUP), PANEL, GROUP),
+    }.get(scheme, (depth, PANEL))
+
+
+def _beside(name, scheme, size, sums=True):
+    """The tensors that integers need beside them."""
+    found = {f"{name}.scale": (np.dtype(np.float32), (size,))} if SCHEMES[scheme] != "float32" else {}
+    return found | ({f"{name}.sums": (np.dtype(np.int32), (size,))} if scheme == "int8" and sums else {})
+
+
+def is_static(config: ModelConfig, name: str) -> bool:
+    """Whether what a layer or the output table multiplies is quantized with a scale that was found beforehand."""
+    return config.activation_scales == "static" and SCHEMES[config.scheme_of(name)] == "int8"
+
+
+def matrices(config: ModelConfig) -> list[str]:
+    """Names of all that has a scheme: the tables, then the linear layers."""
+    return [*table_sizes(config), *(linear.name for linear in linears(config))]
+
+
+def check_schemes(config: ModelConfig):
+    """Raise ModelFileError for an exception to the scheme that names nothing of this architecture."""
+    unknown = sorted({name for name, _ in config.schemes} - set(matrices(config)))
+    if unknown:
+        raise ModelFileError(
+            f"config: schemes names {', '.join(unknown)}, but the model has {', '.join(matrices(config))}"
+        )

@@ -11,7 +11,16 @@ from cpunmt.errors import ModelFileError
 
 ACTIVATION_SCALES = ("dynamic", "static")  # int8: of each row as it comes, or found beforehand
 MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
-FORMAT_VERSION = 2  # of the packed model directory; raised when an older reader could not read a newer file
+# How weights are stored, and what that is multiplied as: see schemes/.
+SCHEMES = {
+    "int8": "int8",
+    "int16": "int16",
+    "log4": "int8",
+    "code4": "int8",
+    "float16": "float32",
+    "float32": "float32",
+}
+FORMAT_VERSION = 3  # of the packed model directory; raised when an older reader could not read a newer file
 
 
 def _count(default=dataclasses.MISSING, low=1, high=1 << 16):
@@ -63,7 +72,8 @@ class ModelConfig:
     average_gate: bool = True
     alignment_layer: int | None = None  # decoder layer whose first head aligns; None: the last
     right_to_left: bool = False  # trained on reversed sentences, source and target
-    scheme: str = _choice("float32", "int8")  # how the weights are stored
+    scheme: str = _choice("float32", *(name for name in SCHEMES if name != "float32"))  # how the weights are stored
+    schemes: tuple[tuple[str, str], ...] = ()  # exceptions: (name in architecture.linears or .tables, scheme)
     activation_scales: str = _choice(*ACTIVATION_SCALES)
     eos_id: int = 0
     unk_id: int = 1
@@ -74,6 +84,10 @@ class ModelConfig:
     beam_size: int = _count(1, high=MOST_BEAM)
     length_penalty: float = 1.0
     word_penalty: float = 0.0
+
+    def scheme_of(self, name: str) -> str:
+        """How the weights of a linear layer or a table are stored."""
+        return dict(self.schemes).get(name, self.scheme)
 
     @property
     def decoder_layers(self) -> int:
@@ -100,6 +114,7 @@ class ModelConfig:
 
     def __post_init__(self):
         object.__setattr__(self, "decoder_parameters", tuple(self.decoder_parameters))
+        self._check_schemes()
         for option in dataclasses.fields(self):
             self._check(option, getattr(self, option.name))
         used = self.decoder_parameters
@@ -136,6 +151,21 @@ class ModelConfig:
                 raise ModelFileError(f"config: {name} is {value!r}, expected at most {limit}")
         if not isinstance(self.layer_norm_epsilon, float) or not 0 < self.layer_norm_epsilon < 1:
             raise ModelFileError(f"config: layer_norm_epsilon is {self.layer_norm_epsilon!r}, expected 0 to 1")
+
+    def _check_schemes(self):
+        try:
+            exceptions = tuple((name, scheme) for name, scheme in self.schemes)
+        except (TypeError, ValueError):
+            exceptions = ((None, None),)
+        names = [name for name, _ in exceptions]
+        known = all(
+            isinstance(name, str) and isinstance(scheme, str) and scheme in SCHEMES for name, scheme in exceptions
+        )
+        if not known or len(set(names)) < len(names):
+            raise ModelFileError(
+                f"config: schemes is {self.schemes!r}, expected pairs of a layer's name and one of {', '.join(SCHEMES)}"
+            )
+        object.__setattr__(self, "schemes", exceptions)
 
     def _check(self, option, value):
         rule = option.metadata

@@ -8,101 +8,141 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cpunmt.architecture import checkpoint_tensors, expected_tensors, linears, norms, output_table, table_sizes
-from cpunmt.config import ModelConfig
+from cpunmt.architecture import (
+    checkpoint_tensors,
+    expected_tensors,
+    is_static,
+    linears,
+    norms,
+    output_table,
+    table_sizes,
+)
+from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.kernels.packing import pack_float32, pack_int8, padded
+from cpunmt.kernels.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded
 from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.schemes.int8 import quantize_columns, static_scales
+from cpunmt.schemes import CODEBOOKS, code4, codebook, int8, int16, log4
+from cpunmt.schemes.int8 import static_scales
 
-SCHEMES = ("int8", "float32")
+# How a float32 matrix [in, out] becomes integers and one scale per column, unless the caller knows better.
+QUANTIZERS = {
+    "int8": int8.quantize_columns,
+    "int16": int16.quantize_columns,
+    "log4": log4.quantize_columns,
+    "code4": code4.quantize_columns,
+}
 
 
 def packed_tensors(
     config: ModelConfig,
     tensors: Mapping[str, "np.ndarray | StoredIntegers"],
     scheme: str,
-    sigmas: float | None = 7.0,
+    *,
+    schemes: Mapping[str, str] | None = None,
+    quantizer: Callable[[str, np.ndarray, str], tuple[np.ndarray, np.ndarray]] | None = None,
     alphas: Mapping[str, float] | None = None,
-    quantized: Callable | None = None,
 ) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Config and tensors of the packed model, in file order.
 
     Parameters
     ----------
     tensors : what `architecture.checkpoint_tensors` lists, float32 or stored integers
-    scheme : "int8" or "float32"
-    sigmas : see `schemes.int8.quantize_columns`
-    alphas : name of a weight -> what its input is multiplied with before it is rounded; None: every row of
+    scheme : one of `config.SCHEMES`
+    schemes : exceptions: name of a linear layer or a table (`architecture.matrices`) -> its scheme
+    quantizer : called with (name, float32 weights [in, out], scheme) for every matrix that becomes integers here;
+        gives (integers [in, out], float32 scales [out]). A table is handed over as [model_dim, pieces]. None:
+        `QUANTIZERS`
+    alphas : name of a weight -> what its input is multiplied with before it is rounded to 8 bits; None: every row of
         activations gets a scale of its own
-    quantized : called with (name, float32 weights [in, out], q, scales) of each matrix that was quantized here
 
     Raises
     ------
     ModelFileError
-        `alphas` lacks a weight, or has two for one input.
+        `alphas` lacks a weight, or has two for one input; `schemes` names something else.
     """
     if scheme not in SCHEMES:
         raise ValueError(f"scheme is {scheme!r}, expected one of {', '.join(SCHEMES)}")
     missing = sorted(set(checkpoint_tensors(config)) - set(tensors))
     if missing:
         raise ValueError(f"the checkpoint lacks {', '.join(missing)}")
-    static = alphas is not None and scheme == "int8"
-    config = dataclasses.replace(config, scheme=scheme, activation_scales="static" if static else "dynamic")
+    exceptions = tuple((name, other) for name, other in (schemes or {}).items() if other != scheme)
+    config = dataclasses.replace(
+        config,
+        scheme=scheme,
+        schemes=exceptions,
+        activation_scales="static" if alphas is not None and SCHEMES[scheme] == "int8" else "dynamic",
+    )
+    expected = expected_tensors(config)
+    quantizer = quantizer or (lambda name, weights, scheme: QUANTIZERS[scheme](weights))
     made = {}
 
-    def integers(name, parts):
+    def integers(name, parts, scheme):
         """(q [in, out], scales [out], multipliers [out]) of matrices side by side; a scale is 1 / multiplier."""
-        if all(_ready(part) for part in parts):
+        if scheme == "int8" and all(_ready(part) for part in parts):
             values = [part.values.T if part.transposed else part.values for part in parts]
             multipliers = np.concatenate([np.full(part.shape[1], part.multiplier, np.float32) for part in parts])
             return np.concatenate(values, axis=1), 1 / multipliers, multipliers
         weights = np.concatenate([_floats(part) for part in parts], axis=1)
-        q, scales = quantize_columns(weights, sigmas)
-        if quantized:
-            quantized(name, weights, q, scales)
+        q, scales = quantizer(name, weights, scheme)
         return q, scales, 1 / scales
 
     for name in table_sizes(config):
-        table = tensors[name]
-        if scheme == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
+        table, stored = tensors[name], config.scheme_of(name)
+        if SCHEMES[stored] == "float32":
+            made[f"{name}.weight"] = _floats(table).astype(stored)
+            continue
+        if stored == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
             rows = np.ascontiguousarray(table.values.T if table.transposed else table.values)
-            made[f"{name}.weight"], made[f"{name}.sums"] = rows, rows.sum(axis=1, dtype=np.int32)
             multipliers = np.full(len(rows), table.multiplier, np.float32)
-            made[f"{name}.scale"] = 1 / multipliers
-        elif scheme == "int8":
-            q, scales, multipliers = integers(name, [_floats(table).T])
-            made[f"{name}.weight"], made[f"{name}.scale"] = np.ascontiguousarray(q.T), scales
-            made[f"{name}.sums"] = q.sum(axis=0, dtype=np.int32)
+            scales = 1 / multipliers
         else:
-            made[f"{name}.weight"] = _floats(table)
-        if static and name == output_table(config):
+            q, scales, multipliers = integers(name, [_floats(table).T], stored)
+            rows = np.ascontiguousarray(q.T)
+        made[f"{name}.weight"], made[f"{name}.scale"] = _stored_rows(rows, stored), scales
+        made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)
+        if name == output_table(config) and is_static(config, name):
             alpha = made["output.multiplier"] = _alpha([name], alphas)
             output = static_scales(made[f"{name}.sums"], multipliers, alpha, tensors["output.bias"])
     made["output.bias"] = tensors["output.bias"]
-    if static:
+    if "output.multiplier" in made:
         made["output.scale"], made["output.bias"] = output
     if config.positions == "trained":
         made["positions"] = tensors["positions"]
     for linear in linears(config):
-        parts = [tensors[weight] for weight, _ in linear.parts]
+        parts, stored = [tensors[weight] for weight, _ in linear.parts], config.scheme_of(linear.name)
         width = linear.columns // len(parts)
         bias = np.concatenate([tensors[name] if name else np.zeros(width, np.float32) for _, name in linear.parts])
-        if scheme == "int8":
-            q, scales, multipliers = integers(linear.name, parts)
+        if SCHEMES[stored] == "float32":
+            weights = np.concatenate([_floats(part) for part in parts], axis=1)
+            made[f"{linear.name}.weight"] = pack_float32(weights).astype(stored)
+        else:
+            q, scales, multipliers = integers(linear.name, parts, stored)
             sums = q.sum(axis=0, dtype=np.int32)
-            if static:
+            if is_static(config, linear.name):
                 alpha = made[f"{linear.name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
                 scales, bias = static_scales(sums, multipliers, alpha, bias)
-            made[f"{linear.name}.weight"] = pack_int8(q)
+            made[f"{linear.name}.weight"] = _stored_panels(q, stored)
             made[f"{linear.name}.scale"] = padded(scales)
             made[f"{linear.name}.sums"] = padded(sums)
-        else:
-            made[f"{linear.name}.weight"] = pack_float32(np.concatenate([_floats(part) for part in parts], axis=1))
         made[f"{linear.name}.bias"] = padded(bias)
     for norm in norms(config):
         made[f"{norm}.scale"], made[f"{norm}.bias"] = tensors[f"{norm}.scale"], tensors[f"{norm}.bias"]
-    return config, {name: made[name] for name in expected_tensors(config)}
+    return config, {name: made[name] for name in expected}
+
+
+def _stored_panels(q, scheme) -> np.ndarray:
+    """Integers [in, out] of a linear layer, laid out for their scheme."""
+    if scheme in CODEBOOKS:
+        return pack_codes(codebook.numbers(q, CODEBOOKS[scheme]))
+    return pack_int16(q) if scheme == "int16" else pack_int8(q)
+
+
+def _stored_rows(rows, scheme) -> np.ndarray:
+    """Integers [pieces, d] of a table: two codes per byte, or as they are."""
+    if scheme not in CODEBOOKS:
+        return rows
+    low, high = np.split(codebook.numbers(rows, CODEBOOKS[scheme]), 2, axis=1)
+    return low | high << 4
 
 
 def _ready(weight) -> bool:

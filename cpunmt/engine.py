@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt import program, records
-from cpunmt.kernels.packing import GROUP, PANEL, panels
+from cpunmt.kernels.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.model import Model
 from cpunmt.search.workspace import Size, Workspace
@@ -208,16 +208,17 @@ class Engine:
     def _pack_output(self):
         config = self.model.config
         count = panels(config.vocab_size)
-        quantized = config.scheme == "int8"
-        shape = (count, config.model_dim // GROUP, PANEL, GROUP) if quantized else (count, config.model_dim, PANEL)
-        weights = np.empty(shape, np.int8 if quantized else np.float32)
-        vectors = np.empty((3, count * PANEL), np.float32)
-        record = np.zeros(1, records.LINEAR)
-        addresses = [weights.ctypes.data] + [vector.ctypes.data for vector in vectors]
-        multiplier = self.model.record[0]["output_multiplier"]
-        scheme = records.INT8 if quantized else records.FLOAT32
-        record[0] = (scheme, config.model_dim, count, *addresses, multiplier)
         table = self.model.record["output"]
+        size = records.WEIGHT_BYTES[table[0]["scheme"]]
+        weights = np.empty(count * config.model_dim * PANEL * size, np.uint8)
+        vectors = np.empty((4, count * PANEL), np.float32)
+        record = np.zeros(1, records.LINEAR)
+        fields = record[0]
+        fields["scheme"], fields["depth"], fields["panels"] = table[0]["scheme"], config.model_dim, count
+        fields["weights"] = weights.ctypes.data
+        for name, vector in zip(("scales", "start", "totals", "bias"), vectors, strict=True):
+            fields[name] = vector.ctypes.data
+        fields["multiplier"] = self.model.record[0]["output_multiplier"]
         pointers = np.empty(PANEL, np.int64)
         self._program.gather_output(table, 0, config.vocab_size, config.model_dim, pointers, record)
         return record, weights, vectors

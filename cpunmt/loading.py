@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.architecture import expected_tensors
-from cpunmt.config import ACTIVATION_SCALES, ModelConfig
+from cpunmt.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
 from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.model import Model
@@ -16,7 +16,7 @@ from cpunmt.piece_vocabulary import PieceVocabulary
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 
-COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "float32")  # CTranslate2's names
+COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
 
 
 class LoadedModel(NamedTuple):
@@ -34,9 +34,10 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
 
     Parameters
     ----------
-    compute_type : "int8" or "float32". A packed model is what it was packed as: asking for something else is an error.
-        Other programs' models are converted in memory. "default" is what a packed model is, else int8. CTranslate2's
-        other names mean the same here: "auto" is "default", "int8_float32" is "int8".
+    compute_type : "int8", "int16" or "float32": what is multiplied. A packed model is what it was packed as (4 bits are
+        multiplied as int8): asking for something else is an error. Other programs' models are converted in memory.
+        "default" is what a packed model is, else int8. CTranslate2's other names mean the same here: "auto" is
+        "default", "int8_float32" is "int8".
     activation_scales : "dynamic" (each row of activations has its own) or "static" (those that a Marian model file
         has); None: what a packed model was packed with, else dynamic
 
@@ -47,9 +48,9 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
         raise ValueError(f"compute_type is {compute_type!r}, expected one of {expected}")
     if activation_scales not in (None, *ACTIVATION_SCALES):
         raise ValueError(f"activation_scales is {activation_scales!r}, expected 'dynamic' or 'static'")
-    if compute_type == "float32" and activation_scales == "static":
+    if compute_type in ("int16", "float32") and activation_scales == "static":
         raise ValueError(
-            "activation_scales is 'static', but compute_type='float32' rounds no activations; leave it out"
+            f"activation_scales is 'static', but compute_type={compute_type!r} has no 8-bit activations; leave it out"
         )
     wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
     if kind_of(path) == "packed":
@@ -77,7 +78,7 @@ def open_parts(found: ForeignModel) -> tuple:
 def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     packed = read_directory(path)
     config = packed.config
-    if wanted not in (None, config.scheme):
+    if wanted not in (None, SCHEMES[config.scheme]):
         raise ModelFileError(_other_scheme(path, config.scheme, wanted))
     if activation_scales not in (None, config.activation_scales):
         raise ModelFileError(

@@ -16,14 +16,18 @@ from cpunmt.architecture import (
     decoder_norms,
     encoder_linears,
     encoder_norms,
+    is_static,
     other_norms,
+    output_table,
     tables,
 )
 from cpunmt.config import ModelConfig
 from cpunmt.kernels.packing import panels
 from cpunmt.kernels.tables import position_signal, sigmoid_table
 from cpunmt.schemes.int8 import STATIC_OFFSET
+from cpunmt.schemes.int16 import activation_reach
 from cpunmt.simd import isa
+from cpunmt.weights import linear_weights, table_weights
 
 
 class Model:
@@ -34,6 +38,7 @@ class Model:
         self.config = config
         self._tensors = tensors
         self._kept = []  # arrays made here that the record points to
+        self._tables = {name: table_weights(config, tensors, name) for name in set(tables(config).values())}
         encoder = np.zeros(config.encoder_layers, records.ENCODER_LAYER)
         for i in range(config.encoder_layers):
             self._layer(encoder[i], encoder_linears(config, i), encoder_norms(config, i))
@@ -51,7 +56,6 @@ class Model:
         fields["epsilon"] = config.layer_norm_epsilon
         fields["embedding_scale"] = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
         fields["attention_scale"] = 1 / math.sqrt(config.head_dim)
-        fields["scheme"] = self._scheme = records.INT8 if config.scheme == "int8" else records.FLOAT32
         fields["cell"] = records.CELLS.index(config.cell)
         fields["activation"] = records.ACTIVATIONS.index(config.activation)
         fields["average_activation"] = records.ACTIVATIONS.index(config.average_activation)
@@ -64,8 +68,7 @@ class Model:
             self._table(fields[role], name, role == "output")
         for field, name in other_norms(config).items():
             self._norm(fields[field], name)
-        if config.activation_scales == "static":
-            self._multipliers(fields, encoder, decoder)
+        self._readers(fields, encoder, decoder)
         self._positions, self._growing = 0, threading.Lock()
         self.reserve_positions(config.max_source_length)
 
@@ -95,10 +98,18 @@ class Model:
     def _address(self, name):
         return self._tensors[name].ctypes.data
 
-    def _start(self, name):
-        """What a product's sums start with: activations are stored with an offset, and summed with STATIC_OFFSET."""
-        wanted = STATIC_OFFSET if self.config.activation_scales == "static" else 0
-        return self._keep(self._tensors[name] * np.int32(wanted - isa.activation_offset()))
+    def _multiplied(self, record, weights, scales, static):
+        """Fill in what integers need beside them: fields that LINEAR and TABLE records share.
+
+        Sums begin with what takes the offset away that activations are stored with, and adds STATIC_OFFSET.
+        """
+        record["scheme"] = weights.scheme
+        if weights.scales is not None:
+            record["scales"] = self._keep(scales)
+        if weights.sums is not None:
+            offset = (STATIC_OFFSET if static else 0) - isa.activation_offset()
+            record["start"] = self._keep(weights.sums * np.int32(offset))
+            record["totals"] = self._keep(weights.totals())
 
     def _layer(self, record, linears, norms):
         """Fill in an ENCODER_LAYER or DECODER_LAYER record from Linears and norms by the paths of their fields."""
@@ -111,27 +122,29 @@ class Model:
         for path, name in norms.items():
             self._norm(_inside(record, path.split(".")), name)
 
-    def _multipliers(self, fields, encoder, decoder):
+    def _readers(self, fields, encoder, decoder):
         """Tell every norm, or whatever else makes x, what the product that reads it wants."""
-        fields["output_multiplier"] = self._tensors["output.multiplier"][0]
-        before = bool(self.config.preprocess)
+        if is_static(self.config, output_table(self.config)):
+            fields["output_multiplier"] = self._tensors["output.multiplier"][0]
+        elif fields["output"]["scheme"] == records.INT16:
+            fields["output_multiplier"] = activation_reach(self.config.model_dim)
+        before, found = bool(self.config.preprocess), []
 
-        def read_by(norm, consumer):
-            if norm["multiplier"] == 0:  # a set of parameters that several layers share has its first reader
-                norm["multiplier"] = consumer["multiplier"]
+        def read_by(norm, reader):
+            found.append((norm, reader))
 
-        def chain(embedding, blocks, top, consumer):
-            """Blocks are (RESIDUAL, the LINEAR that reads its input), in order; `consumer` reads what the top says."""
+        def chain(embedding, blocks, top, reader):
+            """Blocks are (RESIDUAL, the LINEAR that reads its input), in order; `reader` reads what the top says."""
             if before:
                 for residual, first in blocks:
                     read_by(residual["before"], first)
-                read_by(top, consumer)
+                read_by(top, reader)
                 return
             read_by(embedding, blocks[0][1])
             for (residual, _), (_, first) in itertools.pairwise(blocks):
                 read_by(residual["after"], first)
-            read_by(blocks[-1][0]["after"], consumer)
-            read_by(top, consumer)
+            read_by(blocks[-1][0]["after"], reader)
+            read_by(top, reader)
 
         blocks = []
         for layer in encoder:
@@ -144,8 +157,10 @@ class Model:
             layer = decoder[parameters]
             for field, first in (("cell", "input"), ("cross_attention", "query"), ("feed_forward", "inner")):
                 blocks.append((layer[field]["residual"], layer[field][first]))
-        output = {"multiplier": fields["output_multiplier"]}
+        output = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         chain(fields["decoder_embedding_norm"], blocks, fields["decoder_top_norm"], output)
+        for norm, reader in reversed(found):  # a set of parameters that several layers share has its first reader
+            norm["scheme"], norm["multiplier"] = reader["scheme"], reader["multiplier"]
 
     def _middle(self, network, linear):
         """Add one more to the middle of a FEED_FORWARD record; the first makes room for all."""
@@ -158,27 +173,27 @@ class Model:
         return next(array for array in self._kept if array.ctypes.data == address)
 
     def _linear(self, target, linear):
+        weights, static = linear_weights(self.config, self._tensors, linear), is_static(self.config, linear.name)
         target["depth"], target["panels"] = linear.depth, panels(linear.columns)
-        target["weights"] = self._address(f"{linear.name}.weight")
+        target["weights"] = self._keep(weights.values)
         target["bias"] = self._address(f"{linear.name}.bias")
-        if self.config.scheme == "int8":
-            target["scheme"] = records.INT8
-            target["scales"] = self._address(f"{linear.name}.scale")
-            target["start"] = self._start(f"{linear.name}.sums")
-        if self.config.activation_scales == "static":
+        self._multiplied(target, weights, weights.scales, static)
+        if weights.codes is not None:
+            target["codes"], target["levels"] = self._keep(weights.codes), self._keep(weights.levels)
+        if weights.scheme == records.INT16:
+            target["multiplier"] = activation_reach(linear.depth)
+        elif static:
             target["multiplier"] = self._tensors[f"{linear.name}.multiplier"][0]
 
     def _table(self, record, name, output):
-        record["scheme"] = self._scheme
-        record["rows"] = self._address(f"{name}.weight")
-        if self._scheme == records.INT8:
-            record["scales"] = self._address(f"{name}.scale")
-        if output:
-            record["bias"] = self._address("output.bias")
-            if self._scheme == records.INT8:
-                record["start"] = self._start(f"{name}.sums")
-                if self.config.activation_scales == "static":
-                    record["scales"] = self._address("output.scale")
+        weights = self._tables[name]
+        record["rows"] = self._keep(weights.values)
+        if not output:
+            self._multiplied(record, weights._replace(sums=None), weights.scales, False)
+            return
+        static = is_static(self.config, name)
+        self._multiplied(record, weights, self._tensors["output.scale"] if static else weights.scales, static)
+        record["bias"] = self._address("output.bias")
 
     def _norm(self, record, name):
         record["scale"], record["bias"] = self._address(f"{name}.scale"), self._address(f"{name}.bias")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.config import SCHEMES
 from cpunmt.errors import ModelFileError
 from cpunmt.loading import open_parts
 from cpunmt.model_files.any_directory import kind_of, read_model
@@ -37,7 +38,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     if kind == "packed":
         found = read_directory(path)
         check_tensors(found.tensors, expected_tensors(found.config), Path(path) / WEIGHTS)
-        weights = found.config.scheme
+        weights = _stored(found.config)
     else:
         found = read_model(path)
         open_parts(found)
@@ -54,7 +55,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "format": _KINDS[kind],
         "size": f"{size / 1e6:.1f} MB in {sum(file.is_file() for file in Path(path).iterdir())} files",
         "weights": weights,
-        "activation scales": config.activation_scales if config.scheme == "int8" else "none",
+        "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
         "encoder": f"{config.encoder_layers} Transformer layers",
         "decoder": f"{config.decoder_layers} {_CELLS[config.cell]} layers, {config.decoder_sets} set(s) of parameters",
@@ -71,6 +72,12 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     if verified and kind == "packed":
         lines |= {f"SHA-256 of {name}": digest for name, digest in verify(path).items()}
     return lines
+
+
+def _stored(config) -> str:
+    """How the weights are stored, with the exceptions."""
+    others = [f"{name} as {scheme}" for name, scheme in config.schemes]
+    return f"{config.scheme} ({', '.join(others)})" if others else config.scheme
 
 
 def _line(value) -> str:
@@ -108,7 +115,7 @@ def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, f
         force=force,
     )
     size = sum(file.stat().st_size for file in Path(out).iterdir())
-    return [f"{out}: {found.config.scheme}, {size / 1e6:.1f} MB"]
+    return [f"{out}: {_stored(found.config)}, {size / 1e6:.1f} MB"]
 
 
 def _can_be_kept(key, value) -> bool:

@@ -10,7 +10,9 @@ import numpy as np
 ADDRESS = np.int64
 COUNT = np.int64
 
-FLOAT32, INT8 = 0, 1  # Linear.scheme
+FLOAT32, INT8, INT16 = 0, 1, 2  # LINEAR.scheme: what is multiplied
+MULTIPLIED = {"float32": FLOAT32, "int8": INT8, "int16": INT16}  # by what config.SCHEMES says
+WEIGHT_BYTES = (4, 1, 2)  # of one weight of each
 
 # Candidates of a sentence are filled up to a multiple of this, as Marian's are: its argmax is over the filled set.
 CANDIDATES_MULTIPLE = 8
@@ -28,20 +30,25 @@ POSTPROCESS = {"a": 1, "n": 2, "h": 3}
 
 # y = x W + b. Layouts of `weights`: kernels/packing.
 LINEAR = _record(
-    ("scheme", COUNT),  # FLOAT32 or INT8
+    ("scheme", COUNT),  # FLOAT32, INT8 or INT16
     ("depth", COUNT),
     ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: there is no such layer
-    ("weights", ADDRESS),  # int8 [panels, depth / 4, 16, 4] or float32 [panels, depth, 16]
-    ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * int8; INT8 only
+    # int8 [panels, depth / 4, 16, 4], int16 [panels, depth / 2, 16, 2] or float32 [panels, depth, 16]
+    ("weights", ADDRESS),
+    ("codes", ADDRESS),  # bytes [panels, depth / 8, 16, 4]: the int8 weights as numbers of `levels`; 0: there are none
+    ("levels", ADDRESS),  # int8 [16]
+    ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * integer; integers only
     ("start", ADDRESS),  # int32 [16 * panels]: what the integer sums begin with; INT8 only
+    ("totals", ADDRESS),  # float32 [16 * panels]: sum of each column's real weights, for x that have a shift; INT8 only
     ("bias", ADDRESS),  # float32 [16 * panels]
-    ("multiplier", np.float32),  # that x is quantized with; 0: each row has its own
+    ("multiplier", np.float32),  # INT8: that x is quantized with; 0: each row has its own; INT16: x's largest integer
 )
 
 NORM = _record(
     ("scale", ADDRESS),  # float32 [model_dim]; 0: there is no such layer
     ("bias", ADDRESS),  # float32 [model_dim]
-    ("multiplier", np.float32),  # that what comes of it is quantized with, as above
+    ("scheme", COUNT),  # of the product that reads what comes of it, as above
+    ("multiplier", np.float32),
 )
 
 # What stands around a block: see layers/residual.
@@ -82,9 +89,10 @@ DECODER_LAYER = _record(("cell", CELL), ("cross_attention", CROSS_ATTENTION), ("
 # One row per piece. Source lookup, target lookup and output layer may share one.
 TABLE = _record(
     ("scheme", COUNT),
-    ("rows", ADDRESS),  # int8 or float32 [pieces, model_dim]
-    ("scales", ADDRESS),  # float32 [pieces]; INT8 only
+    ("rows", ADDRESS),  # int8, int16 or float32 [pieces, model_dim]
+    ("scales", ADDRESS),  # float32 [pieces]; integers only
     ("start", ADDRESS),  # int32 [pieces]: see LINEAR; of the output layer, INT8 only
+    ("totals", ADDRESS),  # float32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("bias", ADDRESS),  # float32 [pieces]: of the output layer
 )
 
@@ -109,7 +117,6 @@ MODEL = _record(
     ("epsilon", np.float32),  # of layer norm
     ("embedding_scale", np.float32),  # sqrt(model_dim), mostly
     ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
-    ("scheme", COUNT),
     ("cell", COUNT),  # index in CELLS
     ("activation", COUNT),  # index in ACTIVATIONS
     ("average_activation", COUNT),
@@ -219,8 +226,8 @@ WORKSPACE = _record(
     ("y", ADDRESS),  # float32 [rows, model_dim]: what a sub-layer adds to x
     ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
     ("gate", ADDRESS),  # float32 [rows, model_dim]
-    ("quantized", ADDRESS),  # bytes [rows, planes * widest]
-    ("row_scales", ADDRESS),  # float32 [rows]
+    ("quantized", ADDRESS),  # bytes [rows, max(2, planes) * widest]
+    ("row_scales", ADDRESS),  # float32 [rows, 2]: scale and shift of each row: see kernels/quantize_rows
     ("scores", ADDRESS),  # float32 [max(source_stride, heads), max(source_stride, steps)]
     ("sums", ADDRESS),  # float32 [heads]
     ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head

@@ -9,6 +9,7 @@ from pathlib import Path
 from cpunmt.arguments import MOST_THREADS, expect, expect_whole, prefix_ids, source_ids, target_ids, text_ids, text_list
 from cpunmt.batching import target_limit
 from cpunmt.calls import Call, Settings
+from cpunmt.config import SCHEMES
 from cpunmt.engine import Search
 from cpunmt.file_translation import translate_file
 from cpunmt.joining import make_result, translate_sentences
@@ -110,8 +111,8 @@ class Translator:
 
     @property
     def compute_type(self) -> str:
-        """What the weights are: "int8" or "float32"."""
-        return self.config.scheme
+        """What is multiplied: "int8", "int16" or "float32"."""
+        return SCHEMES[self.config.scheme]
 
     @property
     def device(self) -> str:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.config import ModelConfig
-from cpunmt.conversion import packed_tensors
+from cpunmt.conversion import QUANTIZERS, packed_tensors
+from cpunmt.schemes.int8 import quantize_columns
 from quantize.weights import clipped_share, signal_to_noise
 
 
@@ -27,9 +28,11 @@ def pack_tensors(
     """
     errors = []
 
-    def note(name, weights, q, scales):
+    def quantizer(name, weights, scheme):
+        q, scales = quantize_columns(weights, sigmas) if scheme == "int8" else QUANTIZERS[scheme](weights)
         errors.append(
             LayerError(name, weights.shape, signal_to_noise(weights, q, scales), clipped_share(weights, scales))
         )
+        return q, scales
 
-    return *packed_tensors(config, tensors, scheme, sigmas, quantized=note), errors
+    return *packed_tensors(config, tensors, scheme, quantizer=quantizer), errors

@@ -3,29 +3,50 @@
 import numpy as np
 
 from cpunmt import records
-from cpunmt.kernels.packing import pack_float32, pack_int8, padded, panels
+from cpunmt.kernels.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded, panels
 from cpunmt.simd import isa
 from tests.guarded import Guards
 
 
+def column_totals(weights: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Sums of the real weights of each column."""
+    return scales * weights.sum(axis=0, dtype=np.int32).astype(np.float32)
+
+
 def int8_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """LINEAR [1] of int8 weights [depth, columns], float32 scales [columns] and bias [columns]."""
-    depth, columns = weights.shape
+    record = _record(guard, records.INT8, weights, bias, pack_int8)
     start = weights.sum(axis=0, dtype=np.int32) * np.int32(-isa.activation_offset())
-    record = np.zeros(1, records.LINEAR)
-    record["scheme"], record["depth"], record["panels"] = records.INT8, depth, panels(columns)
-    record["weights"] = guard.copy(pack_int8(weights)).ctypes.data
     record["scales"] = guard.copy(padded(scales)).ctypes.data
     record["start"] = guard.copy(padded(start)).ctypes.data
-    record["bias"] = guard.copy(padded(bias)).ctypes.data
+    record["totals"] = guard.copy(padded(column_totals(weights, scales))).ctypes.data
+    return record
+
+
+def coded_record(guard: Guards, numbers: np.ndarray, levels: np.ndarray, scales: np.ndarray, bias: np.ndarray):
+    """The same of weights levels[numbers] that have codes beside them."""
+    record = int8_record(guard, levels[numbers], scales, bias)
+    record["codes"] = guard.copy(pack_codes(numbers)).ctypes.data
+    record["levels"] = guard.copy(levels).ctypes.data
+    return record
+
+
+def int16_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """LINEAR [1] of int16 weights [depth, columns], float32 scales [columns] and bias [columns]."""
+    record = _record(guard, records.INT16, weights, bias, pack_int16)
+    record["scales"] = guard.copy(padded(scales)).ctypes.data
     return record
 
 
 def float_record(guard: Guards, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """LINEAR [1] of float32 weights [depth, columns] and bias [columns]."""
+    return _record(guard, records.FLOAT32, weights, bias, pack_float32)
+
+
+def _record(guard, scheme, weights, bias, pack):
     depth, columns = weights.shape
     record = np.zeros(1, records.LINEAR)
-    record["scheme"], record["depth"], record["panels"] = records.FLOAT32, depth, panels(columns)
-    record["weights"] = guard.copy(pack_float32(weights)).ctypes.data
+    record["scheme"], record["depth"], record["panels"] = scheme, depth, panels(columns)
+    record["weights"] = guard.copy(pack(weights)).ctypes.data
     record["bias"] = guard.copy(padded(bias)).ctypes.data
     return record

@@ -7,11 +7,11 @@ import numpy as np
 
 from cpunmt.architecture import checkpoint_tensors, table_sizes
 from cpunmt.config import ModelConfig
+from cpunmt.conversion import packed_tensors
 from cpunmt.engine import Engine
 from cpunmt.model import Model
 from cpunmt.model_files.marian import read_marian_npz
 from cpunmt.shortlist import Shortlist
-from quantize.pack import pack_tensors
 from tests.marian_model import write_marian_npz
 
 
@@ -24,8 +24,7 @@ def random_checkpoint(seed, **sizes):
 
 
 def engine_of(config, tensors, scheme="float32", shortlist=None) -> Engine:
-    config, packed, _ = pack_tensors(config, tensors, scheme)
-    return Engine(Model(config, packed), shortlist)
+    return Engine(Model(*packed_tensors(config, tensors, scheme)), shortlist)
 
 
 def random_sources(seed, vocab_size, count, longest=20) -> list:

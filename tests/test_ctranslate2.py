@@ -186,7 +186,7 @@ def test_what_a_translator_says_of_itself():
         ({"tensor_parallel": True}, "^tensor_parallel is True, expected False"),
         ({"files": {"model.bin": b""}}, "^files is .*: a model is loaded from its directory$"),
         ({"compute_type": "float16"}, "^compute_type is 'float16', expected one of "),
-        ({"compute_type": "int16"}, "^compute_type is 'int16', expected one of "),
+        ({"compute_type": "bfloat16"}, "^compute_type is 'bfloat16', expected one of "),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(arguments, message):

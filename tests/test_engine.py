@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine import Search
-from cpunmt.kernels.quantize_rows import quantize_rows_reference
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.conversion import packed_tensors
+from cpunmt.engine import Engine, Search
+from cpunmt.model import Model
 from quantize.formulas import log_softmax
+from quantize.packed_reference import PackedReference
 from quantize.reference import Reference
 from tests import real_model
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -73,31 +74,12 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist):
     assert len({tuple(t.ids) for t in made}) > 8  # translations do vary
 
 
-class QuantizedReference(Reference):
-    """The reference with the int8 scheme's integers: activations quantized per row, weights per column."""
-
-    def __init__(self, config, tensors):
-        super().__init__(config, tensors)
-        weights = {name: tensor for name, tensor in tensors.items() if name.endswith(".weight")}
-        weights["embedding"] = tensors["embedding"].T
-        self.quantized = {name: quantize_columns(tensor) for name, tensor in weights.items()}
-
-    def product(self, name, x):
-        weights, scales = self.quantized[name]
-        q, row_scales = quantize_rows_reference(np.asarray(x, np.float32))
-        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * scales * row_scales[:, None]
-
-    def embed(self, table, ids):
-        weights, scales = self.quantized[table]
-        return (weights * scales).T[np.asarray(ids, np.int64)]
-
-
 def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     """A float's last bit may move an activation to the next integer: so a few of random weights' choices change."""
-    config, tensors = checkpoint
-    reference = QuantizedReference(config, tensors)
+    config, tensors = packed_tensors(*checkpoint, "int8")
+    reference = PackedReference(config, tensors)
     sources = random_sources(2, config.vocab_size, 30)
-    made = [found[0] for found in engine_of(config, tensors, "int8").translate(sources, limits_of(sources))]
+    made = [found[0] for found in Engine(Model(config, tensors)).translate(sources, limits_of(sources))]
     expected = [reference.greedy(source, max_length_factor=3) for source in sources]
     pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids == e.ids]
     assert len(pairs) >= 0.9 * len(sources)

@@ -25,12 +25,15 @@ def copied(tmp_path, change, scheme="int8"):
     return directory
 
 
+COMPUTE_TYPES = ("int8", "int8_float32", "int16", "float32")
+
+
 def test_compute_type_says_what_is_loaded():
     assert Translator(DIRECTORIES["int8"], compute_type="int8").compute_type == "int8"
     assert Translator(str(DIRECTORIES["float32"])).compute_type == "float32"
     for given in ("auto", "int8_float32", {"cpu": "int8", "cuda": "float16"}, {"cuda": "float16"}):
         assert Translator(DIRECTORIES["int8"], compute_type=given).compute_type == "int8"
-    expected = "'default', 'auto', 'int8', 'int8_float32', 'float32'"
+    expected = "'default', 'auto', 'int8', 'int8_float32', 'int16', 'float32'"
     with pytest.raises(ValueError, match=f"^compute_type is 'int9', expected one of {expected}$"):
         Translator(DIRECTORIES["int8"], compute_type="int9")
 
@@ -60,9 +63,10 @@ def test_another_programs_model_is_converted_to_what_is_asked_for(tmp_path):
     path = KINDS["bergamot"](tmp_path / "model").path
     for given in ("default", "auto", "int8", "int8_float32", {"cuda": "float16"}):
         assert Translator(path, compute_type=given).compute_type == "int8"
-    assert Translator(path, compute_type="float32").compute_type == "float32"
+    for given in ("int16", "float32"):
+        assert Translator(path, compute_type=given).compute_type == given
     assert Translator(path, activation_scales="static").config.activation_scales == "static"
-    with pytest.raises(ValueError, match="compute_type='float32' rounds no activations"):
+    with pytest.raises(ValueError, match="compute_type='float32' has no 8-bit activations"):
         Translator(path, compute_type="float32", activation_scales="static")
     with pytest.raises(ValueError, match="^compute_type is 'int9', expected one of"):
         Translator(path, compute_type="int9")
@@ -159,7 +163,7 @@ def test_a_directory_with_a_model_is_told_from_another(tmp_path):
 
 
 def test_the_compute_types_are_those_that_a_translator_takes():
-    assert get_supported_compute_types() == get_supported_compute_types("cpu") == {"int8", "int8_float32", "float32"}
+    assert get_supported_compute_types() == get_supported_compute_types("cpu") == set(COMPUTE_TYPES)
     with pytest.raises(ValueError, match="^device is 'cuda', expected 'cpu'"):
         get_supported_compute_types("cuda")
 

@@ -10,7 +10,7 @@ import numpy as np
 from cpunmt.jit import address, count, inlined, kernel
 from cpunmt.kernels.reading import linear_at, shortlist_at, table_at
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.records import CANDIDATES_MULTIPLE, INT8
+from cpunmt.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, WEIGHT_BYTES
 from cpunmt.simd.intrinsics import (
     lesser,
     load_f32,
@@ -24,6 +24,7 @@ from cpunmt.simd.intrinsics import (
 )
 from cpunmt.simd.vector import transpose
 
+_WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 EARLY = 4  # panels whose rows of the embedding are asked for before they are gathered
 
 
@@ -94,9 +95,11 @@ def _ask_for(table, piece, row_bytes):
     for offset in range(0, row_bytes, 64):
         prefetch_line(table.rows + piece * row_bytes + offset)
     prefetch_line(table.bias + 4 * piece)
-    if table.scheme == INT8:
+    if table.scheme != FLOAT32:
         prefetch_line(table.scales + 4 * piece)
+    if table.scheme == INT8:
         prefetch_line(table.start + 4 * piece)
+        prefetch_line(table.totals + 4 * piece)
 
 
 @kernel
@@ -109,7 +112,7 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
               candidates get the score LOWEST: a copy of the last candidate's weights with scale 0
     """
     entries, linear = table_at(table, 0), linear_at(output, 0)
-    row_bytes = depth if entries.scheme == INT8 else 4 * depth
+    row_bytes = _WEIGHT_BYTES[entries.scheme] * depth
     for panel in range(linear.panels):
         if pieces != 0:
             first = 16 * (panel + EARLY) if panel > 0 else 0
@@ -123,10 +126,12 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
             store_i64(pointers, lane, entries.rows + piece * row_bytes)
             used = column < candidates
             store_f32(linear.bias, column, load_f32(entries.bias, piece) if used else LOWEST)
-            if entries.scheme == INT8:
+            if entries.scheme != FLOAT32:
                 store_f32(linear.scales, column, load_f32(entries.scales, piece) if used else np.float32(0.0))
+            if entries.scheme == INT8:
                 store_i32(linear.start, column, load_i32(entries.start, piece))
-        # four bytes of a row, a group of int8 depths or one float, are what the transpose moves as one element
+                store_f32(linear.totals, column, load_f32(entries.totals, piece) if used else np.float32(0.0))
+        # four bytes of a row, a group of integer depths or one float, are what the transpose moves as one element
         packed = linear.weights + 16 * panel * row_bytes
         whole = row_bytes // 64 * 64
         for offset in range(0, whole, 64):

@@ -5,9 +5,9 @@ x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: 
 
 from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.reading import model_at, table_at
-from cpunmt.records import INT8
+from cpunmt.records import INT8, INT16
 from cpunmt.simd.intrinsics import load_f32
-from cpunmt.simd.vector import fma, load, load_bytes, splat, store
+from cpunmt.simd.vector import fma, load, load_bytes, load_words, splat, store
 
 
 @kernel
@@ -23,6 +23,10 @@ def embed(model: address, table: address, piece: count, position: count, out: ad
         factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load_bytes(t.rows + piece * depth, k), factor, load(signal, k)))
+    elif t.scheme == INT16:
+        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
+        for k in range(0, depth, 16):
+            store(out, k, fma(load_words(t.rows + 2 * piece * depth, k), factor, load(signal, k)))
     else:
         factor = splat(m.embedding_scale)
         for k in range(0, depth, 16):

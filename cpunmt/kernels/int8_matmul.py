@@ -1,104 +1,130 @@
 """Products of quantized rows with packed int8 weights, and what makes floats of their sums.
 
-    INTEGERS    out[r, c] = sum_k q[r, k] * w[k, c]                                   int32, exact
-    AFFINE      out[r, c] = fma(float(sum) * scales[c], row_scales[r], bias[c])       float32
+    INTEGERS    out[r, c] = sum_k q[r, k] * w[k, c]                                                   int32, exact
+    AFFINE      out[r, c] = fma(float(sum) * scales[c], scale[r], fma(shift[r], totals[c], bias[c]))  float32
     RELU        out[r, c] = max(AFFINE, 0)
 
-The sums are exact, so they are the same on every instruction set and for every number of rows.
+A row stands for scale[r] * q[r] + shift[r], a column for scales[c] * w[:, c], which add up to totals[c]. The sums are
+exact, so they are the same on every instruction set and for every number of rows.
+
+Weights of 16 levels have a second form of half the size, which one row reads: it is bound by reading. Each number is
+looked up among the levels on its way into the product, so the sums are those of the int8 weights.
 """
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
+from cpunmt.jit import address, count, inlined, kernel
 from cpunmt.kernels.packing import GROUP, unpack_int8
 from cpunmt.kernels.reading import linear_at
-from cpunmt.simd.int8_instructions import SIGNS_MATTER
-from cpunmt.simd.tile import AFFINE, AHEAD, INTEGERS, LINES_AHEAD, PLANES, RELU, SHAPES, int8_tiles
+from cpunmt.simd.isa import Isa, current
+from cpunmt.simd.tile import AFFINE, AHEAD, INTEGERS, LINES_AHEAD, PLANES, RELU, SHAPES, coded_tile, int8_tiles
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear", "int8_linear_reference", "int8_matmul_reference"]
 
 ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the second cache
-TILE_ROWS = max(SHAPES)
-TILE_PANELS = SHAPES[TILE_ROWS]
-_ALONE = np.array([SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])  # panels at a time, where a tile holds all rows
+_ALONE = np.array([SHAPES[rows] for rows in sorted(SHAPES)])  # panels at a time, where a tile holds all rows
 
-_tiles = int8_tiles(signed=True)
-_unsigned_tiles = int8_tiles(signed=False)
+CODE_BYTES = 8  # of a panel and depth
+
+_tiles = int8_tiles()
 
 
-@kernel
-def int8_linear(
-    linear: address, q: address, row_scales: address, rows: count, out: address, mode: count, signed: count
-):
-    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+@inlined
+def walk(tiles, alone, weights, q, row_bytes, panel_bytes, groups, row_scales, rows, out, mode):
+    """Multiply all rows by all panels of a record, tile by tile.
 
-    q            bytes [rows, PLANES * depth], as `quantize_rows` writes them
-    row_scales   float32 [rows]
-    out          float32 [rows, 16 * panels] (int32 for INTEGERS)
-    mode         INTEGERS, AFFINE or RELU
-    signed       0 promises that no activation is negative: what ReLU leaves multiplies faster on AVX2
+    tiles, alone    the tile function, and panels at a time by number of rows, the largest last
+    row_bytes       of one row of q; a panel is `panel_bytes` of `groups` groups
     """
-    weights = linear_at(linear, 0)
-    depth, panels = weights.depth, weights.panels
-    row_bytes, out_bytes, panel_bytes = PLANES * depth, 64 * panels, 16 * depth
+    tile_rows, tile_panels = len(alone), alone[len(alone) - 1]
+    panels = weights.panels
+    out_bytes = 64 * panels
     first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
     while blocks > 0:
         block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
-        step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
+        step = tile_panels if block > tile_rows else alone[block - 1]
         panel = 0
         while panel < panels:
             width = step if panel + step <= panels else 1
             w, columns = weights.weights + panel * panel_bytes, 64 * panel
-            start, scales, bias = weights.start + columns, weights.scales + columns, weights.bias + columns
             ahead = w + width * panel_bytes if width > 1 else w + AHEAD
-            row, tiles = first, (block + TILE_ROWS - 1) // TILE_ROWS
-            while tiles > 0:
-                tall = (first + block - row + tiles - 1) // tiles
-                a, scale, target = q + row * row_bytes, row_scales + 4 * row, out + row * out_bytes + columns
-                if signed or not SIGNS_MATTER:
-                    _tiles(
-                        tall,
-                        width,
-                        a,
-                        row_bytes,
-                        depth,
-                        w,
-                        panel_bytes,
-                        depth // GROUP,
-                        ahead,
-                        start,
-                        scale,
-                        scales,
-                        bias,
-                        target,
-                        out_bytes,
-                        mode,
-                    )
-                else:
-                    _unsigned_tiles(
-                        tall,
-                        width,
-                        a,
-                        row_bytes,
-                        depth,
-                        w,
-                        panel_bytes,
-                        depth // GROUP,
-                        ahead,
-                        start,
-                        scale,
-                        scales,
-                        bias,
-                        target,
-                        out_bytes,
-                        mode,
-                    )
+            row, left = first, (block + tile_rows - 1) // tile_rows
+            while left > 0:
+                tall = (first + block - row + left - 1) // left
+                tiles(
+                    tall,
+                    width,
+                    q + row * row_bytes,
+                    row_bytes,
+                    weights.depth,
+                    w,
+                    panel_bytes,
+                    groups,
+                    ahead,
+                    weights.start + columns,
+                    weights.totals + columns,
+                    row_scales + 8 * row,
+                    weights.scales + columns,
+                    weights.bias + columns,
+                    out + row * out_bytes + columns,
+                    out_bytes,
+                    mode,
+                )
                 ahead += LINES_AHEAD * panel_bytes
                 row += tall
-                tiles -= 1
+                left -= 1
             panel += width
         first += block
         blocks -= 1
+
+
+if current() is Isa.GENERIC:  # which has no byte shuffle
+    coded_linear = None
+else:
+    _coded_tile = coded_tile()
+
+    @kernel
+    def coded_linear(linear: address, q: address, row_scales: address, out: address, mode: count):
+        """`int8_linear` of one row that reads the weights' codes."""
+        weights = linear_at(linear, 0)
+        depth, panel_bytes = weights.depth, CODE_BYTES * weights.depth
+        for panel in range(weights.panels):
+            w, columns = weights.codes + panel * panel_bytes, 64 * panel
+            _coded_tile(
+                weights.levels,
+                q,
+                0,
+                depth,
+                w,
+                panel_bytes,
+                depth // GROUP,
+                w + AHEAD,
+                weights.start + columns,
+                weights.totals + columns,
+                row_scales,
+                weights.scales + columns,
+                weights.bias + columns,
+                out + columns,
+                0,
+                mode,
+            )
+
+
+@kernel
+def int8_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count):
+    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+
+    q            bytes [rows, PLANES * depth], as `quantize_rows` writes them
+    row_scales   float32 [rows, 2]: scale and shift
+    out          float32 [rows, 16 * panels] (int32 for INTEGERS)
+    mode         INTEGERS, AFFINE or RELU
+    """
+    weights = linear_at(linear, 0)
+    if coded_linear is not None and rows == 1 and weights.codes != 0:
+        coded_linear(linear, q, row_scales, out, mode)
+    else:
+        depth = weights.depth
+        walk(_tiles, _ALONE, weights, q, PLANES * depth, 16 * depth, depth // GROUP, row_scales, rows, out, mode)
 
 
 def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
@@ -106,8 +132,9 @@ def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np
     return q.astype(np.int32) @ unpack_int8(packed, columns).astype(np.int32)
 
 
-def int8_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
+def int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu=False) -> np.ndarray:
     """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
     sums = int8_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
-    out = sums * scales[:columns].astype(np.float64) * row_scales[:, None].astype(np.float64) + bias[:columns]
+    scale, shift = row_scales.astype(np.float64).T[:, :, None]
+    out = sums * scales[:columns].astype(np.float64) * scale + (shift * totals[:columns] + bias[:columns])
     return np.maximum(out, 0) if relu else out

@@ -8,9 +8,10 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 import numpy as np
 
 from cpunmt.jit import address, count, inlined, kernel, real
-from cpunmt.kernels.quantize_rows import quantize_row
+from cpunmt.kernels.quantize_rows import quantize_row, quantize_row16
 from cpunmt.kernels.reading import norm_at
-from cpunmt.simd.intrinsics import square_root, store_f32
+from cpunmt.records import INT8, INT16
+from cpunmt.simd.intrinsics import square_root
 from cpunmt.simd.tile import PLANES
 from cpunmt.simd.vector import fma, load, splat, store, total
 
@@ -65,11 +66,11 @@ def residual_layer_norm(
     q: address,
     row_scales: address,
 ):
-    """Normalize x + y into `out`; quantize it too, unless `q` is 0.
+    """Normalize x + y into `out`; quantize it too, as the norm's reader wants it, unless `q` is 0.
 
     x, y, out     float32 [rows, depth], depth a multiple of 16; y 0: there is none; out may be x
-    q             bytes [rows, PLANES * depth], or 0
-    row_scales    float32 [rows]
+    q             bytes [rows, PLANES * depth] or int16 [rows, depth], or 0
+    row_scales    float32 [rows, 2]: scale and shift
     """
     weights = norm_at(norm, 0)
     share = splat(np.float32(0.0) if y == 0 else np.float32(1.0))
@@ -82,8 +83,10 @@ def residual_layer_norm(
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
-        if q != 0:
-            store_f32(row_scales, row, quantize_row(target, depth, weights.multiplier, q + row * PLANES * depth))
+        if q != 0 and weights.scheme == INT8:
+            quantize_row(target, depth, weights.multiplier, q + row * PLANES * depth, row_scales + 8 * row)
+        elif q != 0 and weights.scheme == INT16:
+            quantize_row16(target, depth, weights.multiplier, q + 2 * row * depth, row_scales + 8 * row)
 
 
 def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:

@@ -13,7 +13,12 @@ products four consecutive depths of a column lie side by side, as the instructio
     t 3   a3  b3  c3     p3| q3              panel 1, group 0
     h 4   a4  b4  c4     p4| q4              q0 q1 q2 q3  ..
 
-Float weights have no groups: float32 [panels, depth, 16].
+16-bit products take two depths: int16 [panels, depth / 2, 16, 2]. Float weights have no groups: float32
+[panels, depth, 16].
+
+4-bit weights are numbers from 0 to 15, two in a byte: that of group 2 j in its lower half, that of group 2 j + 1 in its
+upper half. So a block of 64 bytes is two groups, in the order that the 8-bit product wants: bytes [panels,
+depth / 8, 16, 4].
 
 Columns are filled up with zeros to whole panels; depths are multiples of 16 in every model (`config` checks).
 The layout is the same for every instruction set, so a packed model runs everywhere.
@@ -22,7 +27,7 @@ The layout is the same for every instruction set, so a packed model runs everywh
 import numpy as np
 
 PANEL = 16  # columns
-GROUP = 4  # depths that lie side by side in int8 panels
+GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
 
 def panels(columns: int) -> int:
@@ -37,19 +42,49 @@ def padded(vector: np.ndarray, fill=0) -> np.ndarray:
     return out
 
 
+def _pack_groups(weights, group):
+    depth, columns = weights.shape
+    full = np.zeros((depth, panels(columns) * PANEL), weights.dtype)
+    full[:, :columns] = weights
+    return np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
+
+
+def _unpack_groups(packed, columns):
+    count, groups, _, group = packed.shape
+    return packed.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
+
+
 def pack_int8(weights: np.ndarray) -> np.ndarray:
     """int8 [depth, columns] -> int8 [panels, depth / 4, 16, 4]. `depth` must be a multiple of 4."""
-    depth, columns = weights.shape
-    full = np.zeros((depth, panels(columns) * PANEL), np.int8)
-    full[:, :columns] = weights
-    grouped = full.reshape(depth // GROUP, GROUP, -1, PANEL)
-    return np.ascontiguousarray(grouped.transpose(2, 0, 3, 1))
+    return _pack_groups(weights.astype(np.int8, copy=False), GROUP)
 
 
 def unpack_int8(packed: np.ndarray, columns: int) -> np.ndarray:
     """Inverse of `pack_int8`: int8 [depth, columns]."""
-    count, groups, _, _ = packed.shape
-    return packed.transpose(1, 3, 0, 2).reshape(groups * GROUP, count * PANEL)[:, :columns]
+    return _unpack_groups(packed, columns)
+
+
+def pack_int16(weights: np.ndarray) -> np.ndarray:
+    """int16 [depth, columns] -> int16 [panels, depth / 2, 16, 2]. `depth` must be a multiple of 2."""
+    return _pack_groups(weights.astype(np.int16, copy=False), PAIR)
+
+
+def unpack_int16(packed: np.ndarray, columns: int) -> np.ndarray:
+    """Inverse of `pack_int16`: int16 [depth, columns]."""
+    return _unpack_groups(packed, columns)
+
+
+def pack_codes(numbers: np.ndarray) -> np.ndarray:
+    """uint8 [depth, columns], 0 to 15 -> uint8 [panels, depth / 8, 16, 4]. `depth` must be a multiple of 8."""
+    groups = _pack_groups(numbers.astype(np.uint8, copy=False), GROUP)
+    return groups[:, 0::2] | groups[:, 1::2] << 4
+
+
+def unpack_codes(packed: np.ndarray, columns: int) -> np.ndarray:
+    """Inverse of `pack_codes`: uint8 [depth, columns]."""
+    count, blocks, _, _ = packed.shape
+    groups = np.stack([packed & 15, packed >> 4], axis=2).reshape(count, 2 * blocks, PANEL, GROUP)
+    return _unpack_groups(groups, columns)
 
 
 def pack_float32(weights: np.ndarray) -> np.ndarray:

@@ -1,88 +1,168 @@
-"""Quantization of activations: one scale per row, made where the floats are still in the first cache.
+"""Quantization of activations, made where the floats are still in the first cache: each row has a scale of its own.
 
-    scale[r] = max_k |x[r, k]| / 127            1 for a row of zeros
-    q[r, k]  = round(x[r, k] * (127 / max))     half to even, in [-127, 127]
+int8, 256 steps from the least to the largest, with 0.0 among them (x is about scale * q + shift):
 
-Symmetric per-row scheme; a scale never depends on another row, so neither does a translation on its batch. With a
-multiplier that was found beforehand for all rows, scale = 1, for the columns' scales have the rest (see
-schemes.int8.static_scales), and what lies beyond it is clipped.
-How q is stored in bytes is the instruction set's affair: `simd/tile` OFFSET and PLANES.
+    low[r], high[r] = min(0, min_k x[r, k]), max(0, max_k x[r, k])
+    scale[r]        = (high - low) / 255                 1 for a row of zeros
+    zero[r]         = round(-low / scale)                in [0, 255]: the step that 0.0 has
+    q[r, k]         = min(round(x / scale + zero), 255) - 128
+    shift[r]        = (128 - zero) * scale
+
+int16, symmetric: shift = 0 and
+
+    scale[r]        = max_k |x[r, k]| / reach            1 for a row of zeros
+    q[r, k]         = round(x / scale)                   in [-reach, reach]
+
+All round halves to even. A scale never depends on another row, so neither does a translation on its batch. With a
+multiplier that was found beforehand for all rows, int8 is symmetric: q = round(x * multiplier), clipped to
+[-127, 127]; scale = 1 and shift = 0, for the columns' scales have the rest (see schemes.int8.static_scales).
+How an int8 is stored in bytes is the instruction set's affair: `simd/tile` OFFSET and PLANES.
 """
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel, real
+from cpunmt.jit import address, count, inlined, kernel, real
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.tile import OFFSET, PLANES
-from cpunmt.simd.vector import absolute, float_bits_of, largest, load, maximum, minimum, splat, store_bytes
+from cpunmt.simd.vector import (
+    float_bits_of,
+    largest,
+    load,
+    maximum,
+    minimum,
+    smallest,
+    splat,
+    store_bytes,
+    store_magnitudes,
+    store_words,
+)
 
 LARGEST = np.float32(127.0)
+ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+STEPS = np.float32(255.0)
+MIDDLE = np.float32(128.0)  # the step that q = 0 has
 # A float32 of this size has no bits for fractions: adding it rounds, halves to even, and leaves the integer in the
 # low bits of the sum.
 ROUNDING = np.float32(3 << 22)
+# A range so small that its inverse is larger: the row is zero for all that a scale can express.
+LARGEST_INVERSE = np.float32(3.0e38)
+
+
+@inlined
+def _store(q, depth, k, rounded):
+    """Store 16 integers, in the low bits of floats that ROUNDING + OFFSET was added to."""
+    bits = float_bits_of(rounded)
+    store_bytes(q, k, bits)
+    if PLANES == 2:
+        store_magnitudes(q, depth + k, bits)
+
+
+@inlined
+def _range(x, depth):
+    """(min(0, min x), max(0, max x)) of float32 [depth], in four chains: one waits for the step before it."""
+    none = splat(ZERO)
+    low0, low1, low2, low3 = none, none, none, none
+    high0, high1, high2, high3 = none, none, none, none
+    whole = depth // 64 * 64
+    for k in range(0, whole, 64):
+        x0, x1, x2, x3 = load(x, k), load(x, k + 16), load(x, k + 32), load(x, k + 48)
+        low0, low1, low2, low3 = minimum(x0, low0), minimum(x1, low1), minimum(x2, low2), minimum(x3, low3)
+        high0, high1, high2, high3 = maximum(x0, high0), maximum(x1, high1), maximum(x2, high2), maximum(x3, high3)
+    for k in range(whole, depth, 16):
+        x0 = load(x, k)
+        low0, high0 = minimum(x0, low0), maximum(x0, high0)
+    low = smallest(minimum(minimum(low0, low1), minimum(low2, low3)))
+    return low, largest(maximum(maximum(high0, high1), maximum(high2, high3)))
 
 
 @kernel
-def quantize_row(x: address, depth: count, multiplier: real, q: address) -> real:
-    """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; returns the scale.
+def quantize_row(x: address, depth: count, multiplier: real, q: address, row_scale: address):
+    """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; scale and shift go to `row_scale`.
 
     `multiplier` 0: the row's own.
     """
-    if multiplier > np.float32(0.0):
-        factor, shift = splat(multiplier), splat(ROUNDING + np.float32(OFFSET))
+    scale, zero = ONE, MIDDLE
+    if multiplier > ZERO:
+        factor, bias = splat(multiplier), splat(ROUNDING + np.float32(OFFSET))
         for k in range(0, depth, 16):
             value = minimum(maximum(load(x, k) * factor, splat(-LARGEST)), splat(LARGEST))
-            store_bytes(q, k, float_bits_of(value + shift))
-            if PLANES == 2:
-                store_bytes(q, depth + k, float_bits_of(absolute(value) + shift))
-        return np.float32(1.0)
-    # four chains: a maximum waits for the one before it
-    peak = splat(np.float32(0.0))
-    peak1, peak2, peak3 = peak, peak, peak
-    whole = depth // 64 * 64
-    for k in range(0, whole, 64):
-        peak = maximum(peak, absolute(load(x, k)))
-        peak1 = maximum(peak1, absolute(load(x, k + 16)))
-        peak2 = maximum(peak2, absolute(load(x, k + 32)))
-        peak3 = maximum(peak3, absolute(load(x, k + 48)))
-    for k in range(whole, depth, 16):
-        peak = maximum(peak, absolute(load(x, k)))
-    most = largest(maximum(maximum(peak, peak1), maximum(peak2, peak3)))
-    scale, inverse = np.float32(1.0), np.float32(1.0)
-    if most > np.float32(0.0):
-        scale, inverse = most / LARGEST, LARGEST / most
-    # a maximum so small that its inverse overflows: the row is zero for all that a scale can express
-    if inverse > np.float32(3.0e38):
-        scale, inverse = np.float32(1.0), np.float32(0.0)
-    factor, shift = splat(inverse), splat(ROUNDING + np.float32(OFFSET))
-    for k in range(0, depth, 16):
-        value = load(x, k) * factor
-        store_bytes(q, k, float_bits_of(value + shift))
-        if PLANES == 2:
-            store_bytes(q, depth + k, float_bits_of(absolute(value) + shift))
-    return scale
+            _store(q, depth, k, value + bias)
+    else:
+        low, high = _range(x, depth)
+        half = high * HALF - low * HALF  # of the range, which may be too large for a float32
+        inverse = STEPS * HALF / half
+        if inverse > LARGEST_INVERSE:
+            inverse = ZERO
+        else:
+            scale = half / (STEPS * HALF)
+            zero = (ROUNDING - low * inverse) - ROUNDING
+        # The least needs no clipping: where it rounds to -zero + 1/2, the half goes to the even 0. The largest does:
+        # range / scale is about 255, and both -low / scale and high / scale may round up.
+        factor, bias = splat(inverse), splat(ROUNDING + (zero - MIDDLE + np.float32(OFFSET)))
+        most = splat(ROUNDING + (STEPS - MIDDLE + np.float32(OFFSET)))
+        for k in range(0, depth, 16):
+            _store(q, depth, k, minimum(load(x, k) * factor + bias, most))
+    store_f32(row_scale, 0, scale)
+    store_f32(row_scale, 1, (MIDDLE - zero) * scale)
 
 
 @kernel
 def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: address, row_scales: address):
-    """Quantize float32 [rows, depth] into bytes [rows, PLANES * depth] and float32 scales [rows]."""
+    """Quantize float32 [rows, depth] into bytes [rows, PLANES * depth], and float32 [rows, 2]: scale and shift."""
     for row in range(rows):
-        store_f32(row_scales, row, quantize_row(x + 4 * row * depth, depth, multiplier, q + row * PLANES * depth))
+        quantize_row(x + 4 * row * depth, depth, multiplier, q + row * PLANES * depth, row_scales + 8 * row)
 
 
-def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray]:
-    """float32 [rows, depth] -> (int8 [rows, depth], float32 [rows]): the same bits as the kernel."""
+@kernel
+def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale: address):
+    """Quantize float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
+    low, high = _range(x, depth)
+    most = high if high > ZERO - low else ZERO - low  # -low would be -0.0 in a row of zeros
+    scale, inverse = ONE, reach / most
+    if inverse > LARGEST_INVERSE:
+        inverse = ZERO
+    else:
+        scale = most / reach
+    factor, bias = splat(inverse), splat(ROUNDING)
+    for k in range(0, depth, 16):
+        store_words(q, k, float_bits_of(load(x, k) * factor + bias))
+    store_f32(row_scale, 0, scale)
+    store_f32(row_scale, 1, ZERO)
+
+
+@kernel
+def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: address, row_scales: address):
+    """Quantize float32 [rows, depth] into int16 [rows, depth], and float32 [rows, 2]: scale and shift."""
+    for row in range(rows):
+        quantize_row16(x + 4 * row * depth, depth, reach, q + 2 * row * depth, row_scales + 8 * row)
+
+
+def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """float32 [rows, depth] -> (int8 [rows, depth], scales, shifts), float32 [rows]: the same bits as the kernel."""
     if multiplier > 0:
-        multiplier = np.float32(multiplier)
-        q = np.rint(np.clip(x * multiplier, -LARGEST, LARGEST)).astype(np.int8)
-        return q, np.ones(len(x), np.float32)
-    most = np.abs(x).max(axis=1).astype(np.float32)
+        q = np.rint(np.clip(x * np.float32(multiplier), -LARGEST, LARGEST)).astype(np.int8)
+        return q, np.ones(len(x), np.float32), np.zeros(len(x), np.float32)
+    low, high = np.minimum(x.min(axis=1), ZERO), np.maximum(x.max(axis=1), ZERO)
+    half = high * HALF - low * HALF
     with np.errstate(divide="ignore", over="ignore"):
-        inverse = np.where(most > 0, LARGEST / most, np.float32(1)).astype(np.float32)
-    tiny = inverse > np.float32(3.0e38)
-    inverse[tiny] = 0
-    scales = np.where((most > 0) & ~tiny, most / LARGEST, np.float32(1)).astype(np.float32)
-    return np.rint(x * inverse[:, None]).astype(np.int8), scales
+        inverse = STEPS * HALF / half
+    tiny = inverse > LARGEST_INVERSE
+    inverse = np.where(tiny, ZERO, inverse)
+    scales = np.where(tiny, ONE, half / (STEPS * HALF))
+    zeros = np.where(tiny, MIDDLE, np.rint(-low * inverse))
+    # adding ROUNDING to the product and the integer at once: halves go to the even of their sum
+    rounded = (x * inverse[:, None] + (ROUNDING + zeros)[:, None]) - ROUNDING
+    return (np.minimum(rounded, STEPS) - MIDDLE).astype(np.int8), scales, (MIDDLE - zeros) * scales
+
+
+def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """float32 [rows, depth] -> (int16 [rows, depth], scales), float32 [rows]: the same bits as the kernel."""
+    most, reach = np.abs(x).max(axis=1), np.float32(reach)
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = reach / most
+    tiny = inverse > LARGEST_INVERSE
+    q = np.rint(x * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
+    return q, np.where(tiny, ONE, most / reach)
 
 
 def stored_bytes(q: np.ndarray) -> np.ndarray:

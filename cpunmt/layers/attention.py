@@ -30,7 +30,7 @@ def projected(weights: address, model: address, workspace: address, rows: count)
         copy_floats(w.context, rows * m.model_dim, w.y)
     else:
         quantize(weights, w.context, rows, w.quantized, w.row_scales)
-        linear(weights, w.context, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+        linear(weights, w.context, w.quantized, w.row_scales, rows, w.y, AFFINE)
 
 
 @kernel
@@ -43,7 +43,7 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     before_block(address_of(weights.residual), model, workspace, rows)
-    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE)
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
@@ -87,7 +87,7 @@ def project_source(
     weights, m, w = cross_attention_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
-    linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE)
     for sentence in range(sentences):
         slot = load_i64(w.free_slots, w.free_count - 1 - sentence)
         first = load_i64(offsets, sentence) - start
@@ -105,7 +105,7 @@ def cross_attention(layer: address, number: count, parameters: count, model: add
     """The block of a CROSS_ATTENTION record on each row of the workspace's x, in decoder layer `number`."""
     weights, m, w = cross_attention_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     before_block(address_of(weights.residual), model, workspace, rows)
-    linear(address_of(weights.query), w.input, w.quantized, w.row_scales, rows, w.y, AFFINE, 1)
+    linear(address_of(weights.query), w.input, w.quantized, w.row_scales, rows, w.y, AFFINE)
     aligning = w.attention != 0 and number == m.alignment_layer
     for row in range(rows):
         h = hypothesis_at(w.hypotheses, row)

@@ -8,7 +8,7 @@ from cpunmt.layers.cells.average_attention import average_attention
 from cpunmt.layers.cells.own_attention import own_attention
 from cpunmt.layers.cells.recurrent import recurrent
 from cpunmt.layers.feed_forward import feed_forward
-from cpunmt.layers.linear import quantize
+from cpunmt.layers.linear import quantize_again
 from cpunmt.layers.residual import finish
 from cpunmt.records import CELLS
 from cpunmt.simd.intrinsics import address_of, load_i64
@@ -27,13 +27,14 @@ def decode_step(model: address, workspace: address, rows: count):
         h = hypothesis_at(w.hypotheses, row)
         embed(model, address_of(m.target), h.piece, h.step, w.x + 4 * row * m.model_dim)
     finish(address_of(m.decoder_embedding_norm), model, workspace, rows)
-    made = m.decoder_embedding_norm.multiplier  # what x is quantized with; layers that share a norm may want others
+    # what x has been quantized for; layers that share a norm may want something else
+    scheme, multiplier = m.decoder_embedding_norm.scheme, m.decoder_embedding_norm.multiplier
     for i in range(m.decoder_layers):
         parameters = load_i64(m.decoder_parameters, i)
         layer = decoder_layer_at(m.decoder, parameters)
         cell = address_of(layer.cell)
-        if m.preprocess == 0 and layer.cell.input.multiplier != made:
-            quantize(address_of(layer.cell.input), w.x, rows, w.quantized, w.row_scales)
+        if m.preprocess == 0:
+            quantize_again(address_of(layer.cell.input), scheme, multiplier, w.x, rows, w.quantized, w.row_scales)
         if m.cell == SELF_ATTENTION:
             own_attention(cell, i, model, workspace, rows)
         elif m.cell == AVERAGE_ATTENTION:
@@ -42,6 +43,7 @@ def decode_step(model: address, workspace: address, rows: count):
             recurrent(cell, i, model, workspace, rows)
         cross_attention(address_of(layer.cross_attention), i, parameters, model, workspace, rows)
         feed_forward(address_of(layer.feed_forward), model, workspace, rows)
-        made = layer.feed_forward.residual.after.multiplier
-    if m.preprocess or m.decoder_top_norm.scale != 0 or m.decoder_top_norm.multiplier != made:
+        scheme, multiplier = layer.feed_forward.residual.after.scheme, layer.feed_forward.residual.after.multiplier
+    top = m.decoder_top_norm
+    if m.preprocess or top.scale != 0 or top.scheme != scheme or top.multiplier != multiplier:
         finish(address_of(m.decoder_top_norm), model, workspace, rows)

@@ -5,7 +5,7 @@ from cpunmt.kernels.embedding import embed
 from cpunmt.kernels.reading import decoder_layer_at, encoder_layer_at, model_at, workspace_at
 from cpunmt.layers.attention import encoder_attention, project_source
 from cpunmt.layers.feed_forward import feed_forward
-from cpunmt.layers.linear import quantize
+from cpunmt.layers.linear import quantize_again
 from cpunmt.layers.residual import finish
 from cpunmt.simd.intrinsics import address_of, load_i32, load_i64
 
@@ -37,8 +37,11 @@ def encode(model: address, workspace: address, ids: address, offsets: address, s
         feed_forward(address_of(layer.feed_forward), model, workspace, rows)
     if m.preprocess or m.encoder_top_norm.scale != 0:
         finish(address_of(m.encoder_top_norm), model, workspace, rows)
+    # what x has been quantized for, whether it was normalized or not
+    scheme, multiplier = m.encoder_top_norm.scheme, m.encoder_top_norm.multiplier
     for parameters in range(m.decoder_sets):
         layer = decoder_layer_at(m.decoder, parameters)
-        if layer.cross_attention.key_value.multiplier != m.encoder_top_norm.multiplier:
-            quantize(address_of(layer.cross_attention.key_value), w.x, rows, w.quantized, w.row_scales)
+        reader = layer.cross_attention.key_value
+        quantize_again(address_of(reader), scheme, multiplier, w.x, rows, w.quantized, w.row_scales)
+        scheme, multiplier = reader.scheme, reader.multiplier
         project_source(address_of(layer.cross_attention), parameters, model, workspace, offsets, sentences)

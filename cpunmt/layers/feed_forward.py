@@ -25,13 +25,12 @@ def activated(
     workspace: address,
     rows: count,
     x: address,
-    signed: count,
     out: address,
 ):
     """out = function(x W + b) for x, already quantized where that is needed."""
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
-    linear(weights, x, w.quantized, w.row_scales, rows, out, mode, signed)
+    linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
     if function != RELU_FUNCTION:
         activate(out, rows * 16 * linear_at(weights, 0).panels, function, m.sigmoid_table)
 
@@ -40,25 +39,22 @@ def activated(
 def network(layer: address, function: count, model: address, workspace: address, rows: count, x: address):
     """The affine maps of a FEED_FORWARD record on float32 x [rows, model_dim], or its quantized form, into y."""
     f, w = feed_forward_at(layer, 0), workspace_at(workspace, 0)
-    signed = 0 if function == RELU_FUNCTION else 1
     if f.inner.panels == 0:
         hidden = x
     else:
         hidden = w.wide
-        activated(address_of(f.inner), function, model, workspace, rows, x, 1, hidden)
+        activated(address_of(f.inner), function, model, workspace, rows, x, hidden)
         for i in range(f.middles):
             weights, target = f.middle + i * LINEAR_BYTES, w.wider if hidden == w.wide else w.wide
             quantize(weights, hidden, rows, w.quantized, w.row_scales)
-            activated(weights, function, model, workspace, rows, hidden, signed, target)
+            activated(weights, function, model, workspace, rows, hidden, target)
             hidden = target
     if f.outer.panels == 0:
         copy_floats(hidden, rows * model_at(model, 0).model_dim, w.y)
     else:
         if f.inner.panels != 0:
             quantize(address_of(f.outer), hidden, rows, w.quantized, w.row_scales)
-        else:
-            signed = 1
-        linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE, signed)
+        linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE)
 
 
 @kernel

@@ -1,15 +1,17 @@
-"""Affine maps, in the scheme that the model's weights are stored in.
+"""Affine maps, each in a scheme of its own.
 
-An activation is a float row; beside it, in the int8 scheme, stands its quantized form. Whoever makes a row
-quantizes it while it is hot (`kernels/layer_norm`, `quantize` below); a product reads the form its scheme wants.
+An activation is a float row; beside it, where its reader multiplies integers, stands its quantized form. Whoever makes
+a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quantize` below).
 """
 
-from cpunmt.jit import address, count, kernel
+from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.float_matmul import float_linear
 from cpunmt.kernels.int8_matmul import int8_linear
-from cpunmt.kernels.quantize_rows import quantize_rows
+from cpunmt.kernels.int16_matmul import int16_linear
+from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
-from cpunmt.records import INT8
+from cpunmt.records import INT8, INT16
+from cpunmt.simd.tile import PLANES
 
 
 @kernel
@@ -21,18 +23,52 @@ def linear(
     rows: count,
     out: address,
     mode: count,
-    signed: count,
 ):
     """out = x W + b (mode AFFINE) or its ReLU (mode RELU) for float32 x [rows, depth] or its quantized form."""
-    if linear_at(weights, 0).scheme == INT8:
-        int8_linear(weights, quantized, row_scales, rows, out, mode, signed)
+    scheme = linear_at(weights, 0).scheme
+    if scheme == INT8:
+        int8_linear(weights, quantized, row_scales, rows, out, mode)
+    elif scheme == INT16:
+        int16_linear(weights, quantized, row_scales, rows, out, mode)
     else:
         float_linear(weights, x, rows, out, mode)
 
 
 @kernel
+def row_bytes(scheme: count, depth: count) -> count:
+    """Of a row of `depth` activations that is quantized for a reader of that scheme."""
+    return 2 * depth if scheme == INT16 else PLANES * depth
+
+
+@kernel
+def quantize_as(
+    scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
+):
+    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
+    if scheme == INT8:
+        quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
+    elif scheme == INT16:
+        quantize_rows16(x, rows, depth, multiplier, quantized, row_scales)
+
+
+@kernel
 def quantize(weights: address, x: address, rows: count, quantized: address, row_scales: address):
-    """Quantize float32 x [rows, depth] for a LINEAR record, if it multiplies integers."""
-    consumer = linear_at(weights, 0)
-    if consumer.scheme == INT8:
-        quantize_rows(x, rows, consumer.depth, consumer.multiplier, quantized, row_scales)
+    """Quantize float32 x [rows, depth] for a LINEAR record, if that multiplies integers."""
+    reader = linear_at(weights, 0)
+    quantize_as(reader.scheme, reader.multiplier, x, rows, reader.depth, quantized, row_scales)
+
+
+@kernel
+def quantize_again(
+    weights: address,
+    scheme: count,
+    multiplier: real,
+    x: address,
+    rows: count,
+    quantized: address,
+    row_scales: address,
+):
+    """The same where x has been quantized for a reader of the given scheme and multiplier: if this one differs."""
+    reader = linear_at(weights, 0)
+    if reader.scheme != scheme or reader.multiplier != multiplier:
+        quantize(weights, x, rows, quantized, row_scales)

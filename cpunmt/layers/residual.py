@@ -12,10 +12,9 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.layer_norm import residual_layer_norm
-from cpunmt.kernels.quantize_rows import quantize_rows
 from cpunmt.kernels.reading import model_at, norm_at, residual_at, workspace_at
-from cpunmt.layers.linear import linear, quantize
-from cpunmt.records import INT8, POSTPROCESS
+from cpunmt.layers.linear import linear, quantize, quantize_as
+from cpunmt.records import POSTPROCESS
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.vector import load, store
 
@@ -27,11 +26,10 @@ ADD_AND_NORMALIZE = ADD + 4 * NORMALIZE
 def finish(norm: address, model: address, workspace: address, rows: count):
     """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
     m, w, n = model_at(model, 0), workspace_at(workspace, 0), norm_at(norm, 0)
-    quantized = w.quantized if m.scheme == INT8 else 0
     if n.scale != 0:
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
-    elif quantized != 0:
-        quantize_rows(w.x, rows, m.model_dim, n.multiplier, quantized, w.row_scales)
+        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.x, w.quantized, w.row_scales)
+    else:
+        quantize_as(n.scheme, n.multiplier, w.x, rows, m.model_dim, w.quantized, w.row_scales)
 
 
 @kernel
@@ -40,8 +38,7 @@ def before_block(residual: address, model: address, workspace: address, rows: co
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     if m.preprocess:
         norm = address_of(residual_at(residual, 0).before)
-        quantized = w.quantized if m.scheme == INT8 else 0
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.input, quantized, w.row_scales)
+        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.input, w.quantized, w.row_scales)
 
 
 @kernel
@@ -49,7 +46,7 @@ def after_block(residual: address, model: address, workspace: address, rows: cou
     """Make x from the block's input x and output y, quantized too, unless the next block reads something else."""
     m, w, r = model_at(model, 0), workspace_at(workspace, 0), residual_at(residual, 0)
     norm = address_of(r.after)
-    quantized = w.quantized if m.scheme == INT8 and m.preprocess == 0 else 0
+    quantized = w.quantized if m.preprocess == 0 else 0
     if m.postprocess == ADD_AND_NORMALIZE:
         residual_layer_norm(w.x, w.y, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
         return
@@ -64,9 +61,9 @@ def after_block(residual: address, model: address, workspace: address, rows: cou
         else:
             gate = address_of(r.highway)
             quantize(gate, w.x, rows, w.quantized, w.row_scales)
-            linear(gate, w.x, w.quantized, w.row_scales, rows, w.gate, AFFINE, 1)
+            linear(gate, w.x, w.quantized, w.row_scales, rows, w.gate, AFFINE)
             highway(w.gate, w.y, w.x, size, m.sigmoid_table)
         letters //= 4
     copy_floats(w.y, size, w.x)
     if quantized != 0:
-        quantize_rows(w.x, rows, m.model_dim, r.after.multiplier, quantized, w.row_scales)
+        quantize_as(r.after.scheme, r.after.multiplier, w.x, rows, m.model_dim, quantized, w.row_scales)

@@ -1,1 +1,5 @@
-"""Number formats of weights: how each is made of float32."""
+"""float32 matrices -> integers and their scales; one module per scheme."""
+
+from cpunmt.schemes import code4, log4
+
+CODEBOOKS = {"log4": log4.LEVELS, "code4": code4.LEVELS}  # of 4-bit schemes: int8 [16]

@@ -26,11 +26,10 @@ from cpunmt.kernels.reading import (
     workspace_at,
 )
 from cpunmt.kernels.softmax import LOWEST, log_normalizer
-from cpunmt.layers.linear import linear
+from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.records import LINEAR
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
 from cpunmt.simd.intrinsics import load_f32, load_i32, load_i64, store_f32, store_i64
-from cpunmt.simd.tile import PLANES
 
 LINEAR_BYTES = LINEAR.itemsize
 LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell on: its logarithm must be a number
@@ -47,8 +46,8 @@ def score_rows(model: address, batch: address, workspace: address, first: count,
     if output == 0:
         output = w.outputs + LINEAR_BYTES * hypothesis_at(w.hypotheses, first).slot
     x = w.x + 4 * first * m.model_dim
-    quantized = w.quantized + PLANES * first * m.model_dim
-    linear(output, x, quantized, w.row_scales + 4 * first, rows, w.logits, AFFINE, 1)
+    quantized = w.quantized + first * row_bytes(linear_at(output, 0).scheme, m.model_dim)
+    linear(output, x, quantized, w.row_scales + 8 * first, rows, w.logits, AFFINE)
     return 16 * linear_at(output, 0).panels
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt import records
-from cpunmt.config import ModelConfig
+from cpunmt.architecture import output_table
+from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.kernels.packing import PANEL
 from cpunmt.simd import isa
 
@@ -64,8 +65,8 @@ class Workspace:
         buffer("y", float32, rows, d)
         buffer("context", float32, rows, d)
         buffer("gate", float32, rows, d)
-        buffer("quantized", np.uint8, rows, isa.activation_planes() * widest)
-        buffer("row_scales", float32, rows)
+        buffer("quantized", np.uint8, rows, max(2, isa.activation_planes()) * widest)
+        buffer("row_scales", float32, rows, 2)
         buffer("scores", float32, max(stride, config.heads), max(stride, own_stride))
         buffer("sums", float32, config.heads)
         buffer("packed", float32, config.head_dim, stride)
@@ -97,17 +98,17 @@ class Workspace:
 
     def _outputs(self, config, slots, panels):
         """Room for the candidates of each slot, and the LINEAR records over them."""
-        columns, quantized = PANEL * panels, config.scheme == "int8"
+        columns, scheme = PANEL * panels, records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]]
         pieces = self._buffer(np.int32, slots, columns)
         outputs = np.zeros(slots, records.LINEAR)
-        size = 1 if quantized else 4
+        size = records.WEIGHT_BYTES[scheme]
         weights = self._buffer(np.uint8, slots, columns * config.model_dim * size)
-        vectors = self._buffer(np.float32, slots, 3, columns)
-        outputs["scheme"] = records.INT8 if quantized else records.FLOAT32
+        vectors = self._buffer(np.float32, slots, 4, columns)
+        outputs["scheme"] = scheme
         outputs["depth"] = config.model_dim
         slot = np.arange(slots)
         outputs["weights"] = weights.ctypes.data + slot * weights.strides[0]
-        for i, name in enumerate(("scales", "start", "bias")):
+        for i, name in enumerate(("scales", "start", "totals", "bias")):
             outputs[name] = vectors.ctypes.data + slot * vectors.strides[0] + i * vectors.strides[1]
         self._kept.append(outputs)
         fields = self.record[0]

@@ -53,6 +53,13 @@ def depth_loop(builder, steps, start, body):
     return made
 
 
+def tile_shapes(shapes):
+    """All (rows, panels) that a product needs: the largest tile's panels and one panel for every number of rows,
+    and what `shapes` gives each number of rows that stands alone."""
+    largest = shapes[max(shapes)]
+    return sorted({(r, p) for r in shapes for p in (largest, 1, shapes[r])})
+
+
 def switch(builder, rows, panels, shapes, emit):
     """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
     done = builder.append_basic_block("tiled")

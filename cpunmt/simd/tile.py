@@ -1,33 +1,31 @@
-"""Register tiles: the inner loops of the matrix products, written as LLVM code for the chosen instruction set.
+"""Register tiles of the integer products: their inner loops, written as LLVM code for the chosen instruction set.
 
 A tile keeps rows x panels sums in registers while it walks down the depth once; a panel is 16 columns, one
 vector of sums per row. This is the one place where a loop is generated rather than written: which registers
-hold what is the whole point, and no compiler finds it by itself.
+hold what is the whole point, and no compiler finds it by itself. The instructions are those of `dot_products`.
 
-    int8    sum[r, c] = start[c] + sum_k a[r, k] * w[k, c]     exact in int32, on every instruction set;
-            made floats while it is in its register
-    float   out[r, c] = a[r, 0] * w[0, c] + a[r, 1] * w[1, c] + ...    one fused multiply-add each, in this order
+    sum[r, c] = start[c] + sum_k a[r, k] * w[k, c]     exact in int32, on every instruction set; made a float
+                                                       while it is in its register
 
-Layout of packed int8 weights: see kernels/packing. Four depths of one column are neighbours, because the
-8-bit instructions add four (vpdpbusd), or two and two (vpmaddubsw, vpmaddwd), neighbouring products:
+Layout of packed weights: see kernels/packing. The depths of a group, four int8 or two int16, are neighbours, because
+the instructions add the products of neighbours:
 
     group g of panel p (64 bytes):   w[4g..4g+3, 16p]  w[4g..4g+3, 16p+1]  ...  w[4g..4g+3, 16p+15]
     row r of a:                      a[r, 4g..4g+3] broadcast to all columns
 """
 
+from typing import NamedTuple
+
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from cpunmt.simd import isa
-from cpunmt.simd.emission import constant, depth_loop, load, pointer, prefetch, switch
-from cpunmt.simd.int8_instructions import GROUP, halves, instructions, joined
+from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Coded, int8_products, int16_products
+from cpunmt.simd.emission import constant, depth_loop, load, pointer, prefetch, switch, tile_shapes
 from cpunmt.simd.isa import Isa
-from cpunmt.simd.vector import FLOATS, INTS, call_llvm, splat_constant, splat_value
+from cpunmt.simd.vector import FLOATS, INTS, call_llvm, function, splat_value
 
-PANEL_BYTES = 64  # of one group of one panel
-
-INTEGERS, AFFINE, RELU = 0, 1, 2  # what an int8 tile makes of its sums: see kernels/int8_matmul
+INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/int8_matmul
 
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
@@ -39,13 +37,19 @@ SHAPES = {
     Isa.AVX2: {4: 1, 3: 1, 2: 2, 1: 1},
     Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
 }[isa.current()]
+SHAPES16 = {
+    Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
+    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
+    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
+    Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
+}[isa.current()]
 
 # One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of
 # its own (CHAINS registers in all), and reads the weights as one stream, AHEAD bytes of which are asked for early.
 # With 2 MB of weights in the third cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s
 # on AVX2 (Zen 3; without the early request 38). Two and four panels side by side were slower on both. Two rows do
 # the same with vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more.
-CHAINS, FEW_CHAINS = 8, 4  # the fewer for two rows, and where the depth is an odd multiple of 16
+CHAINS, FEW_CHAINS = 8, 4  # the fewer for two rows, and where there is an odd multiple of that many groups
 AHEAD = 2048  # bytes
 STREAM_ROWS = 2 if isa.current() is Isa.AVX512_VNNI else 1
 
@@ -55,109 +59,130 @@ STREAM_ROWS = 2 if isa.current() is Isa.AVX512_VNNI else 1
 WIDEST, TALL = 4, 5  # panels, rows
 LINES_AHEAD = 2
 
-FLOAT_SHAPES = {
-    Isa.AVX512_VNNI: {**dict.fromkeys(range(12, 6, -1), 2), **dict.fromkeys(range(6, 0, -1), 4)},
-    Isa.AVX_VNNI: {3: 2, 2: 2, 1: 4},
-    Isa.AVX2: {3: 2, 2: 2, 1: 4},
-    Isa.GENERIC: {2: 1, 1: 2},
-}[isa.current()]
 
-# Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a fma's
-# latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
-HEADS = {1: 8, 2: 8, 4: 4} if isa.current() is Isa.AVX512_VNNI else {1: 4, 2: 2, 4: 1}
+class _Tile(NamedTuple):
+    """What a tile is given, as LLVM values: see `int8_tiles`. None: it has no such thing."""
 
-
-def head_shapes():
-    """All (heads, panels) of `head_tiles`: powers of two up to HEADS."""
-    return [(heads, panels) for panels, most in HEADS.items() for heads in (1, 2, 4, 8) if heads <= most]
-
-
-def tile_shapes(shapes):
-    """All (rows, panels) that a product needs: the largest tile's panels and one panel for every number of rows,
-    and what `shapes` gives each number of rows that stands alone."""
-    largest = shapes[max(shapes)]
-    return sorted({(r, p) for r in shapes for p in (largest, 1, shapes[r])})
+    a: ir.Value
+    row_bytes: ir.Value
+    plane: ir.Value
+    w: ir.Value
+    panel_bytes: ir.Value
+    groups: ir.Value
+    ahead: ir.Value
+    start: ir.Value | None
+    totals: ir.Value | None
+    row_scales: ir.Value
+    scales: ir.Value
+    bias: ir.Value
+    out: ir.Value
+    out_bytes: ir.Value
+    mode: ir.Value
 
 
-def _emit_int8(builder, rows, panels, use, *operands):
+def _emit_tile(builder, rows, panels, use, tile):
     """Choose how many groups of weights a tile takes at a time, see CHAINS."""
     if rows == panels == 1:
-        groups = operands[5]
-        odd = builder.trunc(builder.udiv(groups, constant(FEW_CHAINS)), ir.IntType(1))
+        odd = builder.trunc(builder.udiv(tile.groups, constant(FEW_CHAINS)), ir.IntType(1))
         with builder.if_else(odd) as (few, many):
             for branch, chains in ((few, FEW_CHAINS), (many, CHAINS)):
                 with branch:
-                    _emit_loop(builder, 1, 1, chains // use.parts, use, *operands)
+                    _emit_loop(builder, 1, 1, chains // use.parts, use, tile)
     else:
         chains = FEW_CHAINS if panels == 1 and rows <= STREAM_ROWS else 1
-        _emit_loop(builder, rows, panels, chains, use, *operands)
+        _emit_loop(builder, rows, panels, chains, use, tile)
 
 
-def _emit_loop(
-    builder, rows, panels, chains, use, a, row_bytes, plane, w, panel_bytes, groups, ahead, start, *epilogue
-):
-    row_addresses = [builder.add(a, builder.mul(row_bytes, constant(r))) for r in range(rows)]
-    panel_addresses = [builder.add(w, builder.mul(panel_bytes, constant(p))) for p in range(panels)]
+def _emit_loop(builder, rows, panels, chains, use, tile):
+    row_addresses = [builder.add(tile.a, builder.mul(tile.row_bytes, constant(r))) for r in range(rows)]
+    panel_addresses = [builder.add(tile.w, builder.mul(tile.panel_bytes, constant(p))) for p in range(panels)]
     stream = panels == 1 and rows <= STREAM_ROWS
     lines = 1 if stream else LINES_AHEAD if panels == WIDEST and rows >= TALL else 0
-    beginning = []
-    for p in range(panels):
-        vector = load(builder, start, constant(64 * p), INTS)
-        beginning.append([vector] if use.parts == 1 else halves(builder, vector))
+    zero = ir.Constant(use.sums, None)
+    beginning = [_first_sums(builder, use, tile, p) for p in range(panels)]
     first = [part for _ in range(rows) for panel in beginning for part in panel]
-    zeros = [ir.Constant(part.type, None) for part in first]
+    blocks = chains // use.groups  # at a time
 
     def body(step, flat):
         sums, made = iter(flat), []
-        for chain in range(chains):
-            group = builder.add(builder.mul(step, constant(chains)), constant(chain))
-            offset = builder.mul(group, constant(PANEL_BYTES))
+        for i in range(blocks):
+            block = builder.add(builder.mul(step, constant(blocks)), constant(i))
+            offset = builder.mul(block, constant(BLOCK_BYTES))
             early = builder.mul(offset, constant(lines))
             for line in range(lines):
-                place = builder.add(early, constant(PANEL_BYTES * line))
-                prefetch(builder, ahead, place, level=1 if stream else 2)
+                place = builder.add(early, constant(BLOCK_BYTES * line))
+                prefetch(builder, tile.ahead, place, level=1 if stream else 2)
             weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
-            for address in row_addresses:
-                row = use.row(builder, address, plane, builder.mul(group, constant(GROUP)))
-                for panel in weights:
-                    made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel)
+            group = builder.mul(block, constant(GROUP_BYTES * use.groups))
+            for j in range(use.groups):
+                for address in row_addresses:
+                    place = builder.add(group, constant(GROUP_BYTES * j))
+                    row = use.row(builder, address, tile.plane, place)
+                    for panel in weights:
+                        made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel[j])
         return made
 
-    steps = builder.udiv(groups, constant(chains))
-    made = depth_loop(builder, steps, first + zeros * (chains - 1), body)
+    steps = builder.udiv(tile.groups, constant(chains))
+    made = depth_loop(builder, steps, first + [zero] * len(first) * (chains - 1), body)
     while len(made) > len(first):  # a chain more than one: add it to the first
         made, last = made[: -len(first)], made[-len(first) :]
         made[: len(first)] = [builder.add(x, y) for x, y in zip(made, last, strict=False)]
     sums = [made[i : i + use.parts] for i in range(0, len(made), use.parts)]
-    sums = [parts[0] if use.parts == 1 else joined(builder, *parts) for parts in sums]
-    _emit_epilogue(builder, [sums[r * panels : (r + 1) * panels] for r in range(rows)], *epilogue)
+    sums = [parts[0] if use.parts == 1 else _joined(builder, *parts) for parts in sums]
+    _emit_epilogue(builder, [sums[r * panels : (r + 1) * panels] for r in range(rows)], tile)
 
 
-def _emit_epilogue(builder, sums, row_scales, scales, bias, out, out_bytes, mode):
+def _first_sums(builder, use, tile, panel):
+    """What the sums of a panel begin with, in its `parts` registers."""
+    if tile.start is None:
+        return [ir.Constant(use.sums, None)] * use.parts
+    vector = load(builder, tile.start, constant(64 * panel), INTS)
+    lanes = use.sums.count
+    masks = (ir.Constant(use.sums, list(range(first, first + lanes))) for first in range(0, INTS.count, lanes))
+    return [vector] if use.parts == 1 else [builder.shuffle_vector(vector, vector, mask) for mask in masks]
+
+
+def _joined(builder, low, high):
+    return builder.shuffle_vector(low, high, ir.Constant(INTS, list(range(INTS.count))))
+
+
+def _emit_epilogue(builder, sums, tile):
     """Store sums[row][panel] as `mode` says."""
-    rows = [builder.add(out, builder.mul(out_bytes, constant(r))) for r in range(len(sums))]
-    with builder.if_else(builder.icmp_signed("==", mode, constant(INTEGERS))) as (as_integers, as_floats):
+    rows = [builder.add(tile.out, builder.mul(tile.out_bytes, constant(r))) for r in range(len(sums))]
+    with builder.if_else(builder.icmp_signed("==", tile.mode, constant(INTEGERS))) as (as_integers, as_floats):
         with as_integers:
             for row, vectors in zip(rows, sums, strict=True):
                 for p, vector in enumerate(vectors):
                     builder.store(vector, pointer(builder, row, constant(64 * p), INTS)).align = 4
         with as_floats:
-            relu = builder.icmp_signed("==", mode, constant(RELU))
-            zero, lowest = (ir.Constant(ir.FloatType(), number) for number in (0.0, float("-inf")))
-            floor = splat_value(builder, builder.select(relu, zero, lowest))
-            for p in range(len(sums[0])):
-                scale, shift = (load(builder, base, constant(64 * p), FLOATS) for base in (scales, bias))
-                for r, row in enumerate(rows):
-                    row_scale = splat_value(builder, load(builder, row_scales, constant(4 * r), ir.FloatType()))
-                    value = builder.fmul(builder.sitofp(sums[r][p], FLOATS), scale)
-                    value = call_llvm(builder, "llvm.fma.v16f32", FLOATS, [value, row_scale, shift])
-                    value = builder.select(builder.fcmp_ordered(">", value, floor), value, floor)
-                    builder.store(value, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
+            _emit_floats(builder, rows, sums, tile)
 
 
-def int8_tiles(signed=True):
-    """A function `tiles(rows, panels, a, row_bytes, plane, w, panel_bytes, groups, ahead, start, row_scales, scales,
-    bias, out, out_bytes, mode)`.
+def _emit_floats(builder, rows, sums, tile):
+    def of_row(r, which):
+        return splat_value(builder, load(builder, tile.row_scales, constant(8 * r + 4 * which), ir.FloatType()))
+
+    def fma(x, y, z):
+        return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
+
+    relu = builder.icmp_signed("==", tile.mode, constant(RELU))
+    zero, lowest = (ir.Constant(ir.FloatType(), number) for number in (0.0, float("-inf")))
+    floor = splat_value(builder, builder.select(relu, zero, lowest))
+    for p in range(len(sums[0])):
+        scale, bias = (load(builder, base, constant(64 * p), FLOATS) for base in (tile.scales, tile.bias))
+        if tile.totals is not None:
+            total = load(builder, tile.totals, constant(64 * p), FLOATS)
+        for r, row in enumerate(rows):
+            value = builder.fmul(builder.sitofp(sums[r][p], FLOATS), scale)
+            added = bias if tile.totals is None else fma(of_row(r, 1), total, bias)
+            value = fma(value, of_row(r, 0), added)
+            value = builder.select(builder.fcmp_ordered(">", value, floor), value, floor)
+            builder.store(value, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
+
+
+def int8_tiles():
+    """A function `tiles(rows, panels, a, row_bytes, plane, w, panel_bytes, groups, ahead, start, totals, row_scales,
+    scales, bias, out, out_bytes, mode)`.
 
     rows, panels the shape, one of `tile_shapes(SHAPES)`; another one does nothing
     a            address of `rows` rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET;
@@ -166,140 +191,45 @@ def int8_tiles(signed=True):
     groups       depth / 4, a multiple of FEW_CHAINS
     ahead        address of weights that are wanted soon, asked for on the way (see LINES_AHEAD); need not exist
     start        address of int32 [16 * panels]: what the sums begin with
-    row_scales   address of float32 [rows]; scales and bias of float32 [16 * panels]
+    row_scales   address of float32 [rows, 2]: the scale and the shift of each row
+    totals, scales, bias    addresses of float32 [16 * panels]
     out          address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
     mode         INTEGERS, AFFINE or RELU
-
-    `signed=False` promises that no q is negative.
     """
-    use = instructions(signed)
+    use = int8_products()
 
-    def emit(builder, rows, panels, *operands):
-        switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_int8(builder, r, p, use, *operands))
+    def tiles(builder, rows, panels, *operands):
+        tile = _Tile(*operands)
+        switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_tile(builder, r, p, use, tile))
 
-    @intrinsic
-    def tiles(
-        typing_context,
-        rows,
-        panels,
-        a,
-        row_bytes,
-        plane,
-        w,
-        panel_bytes,
-        groups,
-        ahead,
-        start,
-        row_scales,
-        scales,
-        bias,
-        out,
-        out_bytes,
-        mode,
-    ):
-        def generate(context, builder, sig, args):
-            emit(builder, *args)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 16), generate
-
-    return tiles
+    return function(types.void, (types.int64,) * 17, int8_tiles.__doc__)(tiles)
 
 
-def _emit_float(builder, rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):
-    row_addresses = [builder.add(a, builder.mul(row_bytes, constant(r))) for r in range(rows)]
-    panel_addresses = [builder.add(w, builder.mul(panel_bytes, constant(p))) for p in range(panels)]
+def int16_tiles():
+    """The same for int16, on the shapes `tile_shapes(SHAPES16)`.
 
-    def body(k, sums):
-        step = builder.mul(k, step_bytes)
-        weights = [load(builder, panel, step, FLOATS) for panel in panel_addresses]
-        made = []
-        for r, address in enumerate(row_addresses):
-            scalar = load(builder, address, builder.mul(k, a_bytes), ir.FloatType())
-            row = splat_value(builder, scalar)
-            for p, panel in enumerate(weights):
-                made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, [row, panel, sums[r * panels + p]]))
-        return made
+    a            address of int16 rows, `row_bytes` apart
+    groups       depth / 2, a multiple of FEW_CHAINS
+    `plane`, `start` and `totals` are not looked at: sums begin with 0, and rows have no shift.
+    """
+    use = int16_products()
 
-    zero = splat_constant(0.0, ir.FloatType())
-    sums = depth_loop(builder, depth, [zero] * (rows * panels), body)
-    for r in range(rows):
-        row = builder.add(out, builder.mul(out_bytes, constant(r)))
-        for p in range(panels):
-            builder.store(sums[r * panels + p], pointer(builder, row, constant(64 * p), FLOATS)).align = 4
+    def tiles(builder, rows, panels, *operands):
+        tile = _Tile(*operands)._replace(start=None, totals=None)
+        switch(builder, rows, panels, tile_shapes(SHAPES16), lambda r, p: _emit_tile(builder, r, p, use, tile))
+
+    return function(types.void, (types.int64,) * 17, int16_tiles.__doc__)(tiles)
 
 
-def _emit_heads(builder, heads, panels, a, head_bytes, w, weight_bytes, panel_bytes, step_bytes, depth, out, out_bytes):
-    rows = [builder.add(a, builder.mul(head_bytes, constant(h))) for h in range(heads)]
-    places = [
-        builder.add(builder.mul(weight_bytes, constant(h)), builder.mul(panel_bytes, constant(p)))
-        for h in range(heads)
-        for p in range(panels)
-    ]
+def coded_tile():
+    """A function `tile(levels, a, row_bytes, plane, w, ...)` for one row against one panel of 4-bit weights.
 
-    def body(k, sums):
-        step = builder.add(w, builder.mul(k, step_bytes))
-        made = []
-        for i, (place, total) in enumerate(zip(places, sums, strict=True)):
-            scalar = load(builder, rows[i // panels], builder.mul(k, constant(4)), ir.FloatType())
-            operands = [splat_value(builder, scalar), load(builder, step, place, FLOATS), total]
-            made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, operands))
-        return made
-
-    zero = splat_constant(0.0, ir.FloatType())
-    for i, total in enumerate(depth_loop(builder, depth, [zero] * len(places), body)):
-        h, p = divmod(i, panels)
-        place = builder.add(builder.mul(out_bytes, constant(h)), constant(64 * p))
-        builder.store(total, pointer(builder, out, place, FLOATS)).align = 4
-
-
-def head_tiles():
-    """A function `tiles(heads, panels, a, head_bytes, w, weight_bytes, panel_bytes, step_bytes, depth, out,
-    out_bytes)`: one row for each of some attention heads, each with weights of its own.
-
-    heads, panels the shape, one of `head_shapes()`; another one does nothing
-    a            float32 [depth] of head h at `a + h * head_bytes`
-    w            float32 [depth, 16] of head h and panel p at `w + h * weight_bytes + p * panel_bytes`, depths
-                 `step_bytes` apart
-    out          float32 [16 * panels] of head h at `out + h * out_bytes`; written
+    levels       address of the int8 [16] that the numbers stand for
+    w            address of bytes [depth / 8, 16, 4]: see kernels/packing
+    The others are those of `int8_tiles`.
     """
 
-    def emit(builder, heads, panels, *operands):
-        switch(builder, heads, panels, head_shapes(), lambda h, p: _emit_heads(builder, h, p, *operands))
+    def tile(builder, levels, *operands):
+        _emit_tile(builder, 1, 1, Coded(builder, int8_products(), levels), _Tile(*operands))
 
-    @intrinsic
-    def tiles(
-        typing_context, heads, panels, a, head_bytes, w, weight_bytes, panel_bytes, step_bytes, depth, out, out_bytes
-    ):
-        def generate(context, builder, sig, args):
-            emit(builder, *args)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 11), generate
-
-    return tiles
-
-
-def float_tiles():
-    """A function `tiles(rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes)`.
-
-    rows, panels the shape, one of `tile_shapes(FLOAT_SHAPES)`; another one does nothing
-    a            address of `rows` float32 rows, `row_bytes` apart, their depths `a_bytes` apart
-    w            address of the first of `panels` panels: float32 [depth, 16], depths `step_bytes` apart (64 where
-                 packed), panels `panel_bytes` apart
-    depth        at least 1
-    out          address of float32 [rows, 16 * panels], rows `out_bytes` apart; written
-    """
-
-    def emit(builder, rows, panels, *operands):
-        switch(builder, rows, panels, tile_shapes(FLOAT_SHAPES), lambda r, p: _emit_float(builder, r, p, *operands))
-
-    @intrinsic
-    def tiles(typing_context, rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):
-        def generate(context, builder, sig, args):
-            emit(builder, *args)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 11), generate
-
-    return tiles
+    return function(types.void, (types.int64,) * 16, coded_tile.__doc__)(tile)

@@ -18,7 +18,7 @@ from numba.extending import intrinsic, lower_builtin, register_model
 
 LANES = 16
 
-_i8, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+_i8, _i16, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
 FLOATS = ir.VectorType(_f32, LANES)
 INTS = ir.VectorType(_i32, LANES)
 
@@ -86,7 +86,7 @@ def call_llvm(builder, name, result_type, arguments):
     return builder.call(function, arguments)
 
 
-def _function(result, arguments, doc):
+def function(result, arguments, doc):
     """Decorator: make `emit(builder, *values)` a function for compiled code, of the given Numba types."""
 
     def decorate(emit):
@@ -114,7 +114,7 @@ def _load(vector_type, name):
         return value
 
     emit.__name__ = name
-    return _function(vector_type, (types.int64, types.int64), "Sixteen consecutive elements from `index` on.")(emit)
+    return function(vector_type, (types.int64, types.int64), "Sixteen consecutive elements from `index` on.")(emit)
 
 
 def _store(vector_type, name):
@@ -123,7 +123,7 @@ def _store(vector_type, name):
         stored.align = 4
 
     emit.__name__ = name
-    return _function(types.void, (types.int64, types.int64, vector_type), "Inverse of the load.")(emit)
+    return function(types.void, (types.int64, types.int64, vector_type), "Inverse of the load.")(emit)
 
 
 load = _load(f32x16, "load")
@@ -132,84 +132,111 @@ store = _store(f32x16, "store")
 store_ints = _store(i32x16, "store_ints")
 
 
-@_function(f32x16, (types.float32,), "Sixteen copies of a float32.")
+@function(f32x16, (types.float32,), "Sixteen copies of a float32.")
 def splat(builder, scalar):
     return splat_value(builder, scalar)
 
 
-@_function(i32x16, (types.int64,), "Sixteen copies of an integer, taken modulo 2**32.")
+@function(i32x16, (types.int64,), "Sixteen copies of an integer, taken modulo 2**32.")
 def splat_int(builder, scalar):
     return splat_value(builder, builder.trunc(scalar, _i32))
 
 
-@_function(f32x16, (f32x16, f32x16, f32x16), "x * y + z with one rounding.")
+@function(f32x16, (f32x16, f32x16, f32x16), "x * y + z with one rounding.")
 def fma(builder, x, y, z):
     return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
 
 
-@_function(f32x16, (f32x16,), "|x|.")
+@function(f32x16, (f32x16,), "|x|.")
 def absolute(builder, x):
     return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])
 
 
-@_function(f32x16, (f32x16,), "To the nearest integer, halves to even.")
+@function(f32x16, (f32x16,), "To the nearest integer, halves to even.")
 def round_even(builder, x):
     return call_llvm(builder, "llvm.rint.v16f32", FLOATS, [x])  # in the rounding mode that is never changed
 
 
-@_function(f32x16, (f32x16, f32x16), "The larger of each pair (of finite numbers).")
+@function(f32x16, (f32x16, f32x16), "The larger of each pair (of finite numbers).")
 def maximum(builder, x, y):
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
 
-@_function(f32x16, (f32x16, f32x16), "The smaller of each pair (of finite numbers).")
+@function(f32x16, (f32x16, f32x16), "The smaller of each pair (of finite numbers).")
 def minimum(builder, x, y):
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
-@_function(i32x16, (f32x16,), "Integers from whole floats below 2**31 in magnitude.")
+@function(i32x16, (f32x16,), "Integers from whole floats below 2**31 in magnitude.")
 def to_ints(builder, x):
     return builder.fptosi(x, INTS)
 
 
-@_function(f32x16, (i32x16,), "Nearest floats.")
+@function(f32x16, (i32x16,), "Nearest floats.")
 def to_floats(builder, x):
     return builder.sitofp(x, FLOATS)
 
 
-@_function(f32x16, (i32x16,), "The same bits, read as floats.")
+@function(f32x16, (i32x16,), "The same bits, read as floats.")
 def bits_to_floats(builder, x):
     return builder.bitcast(x, FLOATS)
 
 
-@_function(f32x16, (f32x16, types.int64, f32x16), "The first `count` lanes of one vector, the others of another.")
+@function(f32x16, (f32x16, types.int64, f32x16), "The first `count` lanes of one vector, the others of another.")
 def first_lanes(builder, x, count, others):
     numbers = ir.Constant(INTS, list(range(LANES)))
     kept = builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _i32)))
     return builder.select(kept, x, others)
 
 
-@_function(i32x16, (f32x16,), "The same bits, read as integers.")
+@function(i32x16, (f32x16,), "The same bits, read as integers.")
 def float_bits_of(builder, x):
     return builder.bitcast(x, INTS)
 
 
-@_function(f32x16, (types.int64, types.int64), "Sixteen consecutive int8 from byte `index` on, as floats.")
-def load_bytes(builder, address, index):
+def _load_narrow(element, name):
+    size = element.width // 8
+
+    def emit(builder, address, index):
+        narrow = ir.VectorType(element, LANES)
+        value = builder.load(element_pointer(builder, address, index, narrow, size))
+        value.align = size
+        return builder.sitofp(builder.sext(value, INTS), FLOATS)
+
+    emit.__name__ = name
+    doc = f"Sixteen consecutive int{element.width} from `index` on, as floats."
+    return function(f32x16, (types.int64, types.int64), doc)(emit)
+
+
+def _store_narrow(element, name):
+    size = element.width // 8
+
+    def emit(builder, address, index, value):
+        narrow = ir.VectorType(element, LANES)
+        stored = builder.store(builder.trunc(value, narrow), element_pointer(builder, address, index, narrow, size))
+        stored.align = size
+
+    emit.__name__ = name
+    doc = f"Store the low {element.width} bits of each lane, `index` counting them."
+    return function(types.void, (types.int64, types.int64, i32x16), doc)(emit)
+
+
+load_bytes = _load_narrow(_i8, "load_bytes")
+load_words = _load_narrow(_i16, "load_words")
+store_bytes = _store_narrow(_i8, "store_bytes")
+store_words = _store_narrow(_i16, "store_words")
+
+
+@function(types.void, (types.int64, types.int64, i32x16), "Store the magnitude of each lane's low byte, -128 as 128.")
+def store_magnitudes(builder, address, index, value):
     narrow = ir.VectorType(_i8, LANES)
-    value = builder.load(element_pointer(builder, address, index, narrow, 1))
-    value.align = 1
-    return builder.sitofp(builder.sext(value, INTS), FLOATS)
+    value = builder.trunc(value, narrow)
+    negative = builder.icmp_signed("<", value, splat_constant(0, _i8))
+    value = builder.select(negative, builder.sub(splat_constant(0, _i8), value), value)
+    builder.store(value, element_pointer(builder, address, index, narrow, 1)).align = 1
 
 
-@_function(types.void, (types.int64, types.int64, i32x16), "Store the low byte of each lane, from byte `index` on.")
-def store_bytes(builder, address, index, value):
-    narrow = ir.VectorType(_i8, LANES)
-    stored = builder.store(builder.trunc(value, narrow), element_pointer(builder, address, index, narrow, 1))
-    stored.align = 1
-
-
-@_function(
+@function(
     f32x16,
     (types.int64, i32x16, f32x16),
     "Lane by lane, the line between floats `index` and `index + 1` of a table: fma(fraction, next - this, this).",
@@ -245,14 +272,19 @@ def fold(builder, vector, combine):
     return builder.extract_element(vector, ir.Constant(_i32, 0))
 
 
-@_function(types.float32, (f32x16,), "Sum of the lanes, in a fixed tree.")
+@function(types.float32, (f32x16,), "Sum of the lanes, in a fixed tree.")
 def total(builder, x):
     return fold(builder, x, builder.fadd)
 
 
-@_function(types.float32, (f32x16,), "Largest lane.")
+@function(types.float32, (f32x16,), "Largest lane.")
 def largest(builder, x):
     return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered(">", low, high), low, high))
+
+
+@function(types.float32, (f32x16,), "Smallest lane.")
+def smallest(builder, x):
+    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered("<", low, high), low, high))
 
 
 def _transposed(builder, rows):
@@ -270,7 +302,7 @@ def _transposed(builder, rows):
     return rows
 
 
-@_function(
+@function(
     types.void,
     (types.int64, types.int64, types.int64, types.int64),
     "Write the transpose of 16 rows of 16 four-byte elements: row i lies at the i-th int64 address in `pointers`, "

@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 
 from cpunmt import records
 from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.kernels.packing import PANEL, pack_float32, pack_int8, unpack_float32, unpack_int8
-from cpunmt.kernels.quantize_rows import quantize_rows_reference, stored_bytes
+from cpunmt.kernels.packing import (
+    PANEL,
+    pack_float32,
+    pack_int8,
+    pack_int16,
+    unpack_float32,
+    unpack_int8,
+    unpack_int16,
+)
+from cpunmt.kernels.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.shortlist import Shortlist
 from tests.guarded import Guards
@@ -64,24 +72,40 @@ def test_a_piece_without_a_list_adds_only_itself(program):
     assert find(program, shortlist, [70], False).tolist() == list(range(8))
 
 
-def gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=0):
-    """(weights, scales, start, bias) as the kernel packs them; the guards are checked."""
+PACKED = {
+    np.dtype(np.int8): (records.INT8, pack_int8, unpack_int8),
+    np.dtype(np.int16): (records.INT16, pack_int16, unpack_int16),
+    np.dtype(np.float32): (records.FLOAT32, pack_float32, unpack_float32),
+}
+USED = {  # vectors of a table
+    records.INT8: ("scales", "start", "totals", "bias"),
+    records.INT16: ("scales", "bias"),
+    records.FLOAT32: ("bias",),
+}
+dtypes = st.sampled_from(list(PACKED))
+
+
+def random_rows(generator, pieces, depth, dtype):
+    if dtype == np.float32:
+        return generator.standard_normal((pieces, depth)).astype(dtype)
+    most = np.iinfo(dtype).max
+    return generator.integers(-most, most + 1, (pieces, depth), dtype)
+
+
+def gather(program, rows, vectors, pieces, panel_count, misaligned=0):
+    """The weights and vectors by name as the kernel packs them; the guards are checked."""
     guard = Guards(misaligned)
-    quantized = rows.dtype == np.int8
     table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
-    table["scheme"] = output["scheme"] = records.INT8 if quantized else records.FLOAT32
-    for name, vector in (("rows", rows), ("scales", scales), ("start", start), ("bias", bias)):
-        table[name] = guard.copy(vector).ctypes.data
+    scheme, packed, _ = PACKED[rows.dtype]
+    table["scheme"] = output["scheme"] = scheme
+    table["rows"] = guard.copy(rows).ctypes.data
     depth = rows.shape[1]
     output["depth"], output["panels"] = depth, panel_count
-    packed = pack_int8 if quantized else pack_float32
     columns = PANEL * panel_count
-    made = {
-        "weights": guard.empty(packed(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype),
-        "scales": guard.empty(columns, np.float32),
-        "start": guard.empty(columns, np.int32),
-        "bias": guard.empty(columns, np.float32),
-    }
+    made = {"weights": guard.empty(packed(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype)}
+    for name in USED[scheme]:
+        table[name] = guard.copy(vectors[name]).ctypes.data
+        made[name] = guard.empty(columns, vectors[name].dtype)
     for name, array in made.items():
         output[name] = array.ctypes.data
     ids = 0 if pieces is None else guard.copy(pieces)
@@ -91,49 +115,51 @@ def gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=0
     return made
 
 
-@given(seeds, st.integers(1, 100), st.integers(1, 6), st.booleans(), st.booleans(), st.integers(0, 3))
+def random_vectors(generator, pieces):
+    vectors = {name: generator.standard_normal(pieces).astype(np.float32) for name in ("scales", "totals", "bias")}
+    return vectors | {"start": generator.integers(-(2**31), 2**31, pieces, np.int32)}
+
+
+@given(seeds, st.integers(1, 100), st.integers(1, 6), dtypes, st.booleans(), st.integers(0, 3))
 @settings(deadline=None)
-def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteens, quantized, every, more):
+def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteens, dtype, every, more):
     """Of chosen pieces, or of the whole vocabulary; beside them, columns that no softmax sees."""
     generator = np.random.default_rng(seed)
     vocab_size, depth = candidates if every else 150, 16 * sixteens
-    rows = generator.integers(-127, 128, (vocab_size, depth), np.int8)
-    if not quantized:
-        rows = generator.standard_normal(rows.shape).astype(np.float32)
-    scales, bias = (generator.standard_normal(vocab_size).astype(np.float32) for _ in range(2))
-    start = generator.integers(-(2**31), 2**31, vocab_size, np.int32)
+    rows, vectors = random_rows(generator, vocab_size, depth, dtype), random_vectors(generator, vocab_size)
     pieces = None if every else np.sort(generator.choice(vocab_size, candidates, replace=False)).astype(np.int32)
     panel_count = -(-candidates // PANEL) + more
-    made = gather(program, rows, scales, start, bias, pieces, panel_count, misaligned=4 * (seed % 3))
+    made = gather(program, rows, vectors, pieces, panel_count, misaligned=4 * (seed % 3))
     chosen = np.arange(vocab_size) if every else pieces
-    unpack = unpack_int8 if quantized else unpack_float32
+    scheme, _, unpack = PACKED[dtype]
     assert np.array_equal(unpack(made["weights"], candidates), rows[chosen].T)
-    assert np.array_equal(made["bias"][:candidates], bias[chosen])
-    if quantized:
-        assert np.array_equal(made["scales"][:candidates], scales[chosen])
-        assert np.array_equal(made["start"][:candidates], start[chosen])
+    for name in USED[scheme]:
+        assert np.array_equal(made[name][:candidates], vectors[name][chosen])
 
 
-@given(seeds, st.integers(1, 40), st.booleans())
+@given(seeds, st.integers(1, 40), dtypes)
 @settings(deadline=None)
-def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, quantized):
+def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, dtype):
     """Whatever the hidden vector: so low that exp of the distance to any real score is as good as 0."""
     generator = np.random.default_rng(seed)
-    rows = generator.integers(-127, 128, (candidates, 32), np.int8)
-    if not quantized:
-        rows = rows.astype(np.float32)
-    vector = generator.standard_normal(candidates).astype(np.float32)
-    made = gather(program, rows, vector, np.zeros(candidates, np.int32), vector, None, 4)
+    rows, vectors = random_rows(generator, candidates, 32, dtype), random_vectors(generator, candidates)
+    vectors["start"][:] = 0
+    made = gather(program, rows, vectors, None, 4)
     record = np.zeros(1, records.LINEAR)
-    record["scheme"] = records.INT8 if quantized else records.FLOAT32
-    record["depth"], record["panels"] = 32, 4
+    record["scheme"], record["depth"], record["panels"] = PACKED[dtype][0], 32, 4
     for name, array in made.items():
         record[name] = array.ctypes.data
     x = generator.standard_normal((3, 32)).astype(np.float32)
     out = np.empty((3, 64), np.float32)
-    if quantized:
-        q, row_scales = quantize_rows_reference(x)
-        program.int8_linear(record, stored_bytes(q), row_scales, 3, out, AFFINE, 1)
+    row_scales = np.empty((3, 2), np.float32)
+    if dtype == np.int8:
+        q = np.empty(stored_bytes(np.zeros(x.shape, np.int8)).shape, np.uint8)
+        program.quantize_rows(x, 3, 32, 0.0, q, row_scales)
+        program.int8_linear(record, q, row_scales, 3, out, AFFINE)
+    elif dtype == np.int16:
+        q = np.empty(x.shape, np.int16)
+        program.quantize_rows16(x, 3, 32, 500.0, q, row_scales)
+        program.int16_linear(record, q, row_scales, 3, out, AFFINE)
     else:
         program.float_linear(record, x, 3, out, AFFINE)
-    assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e5).all()
+    assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e7).all()

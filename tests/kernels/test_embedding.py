@@ -23,7 +23,7 @@ def embed(program, rows, scales, positions, piece, position, misaligned=0):
     model["model_dim"], model["vocab_size"] = depth, len(rows)
     model["embedding_scale"] = np.sqrt(depth)
     table = np.zeros(1, records.TABLE)
-    table["scheme"] = records.FLOAT32 if scales is None else records.INT8
+    table["scheme"] = {np.float32: records.FLOAT32, np.int8: records.INT8, np.int16: records.INT16}[rows.dtype.type]
     table["rows"], model["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
     if scales is not None:
         table["scales"] = guard.copy(scales).ctypes.data
@@ -42,11 +42,18 @@ def test_float32_rows(program, seed, depth, piece, position, misaligned):
     assert same_bits(embed(program, rows, None, signal, piece, position, misaligned), expected)
 
 
-@given(seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 20]))
+@given(
+    seeds,
+    st.sampled_from([np.int8, np.int16]),
+    depths,
+    st.integers(0, VOCABULARY - 1),
+    st.integers(0, POSITIONS - 1),
+    st.sampled_from([0, 4, 20]),
+)
 @settings(deadline=None)
-def test_int8_rows(program, seed, depth, piece, position, misaligned):
-    generator = np.random.default_rng(seed)
-    rows = generator.integers(-127, 128, (VOCABULARY, depth), np.int8)
+def test_integer_rows(program, seed, dtype, depth, piece, position, misaligned):
+    generator, most = np.random.default_rng(seed), np.iinfo(dtype).max
+    rows = generator.integers(-most, most + 1, (VOCABULARY, depth), dtype)
     scales = generator.lognormal(-5, 1, VOCABULARY).astype(np.float32)
     signal = position_signal(POSITIONS, depth)
     expected = fma(rows[piece], scales[piece] * np.float32(np.sqrt(depth)), signal[position])

@@ -14,9 +14,9 @@ from cpunmt.kernels.int8_matmul import (
 )
 from cpunmt.kernels.packing import pack_int8, panels
 from cpunmt.kernels.quantize_rows import stored_bytes
-from tests.float_steps import TINY, UNIT, same_bits
+from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
-from tests.packed_linear import int8_record
+from tests.packed_linear import coded_record, column_totals, int8_record
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)
@@ -25,26 +25,45 @@ misaligned = st.sampled_from([0, 4, 20])
 seeds = st.integers(0, 2**32 - 1)
 
 
-def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0):
-    """int8_linear's output without the padding, [rows, columns]; the guards are checked."""
+def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, coded=None):
+    """int8_linear's output without the padding, [rows, columns]; the guards are checked.
+
+    coded : int8 [16]; `weights` are numbers of these levels
+    """
     guard = Guards(misaligned)
     count = weights.shape[1]
-    ones = np.ones(max(count, len(q)), np.float32)
-    scales, bias = (ones[:count] if vector is None else vector for vector in (scales, bias))
-    record = int8_record(guard, weights, scales, bias)
-    row_scales = guard.copy(ones[: len(q)] if row_scales is None else row_scales)
+    scales = np.ones(count, np.float32) if scales is None else scales
+    bias = np.ones(count, np.float32) if bias is None else bias
+    row_scales = plain(np.ones(len(q), np.float32)) if row_scales is None else row_scales
+    record = (
+        int8_record(guard, weights, scales, bias)
+        if coded is None
+        else coded_record(guard, weights, coded, scales, bias)
+    )
     dtype = np.int32 if mode == INTEGERS else np.float32
     out = guard.empty((len(q), 16 * panels(count)), dtype)
-    signed = int(q.min() < 0)
-    program.int8_linear(record, guard.copy(stored_bytes(q)), row_scales, len(q), out, mode, signed)
+    program.int8_linear(record, guard.copy(stored_bytes(q)), guard.copy(row_scales), len(q), out, mode)
     guard.check()
     return np.ascontiguousarray(out[:, :count])
 
 
-def random_operands(seed, rows, depth, columns, lowest=-127):
+def plain(scales):
+    """Row scales without a shift."""
+    return np.stack([scales, np.zeros_like(scales)], axis=1)
+
+
+def random_operands(seed, rows, depth, columns):
     generator = np.random.default_rng(seed)
-    q = generator.integers(lowest, 128, (rows, depth), np.int8)
+    q = generator.integers(-128, 128, (rows, depth), np.int8)
     return q, generator.integers(-127, 128, (depth, columns), np.int8)
+
+
+def random_scales(seed, rows, columns):
+    """(scales and shifts of rows, scales of columns, bias)."""
+    generator = np.random.default_rng(seed)
+    scales, row_scales = (generator.lognormal(-4, 2, n).astype(np.float32) for n in (columns, rows))
+    shifts = generator.integers(-127, 129, rows).astype(np.float32) * row_scales
+    return np.stack([row_scales, shifts], axis=1), scales, generator.standard_normal(columns).astype(np.float32)
 
 
 @given(seeds, rows, depths, columns, misaligned)
@@ -55,55 +74,75 @@ def test_integers_are_exact(program, seed, rows, depth, columns, misaligned):
     assert np.array_equal(multiply(program, q, weights, misaligned=misaligned), expected)
 
 
-@given(seeds, rows, depths, columns)
-@settings(deadline=None)
-def test_integers_of_rows_without_negatives_are_exact(program, seed, rows, depth, columns):
-    q, weights = random_operands(seed, rows, depth, columns, lowest=0)
-    expected = int8_matmul_reference(q, pack_int8(weights), columns)
-    assert np.array_equal(multiply(program, q, weights), expected)
-
-
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 6, 7, 64, 70])
-@pytest.mark.parametrize("q_sign, w_sign", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
-def test_extremes_do_not_saturate(program, rows, q_sign, w_sign):
+@pytest.mark.parametrize("q_value", [127, -127, -128])
+@pytest.mark.parametrize("w_sign", [1, -1])
+def test_extremes_do_not_saturate(program, rows, q_value, w_sign):
     depth, columns = 256, 80
-    q, weights = np.full((rows, depth), 127 * q_sign, np.int8), np.full((depth, columns), 127 * w_sign, np.int8)
-    assert (multiply(program, q, weights) == 127 * 127 * depth * q_sign * w_sign).all()
+    q, weights = np.full((rows, depth), q_value, np.int8), np.full((depth, columns), 127 * w_sign, np.int8)
+    assert (multiply(program, q, weights) == q_value * 127 * depth * w_sign).all()
 
 
 @given(seeds, st.integers(1, 9), st.integers(1, 6))
 @settings(deadline=None)
 def test_mixed_extremes_are_exact(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
-    values = np.array([-127, -1, 0, 1, 127], np.int8)
-    q, weights = generator.choice(values, (rows, 64)), generator.choice(values, (64, 16 * panel_count))
+    values = np.array([-128, -127, -1, 0, 1, 127], np.int8)
+    q, weights = generator.choice(values, (rows, 64)), generator.choice(values[1:], (64, 16 * panel_count))
     expected = int8_matmul_reference(q, pack_int8(weights), 16 * panel_count)
     assert np.array_equal(multiply(program, q, weights), expected)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, sign):
+@pytest.mark.parametrize("q_value", [127, -128])
+def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, q_value, sign):
     depth = 65536
-    q, weights = np.full((2, depth), 127, np.int8), np.full((depth, 16), 127 * sign, np.int8)
-    assert (multiply(program, q, weights) == 127 * 127 * depth * sign).all()
+    q, weights = np.full((2, depth), q_value, np.int8), np.full((depth, 16), 127 * sign, np.int8)
+    assert (multiply(program, q, weights) == q_value * 127 * depth * sign).all()
+
+
+@given(seeds, st.integers(1, 3), depths, columns, misaligned)
+@settings(deadline=None)
+def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misaligned):
+    """Any 16 levels, in any order; one row reads the codes, several the int8 weights."""
+    generator = np.random.default_rng(seed)
+    levels = generator.integers(-127, 128, 16, np.int8)
+    numbers = generator.integers(0, 16, (depth, columns), np.uint8)
+    q = random_operands(seed, rows, depth, 1)[0]
+    expected = int8_matmul_reference(q, pack_int8(levels[numbers]), columns)
+    assert np.array_equal(multiply(program, q, numbers, coded=levels, misaligned=misaligned), expected)
+    row_scales, *vectors = random_scales(seed, rows, columns)
+    for mode in (AFFINE, RELU):
+        made = multiply(program, q, numbers, mode, *vectors, row_scales, coded=levels)
+        assert same_bits(made, multiply(program, q, levels[numbers], mode, *vectors, row_scales))
 
 
 @given(seeds, rows, depths, columns, st.booleans(), misaligned)
 @settings(deadline=None)
-def test_floats_are_rounded_twice(program, seed, rows, depth, columns, relu, misaligned):
-    """Beside the conversion of the sum, one rounding of sum * scale, one of the multiply-add."""
+def test_floats_are_rounded_thrice(program, seed, rows, depth, columns, relu, misaligned):
+    """Beside the conversion of the sum, one rounding of sum * scale, one of each multiply-add."""
     q, weights = random_operands(seed, rows, depth, columns)
-    generator = np.random.default_rng(seed)
-    scales, row_scales = (generator.lognormal(-4, 2, n).astype(np.float32) for n in (columns, rows))
-    bias = generator.standard_normal(columns).astype(np.float32)
-    arguments = (scales, bias)
-    out = multiply(program, q, weights, RELU if relu else AFFINE, *arguments, row_scales, misaligned)
+    row_scales, scales, bias = random_scales(seed, rows, columns)
+    totals = column_totals(weights, scales)
+    out = multiply(program, q, weights, RELU if relu else AFFINE, scales, bias, row_scales, misaligned)
     packed = pack_int8(weights)
-    expected = int8_linear_reference(q, row_scales, packed, columns, *arguments, relu)
-    product = int8_linear_reference(q, row_scales, packed, columns, scales, 0 * bias)
-    tolerance = UNIT * (1 + 4 * UNIT) * (np.abs(product) + np.abs(expected)) + TINY
+    expected = int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu)
+    product = int8_linear_reference(q, plain(row_scales[:, 0]), packed, columns, scales, totals, 0 * bias)
+    added = row_scales[:, 1:].astype(np.float64) * totals + bias
+    tolerance = UNIT * (1 + 4 * UNIT) * (np.abs(product) + np.abs(added) + np.abs(expected)) + 3 * TINY
     assert (np.abs(out - expected) <= tolerance).all()
     assert not relu or (out >= 0).all()
+
+
+@given(seeds, rows, depths, columns)
+@settings(deadline=None)
+def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, columns):
+    """To the bit: float(sum) * scale, then one multiply-add."""
+    q, weights = random_operands(seed, rows, depth, columns)
+    row_scales, scales, bias = random_scales(seed, rows, columns)
+    out = multiply(program, q, weights, AFFINE, scales, bias, plain(row_scales[:, 0]))
+    sums = int8_matmul_reference(q, pack_int8(weights), columns).astype(np.float32)
+    assert same_bits(out, fma(sums * scales, row_scales[:, :1], bias))
 
 
 @given(seeds, st.integers(2, 140), st.integers(1, 20))
@@ -111,13 +150,12 @@ def test_floats_are_rounded_twice(program, seed, rows, depth, columns, relu, mis
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     columns = 16 * panel_count
     q, weights = random_operands(seed, rows, 32, columns)
+    row_scales, *vectors = random_scales(seed, rows, columns)
+    together = multiply(program, q, weights, AFFINE, *vectors, row_scales)
     generator = np.random.default_rng(seed)
-    scales, row_scales = (generator.lognormal(-4, 2, n).astype(np.float32) for n in (columns, rows))
-    bias = generator.standard_normal(columns).astype(np.float32)
-    together = multiply(program, q, weights, AFFINE, scales, bias, row_scales)
     first = generator.integers(rows)
     last = generator.integers(first, rows) + 1
-    part = multiply(program, q[first:last], weights, AFFINE, scales, bias, row_scales[first:last])
+    part = multiply(program, q[first:last], weights, AFFINE, *vectors, row_scales[first:last])
     assert same_bits(part, together[first:last])
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt import records
 from cpunmt.kernels.layer_norm import residual_layer_norm_reference
-from cpunmt.kernels.quantize_rows import quantize_rows_reference, stored_bytes
+from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
 
@@ -17,27 +17,25 @@ seeds = st.integers(0, 2**32 - 1)
 EPSILON = 1e-6
 
 
-def normalize(program, x, y, scale, bias, quantized=True, misaligned=0, multiplier=0.0):
-    """(x, stored bytes, row scales) after the kernel; the guards are checked. `y` None: there is none."""
+def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, multiplier=0.0):
+    """(x, stored q, scales and shifts of rows) after the kernel; the guards are checked. `y` None: there is none."""
     guard = Guards(misaligned)
     record = np.zeros(1, records.NORM)
     record["scale"], record["bias"] = (guard.copy(vector).ctypes.data for vector in (scale, bias))
-    record["multiplier"] = multiplier
+    record["scheme"], record["multiplier"] = scheme, multiplier
     x = guard.copy(x, written=True)
-    q = guard.empty(stored_bytes(np.zeros(x.shape, np.int8)).shape, np.uint8)
-    row_scales = guard.empty(len(x), np.float32)
-    program.residual_layer_norm(
-        x,
-        0 if y is None else guard.copy(y),
-        record,
-        EPSILON,
-        *x.shape,
-        x,
-        q if quantized else 0,
-        row_scales if quantized else 0,
-    )
+    empty = np.zeros(x.shape, np.int16) if scheme == records.INT16 else stored_bytes(np.zeros(x.shape, np.int8))
+    q, row_scales = guard.empty(empty.shape, empty.dtype), guard.empty((len(x), 2), np.float32)
+    y = 0 if y is None else guard.copy(y)
+    program.residual_layer_norm(x, y, record, EPSILON, *x.shape, x, q, row_scales)
     guard.check()
     return x.copy(), q.copy(), row_scales.copy()
+
+
+def quantized(x, multiplier=0.0):
+    """What the kernel stores beside x, (q, scales and shifts), by the reference."""
+    q, *scales = quantize_rows_reference(x, multiplier)
+    return stored_bytes(q), np.stack(scales, axis=1)
 
 
 def random_operands(seed, rows, depth, offset=0.0, spread=1.0):
@@ -72,15 +70,23 @@ def test_equals_its_reference(program, seed, rows, depth, offset, spread, misali
     made, q, row_scales = normalize(program, x, y, scale, bias, misaligned=misaligned)
     expected = residual_layer_norm_reference(x, y, scale, bias, EPSILON)
     assert (np.abs(made - expected) <= tolerance(x, y, scale, expected)).all()
-    integers, scales = quantize_rows_reference(made)
-    assert np.array_equal(q, stored_bytes(integers)) and same_bits(row_scales, scales)
+    integers, scales = quantized(made)
+    assert np.array_equal(q, integers) and same_bits(row_scales, scales)
 
 
 @given(seeds, rows, depths)
 @settings(deadline=None, max_examples=20)
-def test_without_quantization_the_floats_are_the_same(program, seed, rows, depth):
+def test_for_readers_of_other_schemes_the_floats_are_the_same(program, seed, rows, depth):
+    """int16 rows are quantized as quantize_rows16 does; for a reader of floats nothing is."""
     operands = random_operands(seed, rows, depth)
-    assert same_bits(normalize(program, *operands, quantized=False)[0], normalize(program, *operands)[0])
+    expected = normalize(program, *operands)[0]
+    made, q, row_scales = normalize(program, *operands, scheme=records.INT16, multiplier=2047.0)
+    integers, scales = quantize_rows16_reference(made, 2047)
+    assert same_bits(made, expected) and np.array_equal(q, integers)
+    assert same_bits(row_scales[:, 0].copy(), scales) and not row_scales[:, 1].any()
+    made, q, row_scales = normalize(program, *operands, scheme=records.FLOAT32)
+    assert same_bits(made, expected)
+    assert (q == Guards().empty(q.shape, q.dtype)).all() and (row_scales > 1e37).all()  # markers still
 
 
 @given(seeds, rows, depths)
@@ -91,11 +97,11 @@ def test_without_a_second_input_it_is_as_with_zeros(program, seed, rows, depth):
     assert all(same_bits(a, b) for a, b in zip(normalize(program, x, None, scale, bias), with_zeros, strict=True))
 
 
-def test_into_another_array(program):
+def test_into_another_array_without_quantization(program):
     x, y, scale, bias = random_operands(3, 5, 48)
-    expected, _, _ = normalize(program, x, y, scale, bias, quantized=False)
+    expected, _, _ = normalize(program, x, y, scale, bias)
     guard, record = Guards(), np.zeros(1, records.NORM)
-    record["scale"], record["bias"] = scale.ctypes.data, bias.ctypes.data
+    record["scale"], record["bias"], record["scheme"] = scale.ctypes.data, bias.ctypes.data, records.INT8
     out = guard.empty(x.shape, np.float32)
     program.residual_layer_norm(guard.copy(x), guard.copy(y), record, EPSILON, *x.shape, out, 0, 0)
     guard.check()
@@ -105,8 +111,8 @@ def test_into_another_array(program):
 def test_a_multiplier_for_all_rows(program):
     x, y, scale, bias = random_operands(4, 6, 64)
     made, q, row_scales = normalize(program, x, y, scale, bias, multiplier=40.0)
-    integers, scales = quantize_rows_reference(made, 40.0)
-    assert np.array_equal(q, stored_bytes(integers)) and same_bits(row_scales, scales)
+    integers, scales = quantized(made, 40.0)
+    assert np.array_equal(q, integers) and same_bits(row_scales, scales)
 
 
 @given(seeds, st.integers(2, 70), depths)

@@ -6,13 +6,18 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.packing import (
     GROUP,
+    PAIR,
     PANEL,
+    pack_codes,
     pack_float32,
     pack_int8,
+    pack_int16,
     padded,
     panels,
+    unpack_codes,
     unpack_float32,
     unpack_int8,
+    unpack_int16,
 )
 
 depths = st.integers(1, 20).map(lambda n: 4 * n)
@@ -32,6 +37,38 @@ def test_pack_int8_places_every_weight(depth, columns, seed):
     k, c = np.indices(full.shape)
     assert np.array_equal(packed[c // PANEL, k // GROUP, c % PANEL, k % GROUP], full)
     assert np.array_equal(unpack_int8(packed, columns), weights)
+
+
+@given(depths, columns, seeds)
+@settings(deadline=None)
+def test_pack_int16_places_every_weight(depth, columns, seed):
+    weights = np.random.default_rng(seed).integers(-32767, 32768, (depth, columns), np.int16)
+    packed = pack_int16(weights)
+    assert packed.flags.c_contiguous and packed.dtype == np.int16
+    assert packed.shape == (-(-columns // 16), depth // 2, 16, 2)
+    full = np.zeros((depth, packed.shape[0] * 16), np.int16)
+    full[:, :columns] = weights
+    k, c = np.indices(full.shape)
+    assert np.array_equal(packed[c // PANEL, k // PAIR, c % PANEL, k % PAIR], full)
+    assert np.array_equal(unpack_int16(packed, columns), weights)
+
+
+@given(depths, columns, seeds)
+@settings(deadline=None)
+def test_pack_codes_places_every_number(depth, columns, seed):
+    """As pack_int8 does, but for two groups that share a block's bytes: the lower halves are the first's."""
+    depth *= 2
+    numbers = np.random.default_rng(seed).integers(0, 16, (depth, columns), np.uint8)
+    packed = pack_codes(numbers)
+    assert packed.flags.c_contiguous and packed.dtype == np.uint8
+    assert packed.shape == (-(-columns // 16), depth // 8, 16, 4)
+    full = np.zeros((depth, packed.shape[0] * 16), np.uint8)
+    full[:, :columns] = numbers
+    k, c = np.indices(full.shape)
+    group = k // GROUP
+    found = packed[c // PANEL, group // 2, c % PANEL, k % GROUP] >> (4 * (group % 2)) & 15
+    assert np.array_equal(found, full)
+    assert np.array_equal(unpack_codes(packed, columns), numbers)
 
 
 @given(st.integers(1, 80), columns, seeds)

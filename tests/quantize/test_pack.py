@@ -80,7 +80,7 @@ def test_norms_and_output_bias_are_kept(checkpoint, scheme):
 
 
 def test_an_unknown_scheme_is_refused(checkpoint):
-    with pytest.raises(ValueError, match="scheme is 'int9', expected one of int8, float32"):
+    with pytest.raises(ValueError, match="scheme is 'int9', expected one of int8, int16, log4, code4, "):
         pack_tensors(*checkpoint, "int9")
 
 

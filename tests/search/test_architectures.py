@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.config import ModelConfig
+from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.engine import Search
 from quantize.reference import Reference
 from quantize.search import beam_search
@@ -99,7 +99,7 @@ def test_any_architecture_equals_its_definition(config, seed, beam):
     assert compare(config, seed, Search(beam, beam, token_log_probs=True, attention=True)) <= 1
 
 
-@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(["int8", "float32"]))
+@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)))
 @settings(deadline=None, max_examples=25)
 def test_any_architecture_keeps_its_sentences_apart(config, seed, scheme):
     """Law 2: the same bits alone and in any batch."""

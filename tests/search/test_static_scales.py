@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architecture import linears, output_table, table_sizes
+from cpunmt.architecture import linears, matrices, output_table
 from cpunmt.conversion import packed_tensors
 from cpunmt.engine import Engine, Search
 from cpunmt.errors import ModelFileError
-from cpunmt.kernels.quantize_rows import quantize_rows_reference
 from cpunmt.model import Model
-from cpunmt.schemes.int8 import STATIC_OFFSET, quantize_columns, static_scales
+from cpunmt.schemes.int8 import STATIC_OFFSET, static_scales
+from quantize.packed_reference import PackedReference
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.random_models import random_sources, random_tensors
@@ -30,28 +30,6 @@ class Observed(Reference):
         return super().product(name, x)
 
 
-class Static(Reference):
-    """The integers of the int8 scheme with a multiplier for each product's input."""
-
-    def __init__(self, config, tensors, alphas):
-        super().__init__(config, tensors)
-        self.alphas = alphas
-        self.quantized = {name: quantize_columns(tensors[name].T) for name in table_sizes(config)}
-        for linear in linears(config):
-            for weight, _ in linear.parts:
-                self.quantized[weight] = quantize_columns(tensors[weight])
-
-    def product(self, name, x):
-        weights, scales = self.quantized[name]
-        alpha = np.float32(self.alphas[name])
-        q, _ = quantize_rows_reference(np.asarray(x, np.float32), alpha)
-        return (q.astype(np.int32) @ weights.astype(np.int32)).astype(np.float32) * (scales / alpha)
-
-    def embed(self, table, ids):
-        weights, scales = self.quantized[table]
-        return (weights * scales).T[np.asarray(ids, np.int64)]
-
-
 def observed_alphas(config, tensors, sources):
     """127 over 0.8 times the largest activation, the same for all products of one input; some values are clipped."""
     network = Observed(config, tensors)
@@ -65,13 +43,13 @@ def observed_alphas(config, tensors, sources):
     return found
 
 
-def check(config, seed):
+def check(config, seed, scheme="int8", schemes=None):
     tensors = random_tensors(config, seed)
     sources = random_sources(seed, config.source_size, 6, longest=12)
     alphas = observed_alphas(config, tensors, sources)
-    engine = Engine(Model(*packed_tensors(config, tensors, "int8", alphas=alphas)))
-    made = engine.translate(sources, [8] * len(sources), Search(token_log_probs=True))
-    reference = Static(config, tensors, alphas)
+    packed = packed_tensors(config, tensors, scheme, schemes=schemes, alphas=alphas)
+    made = Engine(Model(*packed)).translate(sources, [8] * len(sources), Search(token_log_probs=True))
+    reference = PackedReference(*packed)
     expected = [beam_search(reference, source, 8)[0] for source in sources]
     same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
     # a float's last bit may move an activation to the next integer, and with it what random weights choose
@@ -95,6 +73,14 @@ def test_layers_that_share_parameters_have_readers_of_different_scales(decoder_p
 @settings(deadline=None, max_examples=15)
 def test_any_architecture(config, seed):
     check(config, seed)
+
+
+def test_4_bits_and_layers_that_have_no_8_bit_activations():
+    config = make_config(decoder_parameters=(0, 1, 0))
+    check(config, 4, "code4")
+    others = {name: "int16" if ".cell." in name else "float32" for name in matrices(config) if "decoder" in name}
+    check(config, 4, "int8", others)
+    check(config, 4, "int8", {"embedding": "int16"})
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.floats(0.1, 100), st.floats(1, 1e4))

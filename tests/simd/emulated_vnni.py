@@ -1,10 +1,10 @@
-"""Run the program of a VNNI processor on a machine without that instruction. A script for tests:
+"""Run the program of a VNNI processor on a machine without those instructions. A script for tests:
 
     CPUNMT_ISA=avx512_vnni python -m tests.simd.emulated_vnni MODULE    runs MODULE's main() on that program
 
-Numba compiles every kernel for the VNNI processor, instruction included; nothing of that runs. The same code
-then gets a vpdpbusd written in plain LLVM code, and is compiled for this machine. What is proven: operand
-order, offsets and layout around the instruction; what is not: the instruction itself.
+Numba compiles every kernel for the VNNI processor, instructions included; nothing of that runs. The same code
+then gets a vpdpbusd, vpdpwssd and 512-bit vpshufb written in plain LLVM code, and is compiled for this machine. What is
+proven: operand order, offsets and layout around the instructions; what is not: the instructions themselves.
 """
 
 import importlib
@@ -19,31 +19,59 @@ from cpunmt import program
 from cpunmt.simd import isa
 
 PROCESSORS = {"avx512_vnni": ("x86-64-v4", "+avx512vnni"), "avx_vnni": ("x86-64-v3", "+avxvnni")}
+# the product of bytes and of words, and the look-up of bytes
 DECLARATION = re.compile(
-    r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdpbusd[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
+    r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdp(busd|wssd)[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
 )
+SHUFFLE = re.compile(r"^declare <64 x i8> @(llvm\.x86\.avx512\.pshuf\.b\.512)\(.*$", re.M)
+KINDS = {"busd": (8, "zext"), "wssd": (16, "sext")}  # bits of an operand's lane, and how the first is widened
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with a function in place of the instruction: sums + unsigned bytes * signed bytes, four each."""
+    """LLVM `code` with functions in place of the instructions: sums + products of (un)signed by signed lanes."""
     for declaration in list(DECLARATION.finditer(code)):
-        lanes, name, operand = int(declaration[1]), declaration[2], declaration[3]
-        sums, narrow, wide = f"<{lanes} x i32>", f"<{4 * lanes} x i8>", f"<{4 * lanes} x i32>"
+        lanes, name, operand = int(declaration[1]), declaration[2], declaration[4]
+        bits, widen = KINDS[declaration[3]]
+        group = 32 // bits
+        sums, narrow, wide = f"<{lanes} x i32>", f"<{group * lanes} x i{bits}>", f"<{group * lanes} x i32>"
         lines = [
             f"define internal {sums} @emulated.{name}({sums} %t0, {operand} %x, {operand} %y) {{",
             f"%a = bitcast {operand} %x to {narrow}",
             f"%b = bitcast {operand} %y to {narrow}",
-            f"%unsigned = zext {narrow} %a to {wide}",
-            f"%signed = sext {narrow} %b to {wide}",
-            f"%products = mul {wide} %unsigned, %signed",
+            f"%first = {widen} {narrow} %a to {wide}",
+            f"%second = sext {narrow} %b to {wide}",
+            f"%products = mul {wide} %first, %second",
         ]
-        for j in range(4):
-            places = ", ".join(f"i32 {4 * lane + j}" for lane in range(lanes))
+        for j in range(group):
+            places = ", ".join(f"i32 {group * lane + j}" for lane in range(lanes))
             lines.append(f"%p{j} = shufflevector {wide} %products, {wide} poison, {sums} <{places}>")
             lines.append(f"%t{j + 1} = add {sums} %t{j}, %p{j}")
-        code = code.replace(declaration[0], "\n".join([*lines, f"ret {sums} %t4", "}"]))
-        code = re.sub(rf"(call [^\n]*)@{re.escape(name)}\(", rf"\1@emulated.{name}(", code)
+        code = _replaced(code, declaration[0], name, [*lines, f"ret {sums} %t{group}", "}"])
+    for declaration in list(SHUFFLE.finditer(code)):
+        code = _replaced(code, declaration[0], declaration[1], _shuffle(declaration[1]))
     return code
+
+
+def _replaced(code, declaration, name, lines):
+    code = code.replace(declaration, "\n".join(lines))
+    return re.sub(rf"(call [^\n]*)@{re.escape(name)}\(", rf"\1@emulated.{name}(", code)
+
+
+def _shuffle(name):
+    """In each 16 bytes: byte k of the first operand, for k the low half of each byte of the second."""
+    lines = [
+        f"define internal <64 x i8> @emulated.{name}(<64 x i8> %table, <64 x i8> %numbers) {{",
+        "%r0 = bitcast i512 0 to <64 x i8>",
+    ]
+    for i in range(64):
+        lines += [
+            f"%n{i} = extractelement <64 x i8> %numbers, i32 {i}",
+            f"%k{i} = and i8 %n{i}, 15",
+            f"%p{i} = add i8 %k{i}, {i // 16 * 16}",
+            f"%v{i} = extractelement <64 x i8> %table, i8 %p{i}",
+            f"%r{i + 1} = insertelement <64 x i8> %r{i}, i8 %v{i}, i32 {i}",
+        ]
+    return [*lines, "ret <64 x i8> %r64", "}"]
 
 
 def pretend():
@@ -64,14 +92,14 @@ def install():
 
     def compile_for_here(kernel):
         module = compile_for_vnni(kernel)
-        if not DECLARATION.search(str(module)):
+        if not (DECLARATION.search(str(module)) or SHUFFLE.search(str(module))):
             return module
         found.append(kernel.name)
         return llvm.parse_assembly(emulated(str(module)))
 
     jit.Kernel.compile = compile_for_here
     program.load()
-    assert found, "no kernel contains the instruction"
+    assert {"int8_linear", "int16_linear", "coded_linear"} <= set(found), "a kernel lacks its instruction"
 
 
 if __name__ == "__main__":

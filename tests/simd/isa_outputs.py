@@ -2,7 +2,7 @@
 
 python -m tests.simd.isa_outputs
 
-integers        SHA-256 of the sums of `integer_cases()`
+integers        SHA-256 of the sums of `integer_cases()` and `word_cases()`
 kernels         kernel -> SHA-256 of its floats
 translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
@@ -23,6 +23,7 @@ from tests.kernels import test_best as best
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
 from tests.kernels import test_int8_matmul as int8_matmul
+from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
@@ -37,11 +38,16 @@ def integer_cases():
     for rows in [*range(1, 14), 48, 63, 64, 65, 70, 96, 97, 200]:
         for panels in (1, 2, 3, 4, 5, 8, 20):
             depth = 16 * int(generator.integers(1, 9))
-            lowest = 0 if rows % 3 == 0 else -127
-            q = generator.integers(lowest, 128, (rows, depth), np.int8)
+            q = generator.integers(-128, 128, (rows, depth), np.int8)
             yield q, generator.integers(-127, 128, (depth, 16 * panels - panels % 3), np.int8)
-    for sign in (1, -1):
-        yield np.full((7, 512), 127 * sign, np.int8), np.full((512, 80), -127, np.int8)
+    for value in (127, -127, -128):
+        yield np.full((7, 512), value, np.int8), np.full((512, 80), -127, np.int8)
+
+
+def word_cases():
+    """The same for int16."""
+    for seed, (q, weights) in enumerate(integer_cases()):
+        yield int16_matmul.random_operands(seed, *q.shape, weights.shape[1])
 
 
 def digest(arrays) -> str:
@@ -63,6 +69,12 @@ def kernel_outputs(program):
         yield "quantize_rows", scales
         w = generator.integers(-127, 128, (depth, 80), np.int8)
         yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
+        levels, numbers = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)
+        yield "int8_linear", int8_matmul.multiply(program, q, numbers, AFFINE, np.abs(bias), bias, scales, 0, levels)
+        q16, scales16 = quantize_rows.check16(program, x, 2047)
+        yield from (("quantize_rows16", array) for array in (q16, scales16))
+        w16 = w * np.int16(200)
+        yield "int16_linear", int16_matmul.multiply(program, q16, w16, AFFINE, np.abs(bias), bias, scales16)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
         yield from (("ssru_row", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
@@ -72,6 +84,7 @@ def kernel_outputs(program):
         query, keys, values = np.split(attention.random_matrix(rows, 2 * rows + 1, depth), [1, rows + 1])
         yield "cross_attention_row", attention.cross_attention(program, query[0], keys, values, sixteens)
         yield "embed", embedding.embed(program, w.T.copy(), np.abs(bias), x, 79, rows - 1)
+        yield "embed", embedding.embed(program, w16.T.copy(), np.abs(bias), x, 79, rows - 1)
         yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)
         scores = np.full(rows * depth, softmax.LOWEST, np.float32)
         scores[: rows * depth - 7] = x.ravel()[7:]
@@ -97,7 +110,11 @@ def main():
         kernels.setdefault(name, []).append(array)
     made = {
         "isa": isa.current().value,
-        "integers": digest(int8_matmul.multiply(program, *case) for case in integer_cases()),
+        "integers": digest(
+            module.multiply(program, *case)
+            for module, cases in ((int8_matmul, integer_cases()), (int16_matmul, word_cases()))
+            for case in cases
+        ),
         "kernels": {name: digest(arrays) for name, arrays in kernels.items()},
         "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
     }

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from cpunmt.kernels.int8_matmul import int8_matmul_reference
-from cpunmt.kernels.packing import pack_int8
+from cpunmt.kernels.int16_matmul import int16_matmul_reference
+from cpunmt.kernels.packing import pack_int8, pack_int16
 from cpunmt.simd import isa
 from tests.real_model import ROOT
 from tests.simd import isa_outputs
@@ -53,10 +54,11 @@ EVERY_PATH = [
 
 @pytest.fixture(scope="module")
 def exact_integers():
-    """Digest of the exact sums of `isa_outputs.integer_cases()`."""
-    return isa_outputs.digest(
-        int8_matmul_reference(q, pack_int8(weights), weights.shape[1]) for q, weights in isa_outputs.integer_cases()
-    )
+    """Digest of the exact sums of `isa_outputs.integer_cases()` and `isa_outputs.word_cases()`."""
+    bytes_, words = isa_outputs.integer_cases(), isa_outputs.word_cases()
+    exact = [int8_matmul_reference(q, pack_int8(weights), weights.shape[1]) for q, weights in bytes_]
+    exact += [int16_matmul_reference(q, pack_int16(weights), weights.shape[1]).astype(np.int32) for q, weights in words]
+    return isa_outputs.digest(exact)
 
 
 @pytest.mark.parametrize("run, path", EVERY_PATH)

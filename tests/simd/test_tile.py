@@ -24,22 +24,24 @@ def vnni_tiles(path, what):
 
 
 @pytest.mark.parametrize("path", VNNI)
-def test_vnni_tiles_compile_to_the_instruction(path):
-    lines = [line for line in vnni_tiles(path, "assembly").splitlines() if "vpdpbusd" in line]
-    assert len(lines) > 20
-    assert all(f"%{VNNI[path]}" in line for line in lines)
+def test_vnni_tiles_compile_to_the_instructions(path):
+    assembly = vnni_tiles(path, "assembly").splitlines()
+    for instruction, least in (("vpdpbusd", 20), ("vpdpwssd", 20), ("vpshufb", 3)):
+        lines = [line for line in assembly if instruction in line]
+        assert len(lines) > least
+        assert all(f"%{VNNI[path]}" in line for line in lines)
 
 
 @pytest.mark.parametrize("path", VNNI)
-def test_vnni_tiles_are_exact_with_the_instruction_emulated(path):
+def test_vnni_tiles_are_exact_with_the_instructions_emulated(path):
     """The emitted code itself, with plain arithmetic in place of vpdpbusd: order of operands, offsets, layout."""
     assert "shapes are exact" in vnni_tiles(path, "run")
 
 
 GENERIC = """
-from cpunmt.simd import tile
+from cpunmt.simd import float_tile, tile
 from tests.simd.tile_code import assembly_of, code_of
-for tiles in (tile.int8_tiles(), tile.float_tiles(), tile.head_tiles()):
+for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles(), float_tile.head_tiles()):
     print(assembly_of(code_of(tiles), *{target!r}))
 """
 

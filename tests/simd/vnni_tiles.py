@@ -1,7 +1,7 @@
 """The VNNI tiles on any machine. A script for test_tile, run with CPUNMT_ISA=avx512_vnni or avx_vnni.
 
 python -m tests.simd.vnni_tiles assembly    prints the assembly for such a processor
-python -m tests.simd.vnni_tiles run         runs every shape here, the instruction emulated
+python -m tests.simd.vnni_tiles run         runs every shape here, the instructions emulated
 """
 
 import ctypes
@@ -10,52 +10,67 @@ import sys
 
 import numpy as np
 
-from cpunmt.kernels.packing import PANEL, pack_int8
+from cpunmt.kernels.packing import PANEL, pack_codes, pack_int8, pack_int16
 from tests.guarded import Guards
 from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded
 
 
-def run(tile, tiles, rows, panel_count, groups, mode, generator):
-    """One tile of random integers against the exact product."""
-    depth = 4 * groups
-    q = generator.integers(-127, 128, (rows, depth), np.int8)
-    weights = generator.integers(-127, 128, (depth, PANEL * panel_count), np.int8)
-    if groups % 3 == 0:
-        q, weights = np.full_like(q, 127), np.full_like(weights, -127)
+def operands(bits, rows, columns, depth, extreme, generator):
+    """(q, weights) of that many bits, whose sums an int32 holds."""
+    lowest, most, heaviest = {8: (-128, 127, 127), 16: (-1023, 1023, 16000)}[bits]
+    dtype = {8: np.int8, 16: np.int16}[bits]
+    if extreme:
+        return np.full((rows, depth), lowest, dtype), np.full((depth, columns), -heaviest, dtype)
+    q = generator.integers(lowest, most + 1, (rows, depth), dtype)
+    return q, generator.integers(-heaviest, heaviest + 1, (depth, columns), dtype)
+
+
+def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=None):
+    """One tile of random integers against the exact product; `levels` where it reads codes."""
+    depth = groups * 32 // bits
+    columns = PANEL * panel_count
+    q, weights = operands(bits, rows, columns, depth, groups % 3 == 0, generator)
+    packed = {8: pack_int8, 16: pack_int16}[bits](weights)
+    if levels is not None:
+        numbers = generator.integers(0, 16, weights.shape, np.uint8)
+        weights, packed = levels[numbers], pack_codes(numbers)
     guard = Guards()
-    start = guard.copy(weights.sum(axis=0, dtype=np.int32) * np.int32(-tile.OFFSET))
-    a = guard.empty((rows, depth + 3), np.uint8)  # rows and panels apart from each other
-    a[:, :depth] = q.astype(np.int16) + tile.OFFSET
-    w = guard.empty((panel_count, 16 * depth + 64), np.int8)
-    w[:, : 16 * depth] = pack_int8(weights).reshape(panel_count, -1)
-    out = guard.empty((rows, PANEL * panel_count + 5), np.int32)
+    offset = tile.OFFSET if bits == 8 else 0
+    start = guard.copy(weights.sum(axis=0, dtype=np.int32) * np.int32(-offset))
+    a = guard.empty((rows, depth + 6), np.uint8 if bits == 8 else np.int16)  # rows and panels apart from each other
+    a[:, :depth] = q.astype(np.int16) + offset
+    w = guard.empty((panel_count, packed[0].size + 64), packed.dtype)
+    w[:, :-64] = packed.reshape(panel_count, -1)
+    out = guard.empty((rows, columns + 5), np.int32)
     before = out.copy()
-    row_scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, rows).astype(np.float32))
-    scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, PANEL * panel_count).astype(np.float32))
-    bias = guard.copy(generator.integers(-99, 99, PANEL * panel_count).astype(np.float32))
-    places = [array.ctypes.data for array in (a, w, start, row_scales, scales, bias, out)]
+    row_scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, (rows, 2)).astype(np.float32))
+    scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, columns).astype(np.float32))
+    bias, totals = (guard.copy(generator.integers(-99, 99, columns).astype(np.float32)) for _ in range(2))
+    shape = (rows, panel_count) if levels is None else (guard.copy(levels).ctypes.data,)
+    places = [array.ctypes.data for array in (start, totals, row_scales, scales, bias, out)]
     tiles(
-        rows,
-        panel_count,
-        places[0],
+        *shape,
+        a.ctypes.data,
         a.strides[0],
         0,
-        places[1],
+        w.ctypes.data,
         w.strides[0],
         groups,
         0,
-        *places[2:],
+        *places,
         out.strides[0],
         mode,
     )
     guard.check()
-    sums = q.astype(np.int32) @ weights.astype(np.int32)
+    sums = (q.astype(np.int64) @ weights.astype(np.int64)).astype(np.int32)
     expected = sums
-    if mode != tile.INTEGERS:  # powers of two and few bits: exact
-        expected = sums.astype(np.float32) * scales * row_scales[:, None] + bias
+    if mode != tile.INTEGERS:  # powers of two and few bits: exact, or rounded once
+        scale, shift = row_scales.astype(np.float64).T[:, :, None]
+        added = shift * totals + bias if bits == 8 else bias
+        expected = (sums.astype(np.float32).astype(np.float64) * scales * scale + added).astype(np.float32)
         expected = (np.maximum(expected, 0) if mode == tile.RELU else expected).view(np.int32)
-    assert np.array_equal(out[:, :-5], expected), (rows, panel_count, groups, mode)
+    assert np.array_equal(out[:, :-5], expected), (bits, rows, panel_count, groups, mode)
     assert np.array_equal(out[:, -5:], before[:, -5:])
 
 
@@ -65,22 +80,34 @@ def main():
     from cpunmt.simd import tile
 
     assert tile.OFFSET == 128 and tile.PLANES == 1
-    code = code_of(tile.int8_tiles())
+    kinds = (
+        (8, tile.int8_tiles(), tile.tile_shapes(tile.SHAPES), None),
+        (16, tile.int16_tiles(), tile.tile_shapes(tile.SHAPES16), None),
+        (
+            8,
+            tile.coded_tile(),
+            [(1, 1)],
+            np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8),
+        ),
+    )
     if sys.argv[1] == "assembly":
-        print(assembly_of(code, "x86_64-unknown-linux-gnu", *emulated_vnni.PROCESSORS[path]))
+        for _, made, _, _ in kinds:
+            print(assembly_of(code_of(made), "x86_64-unknown-linux-gnu", *emulated_vnni.PROCESSORS[path]))
         return
-    changed = emulated_vnni.emulated(code)
-    assert changed != code
-    engine, address = loaded(changed)
-    tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 16)(address)
-    generator = np.random.default_rng(1)
-    shapes = tile.tile_shapes(tile.SHAPES)
-    for rows, panel_count in shapes:
-        for groups in (4, 12, 32):
-            for mode in (tile.INTEGERS, tile.AFFINE, tile.RELU):
-                run(tile, tiles, rows, panel_count, groups, mode, generator)
-    print(len(shapes), "shapes are exact")
-    del engine
+    count, generator = 0, np.random.default_rng(1)
+    for bits, made, shapes, levels in kinds:
+        code = code_of(made)
+        changed = emulated_vnni.emulated(code)
+        assert changed != code
+        engine, address = loaded(changed)
+        tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (17 if levels is None else 16))(address)
+        for rows, panel_count in shapes:
+            for groups in (4, 12, 32) if bits == 8 else (8, 24, 64):
+                for mode in (tile.INTEGERS, tile.AFFINE, tile.RELU):
+                    run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels)
+            count += 1
+        del engine
+    print(count, "shapes are exact")
 
 
 if __name__ == "__main__":

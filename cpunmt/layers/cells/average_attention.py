@@ -45,8 +45,8 @@ def average_attention(layer: address, number: count, model: address, workspace: 
     network(address_of(weights.average), m.average_activation, model, workspace, rows, w.context)
     if weights.forget.panels != 0:
         quantize(address_of(weights.forget), w.y, rows, w.quantized, w.row_scales)
-        linear(address_of(weights.forget), w.y, w.quantized, w.row_scales, rows, w.gate, AFFINE, 1)
+        linear(address_of(weights.forget), w.y, w.quantized, w.row_scales, rows, w.gate, AFFINE)
         quantize(address_of(weights.input), w.x, rows, w.quantized, w.row_scales)
-        linear(address_of(weights.input), w.x, w.quantized, w.row_scales, rows, w.context, AFFINE, 1)
+        linear(address_of(weights.input), w.x, w.quantized, w.row_scales, rows, w.context, AFFINE)
         weigh(w.context, w.x, w.gate, w.y, rows * m.model_dim, m.sigmoid_table)
     after_block(address_of(weights.residual), model, workspace, rows)

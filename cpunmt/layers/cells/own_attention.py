@@ -43,7 +43,7 @@ def own_attention(layer: address, number: count, model: address, workspace: addr
     """One step of decoder layer `number`, the block of a CELL record, on the workspace's x [rows, model_dim]."""
     weights, m, w = cell_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
     before_block(address_of(weights.residual), model, workspace, rows)
-    linear(address_of(weights.input), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    linear(address_of(weights.input), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE)
     row_bytes = 4 * m.model_dim
     for row in range(rows):
         h = hypothesis_at(w.hypotheses, row)

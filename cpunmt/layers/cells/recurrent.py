@@ -32,7 +32,7 @@ def begin_cell(layer: address, model: address, workspace: address, rows: count):
     """The product of a CELL record's input, into the workspace's `wide`."""
     weights, w = cell_at(layer, 0), workspace_at(workspace, 0)
     before_block(address_of(weights.residual), model, workspace, rows)
-    linear(address_of(weights.input), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, 1)
+    linear(address_of(weights.input), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE)
 
 
 @kernel
@@ -42,7 +42,7 @@ def end_cell(layer: address, model: address, workspace: address, rows: count):
     output = address_of(weights.output)
     if linear_at(output, 0).panels != 0:
         quantize(output, w.y, rows, w.quantized, w.row_scales)
-        linear(output, w.y, w.quantized, w.row_scales, rows, w.context, AFFINE, 1)
+        linear(output, w.y, w.quantized, w.row_scales, rows, w.context, AFFINE)
         w.y, w.context = w.context, w.y
     after_block(address_of(weights.residual), model, workspace, rows)
 

@@ -1,0 +1,45 @@
+"""Products of quantized rows with packed int16 weights: int8_matmul's modes, with rows that have no shift.
+
+    INTEGERS    out[r, c] = sum_k q[r, k] * w[k, c]                                 int32, exact
+    AFFINE      out[r, c] = fma(float(sum) * scales[c], scale[r], bias[c])          float32
+    RELU        out[r, c] = max(AFFINE, 0)
+
+Nothing here looks for overflow: whoever makes the weights excludes it (see schemes.int16).
+"""
+
+import numpy as np
+
+from cpunmt.jit import address, count, kernel
+from cpunmt.kernels.int8_matmul import walk
+from cpunmt.kernels.packing import PAIR, unpack_int16
+from cpunmt.kernels.reading import linear_at
+from cpunmt.simd.tile import SHAPES16, int16_tiles
+
+_ALONE = np.array([SHAPES16[rows] for rows in sorted(SHAPES16)])
+_tiles = int16_tiles()
+
+
+@kernel
+def int16_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count):
+    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+
+    q            int16 [rows, depth]
+    row_scales   float32 [rows, 2]: scale and shift, which is 0
+    out          float32 [rows, 16 * panels] (int32 for INTEGERS)
+    mode         INTEGERS, AFFINE or RELU
+    """
+    weights = linear_at(linear, 0)
+    depth = weights.depth
+    walk(_tiles, _ALONE, weights, q, 2 * depth, 32 * depth, depth // PAIR, row_scales, rows, out, mode)
+
+
+def int16_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
+    """INTEGERS, for q int16 [rows, depth]: int64 [rows, columns]."""
+    return q.astype(np.int64) @ unpack_int16(packed, columns).astype(np.int64)
+
+
+def int16_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
+    """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
+    sums = int16_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
+    out = sums * scales[:columns].astype(np.float64) * row_scales[:, :1].astype(np.float64) + bias[:columns]
+    return np.maximum(out, 0) if relu else out

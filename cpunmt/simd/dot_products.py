@@ -1,0 +1,183 @@
+"""The inner instructions of the integer products: the products of one group of depths added to every int32 sum.
+
+A group is what four bytes of a row hold: four int8 depths, or two int16. A class says which registers hold the
+sums, how a row and a block of 64 bytes of weights are loaded, and how they meet:
+
+    parts, sums     registers per panel of 16 columns, and the LLVM type of one
+    groups          of a block: 1, or 2 where weights are stored as 4-bit numbers
+    row             one group of one row, broadcast
+    weights         one block of one panel: for each group its parts
+    add_products    sums + the products of each column
+"""
+
+from llvmlite import ir
+
+from cpunmt.simd import isa
+from cpunmt.simd.emission import constant, load
+from cpunmt.simd.isa import Isa
+from cpunmt.simd.vector import INTS, call_llvm, splat_constant, splat_value
+
+_i8, _i16, _i32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+
+GROUP_BYTES = 4  # of a row
+BLOCK_BYTES = 64  # of a panel
+
+
+def _load_parts(builder, base, offset, kind, parts):
+    size = BLOCK_BYTES // parts
+    return [load(builder, base, builder.add(offset, constant(i * size)), kind) for i in range(parts)]
+
+
+def _broadcast_group(builder, row, offset, kind):
+    scalar = load(builder, row, offset, _i32)
+    return builder.bitcast(splat_value(builder, scalar, kind.count * kind.element.width // 32), kind)
+
+
+class Vnni:
+    """vpdpbusd (unsigned by signed bytes) or vpdpwssd (signed words) on `parts` registers per panel."""
+
+    groups = 1
+
+    def __init__(self, name, parts):
+        self.parts = parts
+        self.name = f"llvm.x86.avx512.{name}.{512 // parts}"
+        self.sums = ir.VectorType(_i32, 16 // parts)
+        # what LLVM took until version 21; from 22 on it wants lanes of 8 and 16 bits, and converts older code itself
+        self.operand = self.sums
+
+    def row(self, builder, row, plane, offset):
+        return _broadcast_group(builder, row, offset, self.operand)
+
+    def weights(self, builder, base, offset):
+        return [_load_parts(builder, base, offset, self.operand, self.parts)]
+
+    def add_products(self, builder, sums, row, weights):
+        return [call_llvm(builder, self.name, self.sums, [s, row, w]) for s, w in zip(sums, weights, strict=True)]
+
+
+class Avx2Bytes:
+    """vpsignb, vpmaddubsw, vpmaddwd: see isa.activation_planes."""
+
+    groups = 1
+    parts = 2
+    sums = ir.VectorType(_i32, 8)
+    operand = ir.VectorType(_i8, 32)
+    _words = ir.VectorType(_i16, 16)
+
+    def row(self, builder, row, plane, offset):
+        return [_broadcast_group(builder, base, offset, self.operand) for base in (row, builder.add(row, plane))]
+
+    def weights(self, builder, base, offset):
+        return [_load_parts(builder, base, offset, self.operand, self.parts)]
+
+    def add_products(self, builder, sums, row, weights):
+        sign, magnitude = row
+        ones = splat_constant(1, _i16, 16)
+        made = []
+        for s, w in zip(sums, weights, strict=True):
+            w = call_llvm(builder, "llvm.x86.avx2.psign.b", self.operand, [w, sign])
+            pairs = call_llvm(builder, "llvm.x86.avx2.pmadd.ub.sw", self._words, [magnitude, w])
+            made.append(builder.add(s, call_llvm(builder, "llvm.x86.avx2.pmadd.wd", self.sums, [pairs, ones])))
+        return made
+
+
+class Avx2Words:
+    """vpmaddwd."""
+
+    groups = 1
+    parts = 2
+    sums = ir.VectorType(_i32, 8)
+    operand = ir.VectorType(_i16, 16)
+
+    def row(self, builder, row, plane, offset):
+        return _broadcast_group(builder, row, offset, self.operand)
+
+    def weights(self, builder, base, offset):
+        return [_load_parts(builder, base, offset, self.operand, self.parts)]
+
+    def add_products(self, builder, sums, row, weights):
+        return [
+            builder.add(s, call_llvm(builder, "llvm.x86.avx2.pmadd.wd", self.sums, [row, w]))
+            for s, w in zip(sums, weights, strict=True)
+        ]
+
+
+class Generic:
+    """Plain vector code: widen to 32 bits, multiply, add. LLVM makes of it what the processor has."""
+
+    groups = 1
+    parts = 1
+    sums = INTS
+
+    def __init__(self, element):
+        self.element = element
+        self.size = element.width // 8
+        self.depths = GROUP_BYTES // self.size  # of a group
+
+    def row(self, builder, row, plane, offset):
+        def depth(j):
+            return load(builder, row, builder.add(offset, constant(j * self.size)), self.element)
+
+        return [splat_value(builder, builder.sext(depth(j), _i32)) for j in range(self.depths)]
+
+    def weights(self, builder, base, offset):
+        block = load(builder, base, offset, ir.VectorType(self.element, BLOCK_BYTES // self.size))
+        masks = (ir.Constant(INTS, [self.depths * i + j for i in range(16)]) for j in range(self.depths))
+        return [[[builder.sext(builder.shuffle_vector(block, block, mask), INTS) for mask in masks]]]
+
+    def add_products(self, builder, sums, row, weights):
+        (total,), (columns,) = sums, weights
+        for a, w in zip(row, columns, strict=True):
+            total = builder.add(total, builder.mul(a, w))
+        return [total]
+
+
+class Coded:
+    """Another class's instructions on weights of 4 bits: numbers, with which a byte shuffle looks the int8 weights up.
+
+    A block holds two groups: the lower and the upper halves of its bytes.
+    """
+
+    groups = 2
+
+    def __init__(self, builder, bytewise, levels):
+        """`levels` is the address of the int8 [16] that the numbers stand for; they are loaded here."""
+        self.parts, self.sums, self.operand = bytewise.parts, bytewise.sums, bytewise.operand
+        self.row, self.add_products = bytewise.row, bytewise.add_products
+        size = BLOCK_BYTES // self.parts
+        table = load(builder, levels, constant(0), ir.VectorType(_i8, 16))
+        mask = ir.Constant(ir.VectorType(_i32, size), list(range(16)) * (size // 16))
+        self._table = builder.shuffle_vector(table, table, mask)
+
+    def weights(self, builder, base, offset):
+        kind = self._table.type
+        shuffle = {1: "llvm.x86.avx512.pshuf.b.512", 2: "llvm.x86.avx2.pshuf.b"}[self.parts]
+
+        def decoded(numbers):
+            return builder.bitcast(call_llvm(builder, shuffle, kind, [self._table, numbers]), self.operand)
+
+        parts = _load_parts(builder, base, offset, kind, self.parts)
+        four, fifteen = (splat_constant(number, _i8, kind.count) for number in (4, 15))
+        lower = [decoded(builder.and_(part, fifteen)) for part in parts]
+        upper = [decoded(builder.lshr(part, four)) for part in parts]
+        return [lower, upper]
+
+
+def int8_products():
+    """The instructions of this process's instruction set for int8."""
+    return {
+        Isa.AVX512_VNNI: lambda: Vnni("vpdpbusd", parts=1),
+        Isa.AVX_VNNI: lambda: Vnni("vpdpbusd", parts=2),
+        Isa.AVX2: Avx2Bytes,
+        Isa.GENERIC: lambda: Generic(_i8),
+    }[isa.current()]()
+
+
+def int16_products():
+    """The instructions of this process's instruction set for int16."""
+    return {
+        Isa.AVX512_VNNI: lambda: Vnni("vpdpwssd", parts=1),
+        Isa.AVX_VNNI: lambda: Vnni("vpdpwssd", parts=2),
+        Isa.AVX2: Avx2Words,
+        Isa.GENERIC: lambda: Generic(_i16),
+    }[isa.current()]()

@@ -1,0 +1,82 @@
+"""Every scheme of weights, alone and mixed, in any architecture: the engine against the definition in NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.architecture import linears, matrices, table_sizes
+from cpunmt.config import SCHEMES
+from cpunmt.conversion import packed_tensors
+from cpunmt.engine import Engine, Search
+from cpunmt.model import Model
+from quantize.packed_reference import PackedReference, stored_linear, stored_table
+from quantize.search import beam_search
+from tests.random_models import random_shortlist, random_sources, random_tensors
+from tests.search.test_architectures import NAMED, configs, make_config
+
+
+def check(config, seed, scheme, schemes=None):
+    """Six translations; a float's last bit may move an activation to the next integer, and with it a random choice."""
+    packed = packed_tensors(config, random_tensors(config, seed), scheme, schemes=schemes)
+    sources = random_sources(seed, config.source_size, 6, longest=12)
+    made = Engine(Model(*packed)).translate(sources, [8] * len(sources), Search(token_log_probs=True))
+    reference = PackedReference(*packed)
+    expected = [beam_search(reference, source, 8)[0] for source in sources]
+    same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
+    assert len(same) >= 4
+    used = {scheme, *(schemes or {}).values()}
+    differences = [abs(m.log_prob - e.log_prob) / len(m.ids) for m, e in same]
+    near = {"float32": 1e-4, "int16": 5e-4, "int8": 2e-3}
+    assert np.median(differences) < max(near[SCHEMES[name]] for name in used) and max(differences) < 0.1
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_architecture(name, scheme):
+    check(make_config(**NAMED[name]), 3, scheme)
+
+
+@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.data())
+@settings(deadline=None, max_examples=40)
+def test_any_architecture_with_any_mixture(config, seed, scheme, data):
+    names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
+    check(config, seed, scheme, {name: data.draw(st.sampled_from(list(SCHEMES))) for name in names})
+
+
+@pytest.mark.parametrize("decoder_parameters", [(0, 0), (0, 1, 0), (0, 0, 1, 1), (0, 1, 2)])
+def test_layers_that_share_a_norm_have_readers_of_different_schemes(decoder_parameters):
+    for cell, scheme in (("int16", "int8"), ("float32", "int16"), ("int8", "float32")):
+        config = make_config(decoder_parameters=decoder_parameters)
+        chosen = {name: cell for name in matrices(config) if name.startswith("decoder.1") or ".cell." in name}
+        check(config, 5, scheme, chosen)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_translation_does_not_depend_on_the_batch(scheme, beam):
+    config = make_config(decoder_parameters=(0, 0))
+    packed = packed_tensors(config, random_tensors(config, 7), scheme)
+    engine = Engine(Model(*packed), random_shortlist(7, config.vocab_size))
+    sources = random_sources(7, config.source_size, 30)
+    search = Search(beam_size=beam, num_hypotheses=beam, token_log_probs=True)
+    together = engine.translate(sources, [20] * 30, search)
+    assert together == [engine.translate([source], [20], search)[0] for source in sources]
+
+
+@pytest.mark.parametrize("scheme", ["log4", "code4"])
+def test_the_same_integers_in_4_bits_and_in_8_say_the_same(scheme):
+    """Single rows are multiplied from 4 bits, several rows from what is decoded: greedy search and beams do either."""
+    tensors = random_tensors(make_config(ffn_dim=512), 9)
+    config, coded = packed_tensors(make_config(ffn_dim=512), tensors, scheme)
+    integers = {name: stored_table(config, coded, name).T for name in table_sizes(config)}
+    integers |= {linear.name: stored_linear(config, coded, linear) for linear in linears(config)}
+
+    def quantizer(name, weights, scheme):
+        return integers[name], coded[f"{name}.scale"][: weights.shape[1]]
+
+    plain = packed_tensors(config, tensors, "int8", quantizer=quantizer)
+    sources = random_sources(9, config.vocab_size, 20)
+    for search in (Search(token_log_probs=True), Search(beam_size=3, num_hypotheses=3)):
+        said = [Engine(Model(*packed)).translate(sources, [20] * 20, search) for packed in ((config, coded), plain)]
+        assert said[0] == said[1]

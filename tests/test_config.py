@@ -1,0 +1,64 @@
+"""A model's config: what it accepts, and that those of earlier versions are still read."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.architecture import check_schemes, expected_tensors, matrices
+from cpunmt.config import FORMAT_VERSION, SCHEMES, ModelConfig
+from cpunmt.errors import ModelFileError
+from tests.search.test_architectures import configs, make_config
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION))
+def test_an_earlier_version_is_read(version):
+    fields = json.loads((GOLDEN / f"config.v{version}.json").read_text())
+    assert fields["version"] == version
+    config = ModelConfig.from_json(fields)
+    assert config.schemes == () and config.scheme_of("anything") == config.scheme == "int8"
+    given = {name: value for name, value in fields.items() if name not in ("format", "version")}
+    kept = json.loads(json.dumps(config.to_json()))
+    assert kept.items() >= given.items() and kept["version"] == FORMAT_VERSION
+
+
+@given(configs(), st.sampled_from(list(SCHEMES)), st.data())
+def test_json_and_back(config, scheme, data):
+    names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
+    schemes = tuple((name, data.draw(st.sampled_from(list(SCHEMES)))) for name in names)
+    config = dataclasses.replace(config, scheme=scheme, schemes=schemes)
+    assert ModelConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
+    check_schemes(config)
+    for name in matrices(config):
+        assert config.scheme_of(name) == dict(schemes).get(name, scheme)
+
+
+@pytest.mark.parametrize(
+    "schemes",
+    [
+        [["embedding"]],
+        [["embedding", "int9"]],
+        [["embedding", ["int8"]]],
+        [[1, "int8"]],
+        "int8",
+        {"embedding": "int8"},
+        7,
+        None,
+        [["embedding", "int8"], ["embedding", "int16"]],
+    ],
+)
+def test_exceptions_that_are_none_are_refused(schemes):
+    fields = make_config().to_json() | {"schemes": schemes}
+    with pytest.raises(ModelFileError, match="schemes is .*, expected pairs of a layer's name and one of int8, int16"):
+        ModelConfig.from_json(fields)
+
+
+def test_an_exception_for_a_layer_that_is_not_there_is_named():
+    config = make_config(schemes=[["encoder.7.feed_forward.inner", "int16"]])
+    with pytest.raises(ModelFileError, match=r"names encoder.7.feed_forward.inner, but the model has embedding, enc"):
+        expected_tensors(config)

@@ -1,0 +1,73 @@
+"""Stored weights as compiled code reads them."""
+
+import numpy as np
+import pytest
+
+from cpunmt import records
+from cpunmt.architecture import linears, table_sizes
+from cpunmt.config import SCHEMES
+from cpunmt.conversion import packed_tensors
+from cpunmt.errors import ModelFileError
+from cpunmt.kernels.packing import unpack_float32, unpack_int8, unpack_int16
+from cpunmt.model import Model
+from cpunmt.schemes.int16 import activation_reach
+from cpunmt.weights import linear_weights, table_weights
+from quantize.packed_reference import stored_linear, stored_table
+from tests.random_models import random_tensors
+from tests.search.test_architectures import make_config
+
+UNPACKED = {records.FLOAT32: unpack_float32, records.INT8: unpack_int8, records.INT16: unpack_int16}
+
+
+@pytest.fixture(scope="module", params=SCHEMES)
+def packed(request):
+    config = make_config(tied_output=False)
+    return packed_tensors(config, random_tensors(config, 1), request.param)
+
+
+def test_linear_layers_are_what_was_stored(packed):
+    config, tensors = packed
+    for linear in linears(config):
+        weights, stored = linear_weights(config, tensors, linear), stored_linear(config, tensors, linear)
+        assert weights.scheme == records.MULTIPLIED[SCHEMES[config.scheme]]
+        assert np.array_equal(UNPACKED[weights.scheme](weights.values, linear.columns), stored)
+        assert (weights.sums is None) == (weights.scheme != records.INT8)
+        if weights.sums is not None:
+            assert np.array_equal(weights.sums[: linear.columns], stored.sum(axis=0))
+            assert np.array_equal(weights.totals(), weights.scales * weights.sums.astype(np.float32))
+        assert (weights.codes is None) == (config.scheme not in ("log4", "code4"))
+
+
+def test_tables_are_what_was_stored(packed):
+    config, tensors = packed
+    for name in table_sizes(config):
+        weights, stored = table_weights(config, tensors, name), stored_table(config, tensors, name)
+        assert np.array_equal(weights.values, stored) and weights.values.flags.c_contiguous
+        if name == "output" and weights.scheme == records.INT8:
+            assert np.array_equal(weights.sums, stored.sum(axis=1, dtype=np.int64))
+
+
+@pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "encoder.1.self_attention.output", "embedding"])
+@pytest.mark.parametrize("too_much", [0, 1])
+def test_int16_weights_that_can_overflow_are_refused(name, too_much):
+    config = make_config()
+    config, tensors = packed_tensors(config, random_tensors(config, 1), "int16")
+    depth = {linear.name: linear.depth for linear in linears(config)}.get(name, config.model_dim)
+    weight = tensors[f"{name}.weight"] = tensors[f"{name}.weight"].copy()
+    column = weight[1, :, 3, :] if name != "embedding" else weight[3]
+    column[...], rest = divmod((2**31 - 1) // activation_reach(depth) + too_much, depth)
+    column.flat[:rest] += 1
+    if too_much:
+        with pytest.raises(ModelFileError, match=f"{name}.weight: 16-bit weights whose sums can overflow"):
+            Model(config, tensors)
+    else:
+        Model(config, tensors)
+
+
+def test_floats_and_integers_of_the_file_are_not_copied():
+    config = make_config()
+    for scheme in ("int8", "int16", "float32"):
+        config, tensors = packed_tensors(config, random_tensors(config, 1), scheme)
+        for linear in linears(config):
+            assert linear_weights(config, tensors, linear).values is tensors[f"{linear.name}.weight"]
+        assert np.shares_memory(table_weights(config, tensors, "embedding").values, tensors["embedding.weight"])
