@@ -40,9 +40,14 @@ setup(
             "ruff>=0.9",
             "sacrebleu>=2.4",
             "safetensors>=0.4",
+            "matplotlib>=3.6",
+            "onnx>=1.16",
+            "onnxruntime>=1.18",
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
         ],
+        "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
+        "onnx": ["onnx>=1.16"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
     },
     entry_points={

@@ -13,12 +13,11 @@ import numpy as np
 
 from cpunmt.architecture import is_static, linears, norms, output_table, table_sizes
 from cpunmt.config import SCHEMES, ModelConfig
-from cpunmt.kernels.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
 from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference
-from cpunmt.schemes import CODEBOOKS
 from cpunmt.schemes.int8 import STATIC_OFFSET
 from cpunmt.schemes.int16 import activation_reach
 from quantize.reference import Reference
+from quantize.stored_weights import stored_linear, stored_table
 
 
 class PackedReference(Reference):
@@ -77,21 +76,3 @@ class PackedReference(Reference):
         """Rows of a table, as they are stored."""
         rows = self.weights[table][np.asarray(ids, np.int64)].astype(np.float32)
         return rows * self.scales[table][np.asarray(ids, np.int64), None] if table in self.scales else rows
-
-
-def stored_linear(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear) -> np.ndarray:
-    """Integers or floats [depth, columns] of a linear layer."""
-    scheme, packed = config.scheme_of(linear.name), tensors[f"{linear.name}.weight"]
-    if scheme in CODEBOOKS:
-        return CODEBOOKS[scheme][unpack_codes(packed, linear.columns)]
-    if scheme == "int16":
-        return unpack_int16(packed, linear.columns)
-    return unpack_int8(packed, linear.columns) if scheme == "int8" else unpack_float32(packed, linear.columns)
-
-
-def stored_table(config: ModelConfig, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Integers or floats [pieces, d] of a table."""
-    scheme, packed = config.scheme_of(name), tensors[f"{name}.weight"]
-    if scheme in CODEBOOKS:
-        return CODEBOOKS[scheme][np.concatenate([packed & 15, packed >> 4], axis=1)]
-    return packed

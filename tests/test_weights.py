@@ -12,7 +12,7 @@ from cpunmt.kernels.packing import unpack_float32, unpack_int8, unpack_int16
 from cpunmt.model import Model
 from cpunmt.schemes.int16 import activation_reach
 from cpunmt.weights import linear_weights, table_weights
-from quantize.packed_reference import stored_linear, stored_table
+from quantize.stored_weights import stored_linear, stored_table
 from tests.random_models import random_tensors
 from tests.search.test_architectures import make_config
 

@@ -10,8 +10,9 @@ from cpunmt.config import SCHEMES
 from cpunmt.conversion import packed_tensors
 from cpunmt.engine import Engine, Search
 from cpunmt.model import Model
-from quantize.packed_reference import PackedReference, stored_linear, stored_table
+from quantize.packed_reference import PackedReference
 from quantize.search import beam_search
+from quantize.stored_weights import stored_linear, stored_table
 from tests.random_models import random_shortlist, random_sources, random_tensors
 from tests.search.test_architectures import NAMED, configs, make_config
 

@@ -1,0 +1,127 @@
+"""`quantize report`: what quantization cost a model, as a table, as JSON and as a picture, and limits to keep."""
+
+import argparse
+import json
+import sys
+
+from cpunmt.config import MOST_BEAM
+from cpunmt.options import VOCABULARIES
+from quantize.evaluation_set import named_set, read_evaluation_set
+from quantize.gate import judge, parse_gate, refuse_unjudged
+from quantize.output_file import check_output, write_file
+from quantize.report import measure
+from quantize.report_picture import load_figure, picture
+from quantize.report_progress import report_progress
+from quantize.report_table import report_lines
+
+
+def add_parser(commands):
+    """Add `report` to the commands of `quantize`."""
+    parser = commands.add_parser(
+        "report",
+        help="what quantization cost a packed model: layers, size, quality, speed",
+        description="Compare a packed model with the same model packed as float32. Exit status 1 if a limit is broken.",
+        epilog="Test sets are judged by sacrebleu, the picture is drawn by matplotlib: pip install 'cpunmt[report]'. "
+        "Limits: bleu, chrf (points lost at most), agreement, tokens (shares from 0 to 1, at least), size (of the "
+        "weights, against the baseline's, at most), sqnr (dB, at least, of each layer); NAME@SET=LIMIT is for one test "
+        "set. For speed, bind the process to a core: taskset -c 1 python -m quantize report ...",
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a packed model's directory")
+    parser.add_argument("--baseline", metavar="DIR", required=True, help="the same model packed with --scheme float32")
+    parser.add_argument(
+        "--test",
+        type=_named_set,
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="a test set: lines of source TAB reference, several references if there are, or sources alone; may be "
+        "gzipped; may be given several times",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON, with the sentences that differ")
+    parser.add_argument("--picture", metavar="FILE", help="draw it, as PNG")
+    parser.add_argument(
+        "--gate", type=_gate, default=[], metavar="LIMITS", help="limits to keep, such as bleu=0.3,agreement=0.9"
+    )
+    parser.add_argument("--vocabulary", choices=VOCABULARIES, help="as of `cpunmt translate`")
+    parser.add_argument("--beam-size", type=_whole(1, MOST_BEAM), metavar="N", help="as of `cpunmt translate`")
+    parser.add_argument(
+        "--rounds",
+        type=_whole(0, 1000),
+        default=5,
+        metavar="N",
+        help="how often speed is measured; 0: not at all (default: 5)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=_whole(0, 1_000_000),
+        default=1000,
+        metavar="N",
+        help="how often a test set is resampled for the interval; 0: not at all (default: 1000)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the files of --json and --picture")
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(given) -> int:
+    """Do what the command line says; returns 1 if a limit is broken.
+
+    Raises CpunmtError for what stands in the way, before the work as far as it can be known.
+    """
+    for path in filter(None, (given.json, given.picture)):
+        check_output(path, given.force)
+    if given.picture:
+        load_figure()
+    sets = [read_evaluation_set(name, path) for name, path in given.test]
+    names = [one.name for one in sets]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        given.parser.error(f"--test: two sets are called {twice!r}; give other names, as NAME=FILE")
+    refuse_unjudged(given.gate, sets)
+    settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
+    with report_progress(sets, given.rounds) as progress:
+        report = measure(
+            given.model,
+            given.baseline,
+            sets,
+            settings,
+            rounds=given.rounds,
+            samples=given.samples,
+            progress=progress,
+        )
+    verdicts = judge(report, given.gate)
+    report["gate"] = [verdict.to_json() for verdict in verdicts]
+    print("\n".join(report_lines(report, verdicts)))
+    if given.json:
+        write_file(given.json, (json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    if given.picture:
+        write_file(given.picture, picture(report))
+    broken = [verdict for verdict in verdicts if not verdict.kept]
+    if broken:
+        sys.stdout.flush()
+        print(f"{given.parser.prog}: {len(broken)} of {len(verdicts)} limits broken", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def _named_set(text):
+    return _parsed(named_set, text)
+
+
+def _gate(text):
+    return _parsed(parse_gate, text)
+
+
+def _parsed(parse, text):
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _whole(low, high):
+    def parsed(text):
+        if not text.isdecimal() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
+        return int(text)
+
+    return parsed

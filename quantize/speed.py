@@ -1,0 +1,68 @@
+"""How fast a model is, against its baseline: words per second of text in, text out."""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+from cpunmt import Translator
+from cpunmt.simd import isa
+
+SENTENCES = 300  # of a set, evenly spread: enough for one round to take a good part of a second
+
+
+def sampled(sources: list[str]) -> list[str]:
+    """The sentences that are translated: at most SENTENCES."""
+    return sources[:: max(1, -(-len(sources) // SENTENCES))]
+
+
+def compare_speed(
+    model: Translator,
+    baseline: Translator,
+    sources: list[str],
+    settings: dict,
+    rounds: int,
+    progress: Callable[[int], object] = lambda done: None,
+) -> dict:
+    """Words per second, one sentence at a time and in bulk: medians of the rounds; a ratio is the median of theirs.
+
+    Both take turns, so that the machine's moods hit both. `progress` is called with how many sentences were
+    translated. For a figure of one core, the process must be bound to it.
+    """
+    chosen = sampled(sources)
+    words = sum(len(source.split()) for source in chosen)
+    seconds = {(mode, who): [] for mode in ("one_at_a_time", "bulk") for who in ("model", "baseline")}
+    for translator in (model, baseline):
+        translator.translate(chosen[:20], **settings)
+    for _ in range(rounds):
+        for who, translator in (("model", model), ("baseline", baseline)):
+            began = time.perf_counter()
+            for source in chosen:
+                translator.translate(source, **settings)
+            middle = time.perf_counter()
+            translator.translate(chosen, **settings)
+            seconds["one_at_a_time", who].append(middle - began)
+            seconds["bulk", who].append(time.perf_counter() - middle)
+            progress(len(chosen))
+    found = {"sentences": len(chosen), "words": words, "rounds": rounds}
+    for mode in ("one_at_a_time", "bulk"):
+        ours, theirs = seconds[mode, "model"], seconds[mode, "baseline"]
+        found[mode] = {
+            "baseline": words / statistics.median(theirs),
+            "model": words / statistics.median(ours),
+            "ratio": statistics.median(b / a for a, b in zip(ours, theirs, strict=True)),
+        }
+    return found
+
+
+def machine() -> dict:
+    """What the figures were measured on."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            name = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), name)
+    except OSError:
+        pass
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return {"cpu": name, "isa": isa.current().value, "cores": cores}

@@ -1,0 +1,88 @@
+"""BLEU and chrF by sacrebleu (the extra `report`), and how much of a difference in BLEU is chance."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.errors import CpunmtError
+
+SEED = 12345  # sacrebleu's
+
+
+class Metrics(NamedTuple):
+    """sacrebleu's metrics with its default settings, BLEU with the tokenizer for the target language."""
+
+    bleu: object
+    chrf: object
+
+
+def load_metrics(language: str | None = None) -> Metrics:
+    """Metrics for text in `language` ("de", "zh", ...). Raises CpunmtError if what they need is not installed."""
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError:
+        raise CpunmtError(
+            "test sets are judged by sacrebleu, which is not installed: pip install 'cpunmt[report]'; "
+            "without test sets there is a report on the layers"
+        ) from None
+    try:
+        return Metrics(BLEU(trg_lang=language or ""), CHRF())
+    except (RuntimeError, ImportError) as error:  # Japanese and Korean need a tokenizer of their own
+        told = " ".join(str(error).split())
+        raise CpunmtError(f"sacrebleu has no tokenizer for the target language {language!r}: {told}") from None
+
+
+def by_rank(references: list[list[str]]) -> list[list[str | None]]:
+    """sacrebleu's order: the first reference of all sentences, the second of all; None where a sentence has none."""
+    most = max(map(len, references))
+    return [[found[rank] if rank < len(found) else None for found in references] for rank in range(most)]
+
+
+def compare_bleu(bleu, model: list[str], baseline: list[str], references: list[list[str]], samples: int) -> dict:
+    """BLEU of both, model less baseline, and the interval that holds 95 % of `samples` resampled differences.
+
+    Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. No samples, no interval.
+    """
+    found = _compare(bleu, model, baseline, by_rank(references))
+    interval = None
+    if samples:
+        pair = [segment_statistics(bleu, texts, references) for texts in (model, baseline)]
+        ours, theirs = bootstrap(bleu, pair, samples)
+        interval = [float(edge) for edge in np.percentile(ours - theirs, [2.5, 97.5])]
+    return {**found, "interval": interval, "samples": samples}
+
+
+def compare_chrf(chrf, model: list[str], baseline: list[str], references: list[list[str]]) -> dict:
+    """chrF of both, and model less baseline."""
+    return _compare(chrf, model, baseline, by_rank(references))
+
+
+def _compare(metric, model, baseline, references):
+    ours, theirs = (metric.corpus_score(texts, references).score for texts in (model, baseline))
+    signature = str(metric.get_signature())
+    return {"baseline": theirs, "model": ours, "difference": ours - theirs, "signature": signature}
+
+
+def segment_statistics(bleu, texts: list[str], references: list[list[str]]) -> np.ndarray:
+    """What BLEU is made of, int64 [sentences, 10]: n-grams that match, n-grams, length, reference length."""
+    rows = []
+    for text, found in zip(texts, references, strict=True):
+        score = bleu.corpus_score([text], [[reference] for reference in found])
+        rows.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
+    return np.array(rows, np.int64)
+
+
+def bootstrap(bleu, statistics: list[np.ndarray], samples: int) -> np.ndarray:
+    """BLEU of each system on `samples` sets drawn from its sentences, the same for all: float64 [systems, samples]."""
+    generator = np.random.default_rng(SEED)
+    count, width = statistics[0].shape
+    beside, order = np.concatenate(statistics, axis=1), (width - 2) // 2
+    scores = np.empty((len(statistics), samples))
+    for sample in range(samples):
+        drawn = np.bincount(generator.choice(count, count), minlength=count)
+        for system, sums in enumerate((drawn @ beside).reshape(-1, width).tolist()):
+            *grams, length, reference_length = sums
+            scores[system, sample] = bleu.compute_bleu(
+                grams[:order], grams[order:], length, reference_length, bleu.smooth_method, bleu.smooth_value
+            ).score
+    return scores
