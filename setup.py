@@ -48,6 +48,7 @@ setup(
         ],
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
+        "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
     },
     entry_points={

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cpunmt.architecture import check_schemes, expected_tensors, matrices
 from cpunmt.config import FORMAT_VERSION, SCHEMES, ModelConfig
 from cpunmt.errors import ModelFileError
-from tests.search.test_architectures import configs, make_config
+from tests.architectures import configs, make_config
 
 GOLDEN = Path(__file__).parent / "golden"
 

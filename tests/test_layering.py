@@ -165,7 +165,7 @@ def test_importing_the_packages_does_not_import_numba():
 
 
 def test_files_are_small_and_named_for_what_they_hold():
-    files = sources(*PACKAGES, "tests", "bench")
+    files = sources(*PACKAGES, "tests", "bench", "models")
     assert [
         name_of(path) for path in files if FORBIDDEN_NAMES & set(path.relative_to(ROOT).with_suffix("").parts)
     ] == []

@@ -14,7 +14,7 @@ from quantize.marian_export import marian_options as exported
 from quantize.marian_export import write_marian_npz
 from tests.marian_model import marian_options, options_item
 from tests.random_models import random_tensors
-from tests.search.test_architectures import NAMED, configs, make_config
+from tests.architectures import NAMED, configs, make_config
 
 
 def refusal(options) -> str:

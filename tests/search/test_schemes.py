@@ -14,7 +14,7 @@ from quantize.packed_reference import PackedReference
 from quantize.search import beam_search
 from quantize.stored_weights import stored_linear, stored_table
 from tests.random_models import random_shortlist, random_sources, random_tensors
-from tests.search.test_architectures import NAMED, configs, make_config
+from tests.architectures import NAMED, configs, make_config
 
 
 def check(config, seed, scheme, schemes=None):

@@ -15,7 +15,7 @@ from quantize.packed_reference import PackedReference
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.random_models import random_sources, random_tensors
-from tests.search.test_architectures import NAMED, configs, make_config
+from tests.architectures import NAMED, configs, make_config
 
 
 class Observed(Reference):

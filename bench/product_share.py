@@ -1,0 +1,89 @@
+"""How near to the core's peak the matrix products of real translations come.
+
+The multiplications that a translation needs are counted from the model's config; the time of the kernels that do them
+is that of bench/profiled.py; the peak is that of their instructions on registers alone.
+"""
+
+import time
+
+import numpy as np
+
+from bench import compiled, limits
+from bench.profiled import Profiled
+from cpunmt.architecture import decoder_linears, encoder_linears
+from cpunmt.config import SCHEMES, ModelConfig
+
+KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
+_PEAKS = {
+    "int8": ("int8_peak", limits.PRODUCTS8),
+    "int16": ("int16_peak", limits.PRODUCTS16),
+    "float32": ("float_peak", limits.FLOAT_PRODUCTS),
+}
+
+
+def multiplications(config: ModelConfig, sources: list, targets: list[int], candidates: list[int]) -> int:
+    """Of the products of greedy translations, those of self-attention included where KERNELS do them.
+
+    Parameters
+    ----------
+    sources, targets, candidates : of each sentence, pieces with </s>, and pieces to choose from
+    """
+    d, pieces = config.model_dim, sum(sources)
+    encoder = sum(
+        linear.depth * linear.columns
+        for layer in range(config.encoder_layers)
+        for linear in encoder_linears(config, layer).values()
+    )
+    total = encoder * pieces
+    total += config.encoder_layers * sum(2 * d * length * length for length in sources)  # scores, and values
+    per_step = 0
+    for layer, parameters in enumerate(config.decoder_parameters):
+        for path, linear in decoder_linears(config, parameters).items():
+            if path != "cross_attention.key_value":
+                per_step += linear.depth * linear.columns
+            elif parameters not in config.decoder_parameters[:layer]:  # once per sentence
+                total += linear.depth * linear.columns * pieces
+    total += per_step * sum(targets)
+    return total + d * sum(count * steps for count, steps in zip(candidates, targets, strict=True))
+
+
+def peak(scheme: str) -> float:
+    """Multiplications per second at best, of what `scheme` is multiplied as: the best of some tries."""
+    name, products = _PEAKS[SCHEMES[scheme]]
+    program = compiled.load()
+    run, data, out = getattr(program, name), np.zeros(128, np.uint8), np.zeros(4096, np.float32)
+    best = np.inf
+    for _ in range(30):
+        began = time.perf_counter()
+        run(data, 20_000, out)
+        best = min(best, time.perf_counter() - began)
+    return 20_000 * products / best
+
+
+def product_share(translator, lines: list[str], profiled: Profiled) -> float:
+    """Share of the core's peak that the products of `translator.translate(lines)` reach while they run.
+
+    All matrices of the model must have one scheme.
+    """
+    model = translator._model
+    engine, kept = model.engine, model.engine._program
+    ids = model.source_vocabulary.encode_batch(lines)
+    engine._program = profiled
+    try:
+        translator.translate(lines)
+        profiled.counts[:] = 0
+        began = time.perf_counter()
+        results = translator.translate(lines)
+        passed = time.perf_counter() - began
+    finally:
+        engine._program = kept
+    targets = [len(result.pieces) + (not result.truncated) for result in results]
+    shared = model.config.shared_vocabulary
+    candidates = [
+        model.config.vocab_size if engine.shortlist is None else len(engine.shortlist.candidates(source, shared))
+        for source in ids
+    ]
+    cycles = profiled.counts[:, [profiled.names.index(name) for name in KERNELS], 0].sum()
+    seconds = passed * cycles / profiled.counts[:, :, 0].sum()
+    sources = [len(source) for source in ids]
+    return multiplications(model.config, sources, targets, candidates) / seconds / peak(model.config.scheme)

@@ -1,0 +1,113 @@
+"""What each scheme of weights costs and gives. On one core: taskset -c 1 python -m bench.schemes
+
+    --checkpoint PATH     what is packed: a checkpoint or a directory (default: models/ende-student/float32)
+    --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
+    --calibration FILE    source sentences, none of them in the sets: adds the schemes that round with them in mind
+    --sizes NAME ...      random students of real sizes (bench/students.py), for size and speed only
+
+Packs the model in every scheme with `quantize pack`, and compares each with float32 by what `quantize report` measures:
+size on disk, BLEU, chrF and agreement with float32 on each set, words per second one at a time and in bulk. The
+share of the core's peak is that of the products of a bulk translation while they run (bench/product_share.py).
+"""
+
+import argparse
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+from bench.product_share import product_share
+from bench.profiled import Profiled
+from bench.students import SIZES, write_student
+from bench.timing import machine, save
+from bench.translate import SENTENCES, SHIPPED
+from cpunmt import Translator
+from cpunmt.config import SCHEMES
+from quantize.__main__ import main as quantize
+from quantize.evaluation_set import EvaluationSet, named_set, read_evaluation_set
+from quantize.report import measure
+
+CALIBRATED = ("int8", "log4", "code4")  # schemes whose rounding may know the activations
+
+
+def variants(calibration) -> dict[str, list[str]]:
+    """Name -> options of `quantize pack`."""
+    found = {scheme: ["--scheme", scheme] for scheme in ("float32", "float16", "int16", "int8", "log4", "code4")}
+    if calibration:
+        found |= {f"{name}, calibrated": [*found[name], "--calibration", str(calibration)] for name in CALIBRATED}
+    return found
+
+
+def judge(name, model, baseline, sets, rounds, lines, profiled) -> dict:
+    """All figures of one packed model."""
+    report = measure(model, baseline, sets, rounds=rounds, samples=0)
+    share = product_share(Translator(model), lines, profiled)
+    return {"name": name, "share_of_peak": share, **{key: report[key] for key in ("size", "sets", "model")}}
+
+
+def heading(sets) -> str:
+    """The first line of the table."""
+    judged = "".join(f" {one.name + ': BLEU':>18} {'chrF':>5} {'same %':>6}" for one in sets if one.references)
+    return f"{'':18} {'MB':>6} {'share':>5}{judged} {'single':>7} {'x':>5} {'bulk':>7} {'x':>5} {'peak %':>6}"
+
+
+def row(found) -> str:
+    """One line of it."""
+    size, sets = found["size"], found["sets"]
+    weights = found["model"]["files"]["weights.safetensors"]["bytes"]
+    text = f"{found['name']:18} {weights / 1e6:6.2f} {size['weights_ratio']:5.3f}"
+    for one in sets:
+        if one["bleu"]:
+            same = 100 * one["agreement"]["sentences"]
+            text += f" {one['bleu']['model']:18.2f} {one['chrf']['model']:5.1f} {same:6.1f}"
+    for mode in ("one_at_a_time", "bulk"):
+        speed = sets[-1]["speed"][mode]
+        text += f" {speed['model']:7.0f} {speed['ratio']:5.2f}"
+    return f"{text} {100 * found['share_of_peak']:6.1f}"
+
+
+def table(title, models, sets, rounds, lines) -> list[dict]:
+    """Judge models (name -> directory, float32 among them), print a line for each as it is ready."""
+    profiled = Profiled()
+    print(f"\n{title}\n{heading(sets)}", flush=True)
+    rows = []
+    for name, model in models.items():
+        rows.append(judge(name, model, models["float32"], sets, rounds, lines, profiled))
+        print(row(rows[-1]), flush=True)
+    return rows
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.schemes", description=__doc__.split("\n")[0])
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED / "float32")
+    parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
+    parser.add_argument("--calibration", type=Path, metavar="FILE")
+    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    print(machine())
+    sources = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
+    speech = EvaluationSet("speed", str(SENTENCES), "", sources[:: len(sources) // 300][:300], [[]] * 300)
+    results = {"machine": machine()}
+    with tempfile.TemporaryDirectory() as folder:
+        models = {}
+        for name, options in variants(chosen.calibration).items():
+            models[name] = Path(folder) / name.replace(", ", "-")
+            with contextlib.redirect_stdout(io.StringIO()) as told:
+                status = quantize(["pack", str(chosen.checkpoint), str(models[name]), *options])
+            if status:
+                raise SystemExit(told.getvalue())
+        sets = [read_evaluation_set(name, path) for name, path in chosen.test]
+        title = str(chosen.checkpoint)
+        results[title] = table(title, models, [*sets, speech], chosen.rounds, speech.sources)
+        for size in chosen.sizes:
+            models = {scheme: Path(folder) / f"{size}-{scheme}" for scheme in ("float32", *SCHEMES)}
+            for scheme, path in models.items():
+                write_student(path, size, scheme, SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+            results[size] = table(size, models, [speech], chosen.rounds, speech.sources)
+    save(chosen.json, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""The command line: `python -m models.train COMMAND`."""
+
+import argparse
+import sys
+
+from models.train import recipe_commands, train_command
+from models.train.smoke import smoke
+
+
+def main(arguments=None) -> int:
+    """Run one command; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m models.train", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--tiny-smoke", action="store_true", help="try every step on a toy language, in about a minute")
+    commands = parser.add_subparsers(metavar="COMMAND")
+    train_command.add_parser(commands)
+    recipe_commands.add_parsers(commands)
+    given = parser.parse_args(arguments)
+    if given.tiny_smoke:
+        smoke(main)
+        return 0
+    if "run" not in given:
+        parser.error("which command? See --help")
+    return 0 if given.run(given) is not False else 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

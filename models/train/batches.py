@@ -1,0 +1,138 @@
+"""Examples as ids, and an epoch as batches: the same for the same seed, from any place in it.
+
+A batch holds sentences of nearly one length, filled up to the longest with the end-of-sentence id, up to a number of
+target pieces (fillings counted). An epoch is shuffled, sorted by length and cut into batches, which are shuffled.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from cpunmt.vocabulary import Vocabulary
+from models.train.corpora import Corpus
+
+
+class Batch(NamedTuple):
+    """Sentences side by side; ids end with the end-of-sentence id, which also fills them up."""
+
+    sources: torch.Tensor  # (rows, source time) int64
+    source_lengths: torch.Tensor  # (rows,)
+    targets: torch.Tensor  # (rows, time)
+    target_lengths: torch.Tensor
+
+    @property
+    def tokens(self) -> int:
+        """Target pieces, </s> included."""
+        return int(self.target_lengths.sum())
+
+    def to(self, device) -> "Batch":
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+
+class Texts(NamedTuple):
+    """Ids of texts in one array: text i is ids[offsets[i]:offsets[i + 1]]."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+
+class Examples(NamedTuple):
+    """Encoded examples: example i has the sources and targets whose numbers lie between two bounds."""
+
+    sources: Texts
+    targets: Texts
+    source_bounds: np.ndarray  # (examples + 1,)
+    target_bounds: np.ndarray
+    repeat: np.ndarray  # how often each is taken in an epoch, (examples,)
+
+
+def encode(corpora: list[Corpus], source: Vocabulary, target: Vocabulary) -> Examples:
+    """Examples of all corpora, in order."""
+    examples = [example for corpus in corpora for example in corpus.examples]
+    return Examples(
+        _texts([text for example in examples for text in example.sources], source),
+        _texts([text for example in examples for text in example.targets], target),
+        _bounds([len(example.sources) for example in examples]),
+        _bounds([len(example.targets) for example in examples]),
+        np.repeat([corpus.repeat for corpus in corpora], [len(corpus.examples) for corpus in corpora]),
+    )
+
+
+def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> np.ndarray:
+    """(source, target) numbers of an epoch, shuffled: (pairs, 2). Pairs with a text of over `longest` ids are left out.
+
+    An example has one pair each time it is taken, of a random source and a random target.
+    """
+    random = np.random.default_rng((seed, epoch))
+    whole = np.floor(examples.repeat)
+    times = (whole + (random.random(len(whole)) < examples.repeat - whole)).astype(np.int64)
+    chosen = np.repeat(np.arange(len(times)), times)
+    random.shuffle(chosen)
+    pairs = np.empty((len(chosen), 2), np.int64)
+    for column, bounds in enumerate((examples.source_bounds, examples.target_bounds)):
+        first, count = bounds[chosen], np.diff(bounds)[chosen]
+        pairs[:, column] = first + np.minimum((random.random(len(chosen)) * count).astype(np.int64), count - 1)
+    fits = (examples.sources.lengths[pairs[:, 0]] <= longest) & (examples.targets.lengths[pairs[:, 1]] <= longest)
+    return pairs[fits]
+
+
+def batches_of_epoch(examples: Examples, seed: int, epoch: int, longest: int, tokens: int) -> list[np.ndarray]:
+    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, fillings counted."""
+    pairs = pairs_of_epoch(examples, seed, epoch, longest)
+    source, target = examples.sources.lengths[pairs[:, 0]], examples.targets.lengths[pairs[:, 1]]
+    order = np.lexsort((source, target))
+    pairs, source, target = pairs[order], source[order], target[order]
+    size, found, begin = np.maximum(source, target), [], 0
+    while begin < len(pairs):
+        widest = np.maximum.accumulate(size[begin : begin + tokens])
+        fitting = np.searchsorted(widest * np.arange(1, len(widest) + 1), tokens, side="right")
+        end = begin + max(1, int(fitting))
+        found.append(pairs[begin:end])
+        begin = end
+    np.random.default_rng((seed, epoch, 1)).shuffle(found)
+    return found
+
+
+def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
+    """The batch of such pairs."""
+    sources = [examples.sources[number] for number in pairs[:, 0]]
+    targets = [examples.targets[number] for number in pairs[:, 1]]
+    return Batch(*padded(sources, eos_id), *padded(targets, eos_id))
+
+
+def padded(texts: list, filling: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids side by side, filled up, and their lengths."""
+    lengths = np.array([len(ids) for ids in texts])
+    rows = np.full((len(texts), lengths.max()), filling, np.int64)
+    for row, ids in zip(rows, texts, strict=True):
+        row[: len(ids)] = ids
+    return torch.from_numpy(rows), torch.from_numpy(lengths)
+
+
+def endless(examples: Examples, seed: int, longest: int, tokens: int, epoch=0, batch=0) -> Iterator[tuple]:
+    """((epoch, number of the next batch), pairs) from a place on, epoch after epoch."""
+    while True:
+        batches = batches_of_epoch(examples, seed, epoch, longest, tokens)
+        if not batches:
+            raise ValueError(f"no pair of at most {longest} pieces to train on")
+        for number in range(batch, len(batches)):
+            yield (epoch, number + 1), batches[number]
+        epoch, batch = epoch + 1, 0
+
+
+def _texts(texts, vocabulary) -> Texts:
+    ids = vocabulary.encode_batch(texts)
+    return Texts(np.fromiter((i for text in ids for i in text), np.int32), _bounds([len(text) for text in ids]))
+
+
+def _bounds(counts) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

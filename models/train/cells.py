@@ -1,0 +1,72 @@
+"""The decoder's cells over a whole sequence at once. Equations: `quantize.reference`.
+
+A cell takes the network, the name of its block, its input x (batch, time, d), the state that was left before, and how
+many steps came before; it gives its output and the state that it leaves. So a sequence may come whole, as in training,
+or piece by piece, as in sampling: the result is the same.
+"""
+
+import torch
+from torch.nn import functional
+
+from models.train.scan import scan
+
+
+def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:
+    """The state of one layer before the first step."""
+    if config.cell == "self_attention":
+        return like.new_zeros(rows, 0, 2 * config.model_dim)
+    return like.new_zeros(rows, config.model_dim, dtype=torch.float32)
+
+
+def ssru(network, block, x, state, steps):
+    """Kim et al. 2019, https://aclanthology.org/D19-5632, section 3.1."""
+    x = network.before(block, x)
+    states = _forgetting(network, block, x, state)
+    return _projected(network, block, functional.relu(states)), states[:, -1]
+
+
+def sru(network, block, x, state, steps):
+    """Lei et al. 2018, https://arxiv.org/abs/1709.02755."""
+    x = network.before(block, x)
+    states = _forgetting(network, block, x, state)
+    reset = torch.sigmoid(network.affine(f"{block}.reset", x).float())
+    return _projected(network, block, reset * torch.tanh(states) + (1 - reset) * x), states[:, -1]
+
+
+def self_attention(network, block, x, state, steps):
+    """Vaswani et al. 2017, https://arxiv.org/abs/1706.03762: a step attends to itself and to those before it."""
+    x = network.before(block, x)
+    new = torch.cat(network.keys_values(block, x), -1)
+    seen = torch.cat([state.to(new.dtype), new], 1)
+    size, total = x.shape[1], seen.shape[1]
+    visible = torch.ones(size, total, dtype=torch.bool, device=x.device).tril(total - size)[None]
+    return network.attended(block, x, *seen.chunk(2, -1), visible), seen
+
+
+def average_attention(network, block, x, state, steps):
+    """Zhang et al. 2018, https://arxiv.org/abs/1805.00631."""
+    config = network.config
+    sums = state[:, None] + x.float().cumsum(1)
+    y = sums / torch.arange(steps + 1, steps + 1 + x.shape[1], device=x.device)[:, None]
+    y = network.before(block, y)
+    for name in ["inner", *(f"middle.{i}" for i in range(config.average_depth - 2))][: config.average_depth - 1]:
+        y = network.activation(config.average_activation)(network.affine(f"{block}.{name}", y))
+    if config.average_dim != config.model_dim:
+        y = network.affine(f"{block}.outer", y)
+    if config.average_gate:
+        keep = torch.sigmoid(network.affine(f"{block}.input_gate", x))
+        renew = torch.sigmoid(network.affine(f"{block}.forget_gate", y))
+        y = keep * x + renew * y
+    return y, sums[:, -1]
+
+
+CELLS = {cell.__name__: cell for cell in (ssru, sru, self_attention, average_attention)}
+
+
+def _forgetting(network, block, x, state):
+    forget = torch.sigmoid(network.affine(f"{block}.forget", x).float())
+    return scan(forget, (1 - forget) * network.product(f"{block}.candidate.weight", x), state)
+
+
+def _projected(network, block, x):
+    return network.affine(f"{block}.output", x) if network.config.cell_projection else x

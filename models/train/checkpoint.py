@@ -1,0 +1,59 @@
+"""A training run on disk: everything that is needed to go on as if it had never stopped, in one file.
+
+`checkpoint.safetensors` holds tensors under "parameters.", "means.", "adam_mean." and "adam_square.", the state of the
+random generator, and what else there is as JSON in bytes. It is written under another name and renamed: a file of that
+name is complete. Nothing is ever unpickled.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+
+FILE = "checkpoint.safetensors"
+_KINDS = ("parameters", "means", "adam_mean", "adam_square")
+
+
+class Checkpoint(NamedTuple):
+    """What a run is made of."""
+
+    tensors: dict[str, dict[str, torch.Tensor]]  # kind -> canonical name -> tensor
+    random: torch.Tensor  # state of PyTorch's generator, uint8
+    state: dict  # anything that JSON holds
+
+
+def save(folder: Path, checkpoint: Checkpoint):
+    """Write the run's checkpoint, or nothing."""
+    arrays = {
+        f"{kind}.{name}": tensor.detach().cpu().numpy()
+        for kind in _KINDS
+        for name, tensor in checkpoint.tensors[kind].items()
+    }
+    arrays["random"] = checkpoint.random.numpy()
+    arrays["state"] = np.frombuffer(json.dumps(checkpoint.state).encode(), np.uint8)
+    partial = folder / f".{FILE}.partial"
+    partial.unlink(missing_ok=True)  # of a run that was killed while it wrote
+    try:
+        write_safetensors(partial, arrays)
+        os.replace(partial, folder / FILE)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(folder: Path) -> Checkpoint | None:
+    """The run's checkpoint; None where there is none. Raises ModelFileError for a damaged one."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    arrays = read_safetensors(path)
+    tensors = {kind: {} for kind in _KINDS}
+    for name, array in arrays.items():
+        kind, _, rest = name.partition(".")
+        if kind in tensors:
+            tensors[kind][rest] = torch.from_numpy(array.copy())
+    return Checkpoint(tensors, torch.from_numpy(arrays["random"].copy()), json.loads(arrays["state"].tobytes()))

@@ -1,0 +1,95 @@
+"""The models of the recipe: shapes by name, and how each is trained."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from cpunmt.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train. Lengths and batches are in pieces of the target, </s> included."""
+
+    updates: int = 20_000
+    batch_tokens: int = 4_000  # at once, fillings counted: as memory allows
+    update_tokens: int = 8_000  # in an update at least, of as many batches as that takes
+    longest: int = 128  # pieces; longer pairs are left out
+    peak_rate: float = 5e-4
+    warmup: int = 1_000  # updates
+    cooldown: float = 0.2  # the last share of the updates, in which the rate falls to nothing
+    clip_norm: float = 5.0
+    dropout: float = 0.1
+    label_smoothing: float = 0.1
+    guided_alignment: float = 0.1  # weight of the alignment's loss; 0: none
+    parameter_smoothing: float = 5e-4  # what the newest parameters count in the mean that is kept
+    validate_every: int = 500  # updates
+    patience: int = 10  # validations without a better one, after which training ends
+    keep: int = 4  # checkpoints, the best ones, which may be averaged
+    seed: int = 1
+
+
+def _student(model_dim, ffn_dim, encoder_layers, decoder, **options):
+    sizes = {
+        "model_dim": model_dim,
+        "ffn_dim": ffn_dim,
+        "encoder_layers": encoder_layers,
+        "decoder_parameters": decoder,
+    }
+    return {"heads": model_dim // 32 if model_dim < 512 else model_dim // 64, "cell": "ssru", **sizes, **options}
+
+
+_ATTENTION = {"cell": "self_attention"}
+
+# name -> fields of ModelConfig, but for the vocabulary's size
+SHAPES = {
+    "smoke": _student(32, 64, 1, (0, 0), heads=2),
+    "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
+    "pilot": _student(256, 1024, 3, (0, 0)),
+    "tiny": _student(256, 1536, 6, (0, 0)),
+    "base": _student(512, 2048, 6, (0, 0)),
+    "tied6": _student(512, 2048, 6, (0,) * 6),
+    # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 4
+    "paper-tiny": _student(256, 1536, 6, (0,)),
+    "paper-small": _student(256, 2048, 6, (0, 0, 0)),
+    "paper-large": _student(1024, 4096, 6, (0, 0, 0)),
+    # the decoders of its Figure 1 at one size
+    "base-untied": _student(512, 2048, 6, (0, 1)),
+    "base-sru": _student(512, 2048, 6, (0, 1), cell="sru"),
+    "base-aan": _student(512, 2048, 6, (0, 1), cell="average_attention", average_dim=2048, average_activation="relu"),
+    "base-attention": _student(512, 2048, 6, (0, 1), **_ATTENTION),
+    "tiny-untied": _student(256, 1536, 6, (0, 1)),
+    "tiny-sru": _student(256, 1536, 6, (0, 1), cell="sru"),
+    "tiny-aan": _student(256, 1536, 6, (0, 1), cell="average_attention", average_dim=1536, average_activation="relu"),
+    "tiny-attention": _student(256, 1536, 6, (0, 1), **_ATTENTION),
+    # teachers
+    "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
+    "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
+    "teacher-big": _student(1024, 4096, 6, tuple(range(6)), **_ATTENTION),
+}
+_TEACHER = Settings(dropout=0.3, updates=30_000, guided_alignment=0.0)
+_SMOKE = Settings(
+    updates=220,
+    batch_tokens=500,
+    update_tokens=350,
+    longest=40,
+    peak_rate=1e-2,
+    warmup=30,
+    dropout=0.0,
+    parameter_smoothing=0.05,
+    keep=2,
+)
+SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
+SETTINGS |= {"smoke": _SMOKE, "smoke-teacher": _SMOKE}
+# continuing from a trained student: lower rates, no long beginning
+CONTINUED = {"peak_rate": 3e-4, "warmup": 200}
+LOG4 = {"peak_rate": 1e-4, "warmup": 100, "updates": 3_000}
+
+
+def model_config(shape: str, vocab_size: int) -> ModelConfig:
+    """The architecture called `shape`, with one vocabulary of both languages."""
+    return ModelConfig(vocab_size=vocab_size, **SHAPES[shape])
+
+
+def settings_of(shape: str, **changes) -> Settings:
+    """How the model called `shape` is trained."""
+    return dataclasses.replace(SETTINGS.get(shape, Settings()), **changes)

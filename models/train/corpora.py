@@ -1,0 +1,93 @@
+"""What a model is trained on: a YAML file that says which columns of which files are which language.
+
+    train:
+      captions: {file: captions.tsv.gz, en: [0], de: [1]}
+      news: {file: news.tsv.gz, en: [1], de: [2, 3, 4, 5, 6], repeat: 2}
+    development:
+      news: {file: news.tsv.gz, en: [1], de: [2], where: {column: 0, is: "13"}, every: 10}
+
+Files hold one example a line, columns separated by tabs, and may be gzipped. A line with several columns of one
+language holds several texts of the same meaning: an epoch takes one of each language, another one next time; in what is
+for development or test, the first source and all targets (references) are used. `repeat` is how often a line is taken
+in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among the others is
+left out by `held_out`.
+"""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+SECTIONS = ("train", "development", "test")
+_OPTIONS = {"file", "repeat", "where", "every"}
+
+
+class Example(NamedTuple):
+    """Texts of one meaning."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+class Corpus(NamedTuple):
+    """The examples of one entry."""
+
+    name: str
+    examples: list[Example]
+    repeat: float = 1.0
+
+
+def read_corpora(description: Path, section: str, source: str, target: str, data: Path) -> list[Corpus]:
+    """The corpora of a section of the YAML file `description`, from language `source` to `target`; files are in `data`.
+
+    Entries that lack one of the languages, and empty texts, are left out. Raises ValueError for what is not understood,
+    FileNotFoundError for a file that is not there.
+    """
+    entries = yaml.safe_load(description.read_text("utf-8"))
+    unknown = sorted(set(entries) - set(SECTIONS))
+    if unknown or section not in entries:
+        raise ValueError(f"{description}: sections {', '.join(entries)}; expected {section}, of {', '.join(SECTIONS)}")
+    found = []
+    for name, entry in entries[section].items():
+        languages = set(entry) - _OPTIONS
+        if "file" not in entry or not all(isinstance(entry[language], list) for language in languages):
+            raise ValueError(
+                f"{description}: {section}: {name}: expected file, and for each language a list of columns"
+            )
+        if {source, target} <= languages:
+            rows = _rows(data / entry["file"], entry.get("where"), entry.get("every", 1))
+            examples = [_example(row, entry[source], entry[target], data / entry["file"]) for row in rows]
+            examples = [example for example in examples if example.sources and example.targets]
+            found.append(Corpus(name, examples, float(entry.get("repeat", 1))))
+    return found
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, gzipped or not, without their ends."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\n")
+
+
+def _rows(path, where, every) -> Iterator[list[str]]:
+    taken = 0
+    for line in read_lines(path):
+        row = line.split("\t")
+        if where is not None and row[where["column"]] != str(where["is"]):
+            continue
+        taken += 1
+        if (taken - 1) % every == 0:
+            yield row
+
+
+def _example(row, sources, targets, path):
+    needed = max(sources[0], targets[0])
+    if needed >= len(row):
+        raise ValueError(f"{path}: a line of {len(row)} columns, expected one with column {needed}: {row}")
+    texts = [
+        tuple(row[c].strip() for c in columns if c < len(row) and row[c].strip()) for columns in (sources, targets)
+    ]
+    return Example(*texts)

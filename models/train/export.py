@@ -1,0 +1,27 @@
+"""From PyTorch to files: Marian's `model.npz`, and directories that cpunmt runs."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from cpunmt.config import ModelConfig
+from cpunmt.model_files.packed_directory import write_directory
+from quantize.marian_export import write_marian_npz
+from quantize.pack import pack_tensors
+
+
+def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    """Tensors under canonical names as NumPy has them."""
+    return {name: tensor.detach().float().cpu().numpy() for name, tensor in tensors.items()}
+
+
+def write_npz(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]):
+    """Marian's file: names are all that changes."""
+    write_marian_npz(path, config, arrays_of(tensors))
+
+
+def write_float32(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
+    """A packed float32 model; one that is there already is replaced."""
+    config, packed, _ = pack_tensors(config, arrays_of(tensors), "float32")
+    write_directory(path, config, packed, vocabulary=vocabulary, force=True)

@@ -1,0 +1,60 @@
+"""Which pairs are worth training on: rules that need no model."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from models.train.corpora import Corpus, Example
+from models.train.held_out import normalized
+
+
+class Limits(NamedTuple):
+    """What a good pair keeps to, in characters."""
+
+    longest: int = 600
+    ratio: float = 3.0  # of the lengths, each plus `slack`
+    slack: int = 15
+    repeats: int = 6  # the same word so many times running is a loop of some machine translation
+
+
+LIMITS = Limits()
+
+
+def fault(source: str, target: str, limits: Limits = LIMITS) -> str | None:
+    """What is wrong with a pair; None: nothing."""
+    if max(len(source), len(target)) > limits.longest:
+        return "too long"
+    shorter, longer = sorted((len(source) + limits.slack, len(target) + limits.slack))
+    if longer > limits.ratio * shorter:
+        return "lengths do not fit"
+    if len(source.split()) > 3 and normalized(source) == normalized(target):
+        return "copied"
+    if _most_running(target) >= limits.repeats > _most_running(source):
+        return "loops"
+    return None
+
+
+def filtered(corpus: Corpus, limits: Limits = LIMITS) -> tuple[Corpus, Counter]:
+    """The corpus without texts that fit no text on the other side, and how many pairs have which fault."""
+    kept, faults = [], Counter()
+    for example in corpus.examples:
+        good = set()
+        for source in example.sources:
+            for target in example.targets:
+                found = fault(source, target, limits)
+                if found is None:
+                    good.add((source, target))
+                else:
+                    faults[found] += 1
+        sources = tuple(text for text in example.sources if any((text, target) in good for target in example.targets))
+        targets = tuple(text for text in example.targets if any((source, text) in good for source in sources))
+        if sources:
+            kept.append(Example(sources, targets))
+    return corpus._replace(examples=kept), faults
+
+
+def _most_running(text):
+    most, running, before = 0, 0, None
+    for word in text.split():
+        running = running + 1 if word == before else 1
+        most, before = max(most, running), word
+    return most

@@ -1,0 +1,61 @@
+"""Files of lines that take long to make: what is done stays, and the rest is made when it is asked for again."""
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tqdm import tqdm
+
+
+def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[str]]], window: int = 256):
+    """Write the rows of columns that `make(some items, number of the first)` gives, in order, as a gzipped TSV file.
+
+    `make` gives one list of rows for all its items; it may not depend on how often it was called before. A file that is
+    complete is left as it is. Until then `.NAME.partial` holds the windows that are done, each ended by an empty line.
+    """
+    if path.exists():
+        return
+    partial = path.with_name(f".{path.name}.partial")
+    done = _windows_done(partial)
+    with open(partial, "r+" if partial.exists() else "w", encoding="utf-8", newline="\n") as file:
+        file.seek(done.bytes)
+        file.truncate()
+        starts = range(done.windows * window, len(items), window)
+        for start in tqdm(
+            starts, initial=done.windows, total=done.windows + len(starts), desc=path.name, mininterval=5
+        ):
+            rows = make(items[start : start + window], start)
+            file.write("".join("\t".join(_one_line(text) for text in row) + "\n" for row in rows) + "\n")
+            file.flush()
+    packed = path.with_name(f".{path.name}.gz.partial")
+    with open(packed, "wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
+        for line in partial.read_text("utf-8").split("\n"):
+            if line:
+                file.write(f"{line}\n".encode())
+    os.replace(packed, path)
+    partial.unlink()
+
+
+class _Done:
+    """How much of a partial file is whole."""
+
+    def __init__(self, windows, size):
+        self.windows, self.bytes = windows, size
+
+
+def _windows_done(partial) -> _Done:
+    """The windows that end with their empty line; what follows was being written when it stopped."""
+    if not partial.exists():
+        return _Done(0, 0)
+    windows, whole, at = 0, 0, 0
+    with open(partial, "rb") as file:
+        for line in file:
+            at += len(line)
+            if line == b"\n":
+                windows, whole = windows + 1, at
+    return _Done(windows, whole)
+
+
+def _one_line(text):
+    return " ".join(text.split())

@@ -1,0 +1,59 @@
+"""Weights that are trained while they are rounded to 4 bits: scale times one of 0, +-1, +-2, +-4, ... +-64.
+
+Straight-through: outputs and gradients are those of the rounded weights, and the gradients move the float weights
+behind them; see Aji and Heafield 2019, https://aclanthology.org/D19-5614, who feed back what rounding took away.
+A scale for each output column, that is for each row of a table; vectors (biases, layer norms) stay float.
+"""
+
+import torch
+
+LARGEST = 64.0
+_LOG_BORDER = 0.5849625007211562  # log2(1.5): halfway between 1 and 2
+
+
+def rounded(weights: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """The nearest level of each weight, (depth, columns), for scales (columns,)."""
+    size = weights.abs() / scales
+    powers = torch.exp2(torch.floor(torch.log2(size.clamp(0.5, LARGEST)) + (1 - _LOG_BORDER)))
+    return torch.where(size < 0.5, 0.0, powers.clamp(1.0, LARGEST)) * weights.sign()
+
+
+def fitted_scales(weights: torch.Tensor, rounds: int = 4) -> torch.Tensor:
+    """Scales (columns,) of small squared error: levels for given scales and scales for given levels, in turn.
+
+    From several beginnings, since there are many local optima; 1 for a column of zeros.
+    """
+    largest = weights.abs().amax(0)
+    best = torch.where(largest > 0, largest / LARGEST, 1.0)
+    least = torch.full_like(best, torch.inf)
+    for part in (1.0, 0.84, 0.71, 0.59, 0.5, 0.42, 0.35, 0.25):
+        scales = torch.where(largest > 0, part * largest / LARGEST, 1.0)
+        for _ in range(rounds):
+            levels = rounded(weights, scales)
+            square = levels.square().sum(0)
+            scales = torch.where(square > 0, (weights * levels).sum(0) / square.clamp(min=1.0), scales)
+        error = (weights - scales * rounded(weights, scales)).square().sum(0)
+        best, least = torch.where(error < least, scales, best), torch.minimum(error, least)
+    return best
+
+
+class Rounding:
+    """Rounds matrices by their names; scales are fitted again every `every` roundings."""
+
+    def __init__(self, tables: set[str], every: int = 100):
+        """`tables`: names of matrices whose rows have the scales."""
+        self._tables, self._every = tables, every
+        self._scales, self._used = {}, {}
+
+    @torch.no_grad()
+    def __call__(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        """The rounded matrix; a vector, and trained positions, as they are."""
+        if tensor.dim() != 2 or name == "positions":
+            return tensor
+        weights = tensor.T if name in self._tables else tensor
+        used = self._used.get(name, 0)
+        if used % self._every == 0:
+            self._scales[name] = fitted_scales(weights)
+        self._used[name] = used + 1
+        made = self._scales[name] * rounded(weights, self._scales[name])
+        return made.T if name in self._tables else made

@@ -1,0 +1,233 @@
+"""The network of `quantize.reference` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
+
+Shapes: sources (batch, source time), targets (batch, time), everything between has d = model_dim as its last axis.
+Sentences end with the end-of-sentence id and are filled up with it; `lengths` say where each one ends. What stands in
+the filling is never attended to and never scored.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from cpunmt.architecture import checkpoint_tensors, tables
+from cpunmt.config import ModelConfig
+from models.train.attention import attention
+from models.train.cells import CELLS, empty_state
+from models.train.dropout import dropout
+from quantize.formulas import positions
+
+_TRAINED_POSITIONS = 512
+_ACTIVATIONS = {
+    "relu": functional.relu,
+    "swish": functional.silu,
+    "gelu": functional.gelu,
+    "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+}
+
+
+class Memory(NamedTuple):
+    """What the decoder knows of the source: keys and values of each layer, and which of them count."""
+
+    keys_values: list[tuple[torch.Tensor, torch.Tensor]]
+    visible: torch.Tensor  # (batch, 1, source time), bool
+
+    def rows(self, chosen: torch.Tensor) -> "Memory":
+        """Of chosen sentences."""
+        return Memory([(k[chosen], v[chosen]) for k, v in self.keys_values], self.visible[chosen])
+
+
+class State(NamedTuple):
+    """What the decoder knows of the target so far."""
+
+    steps: int
+    cells: list[torch.Tensor]  # by layer
+
+
+class Decoded(NamedTuple):
+    """What `decode` says."""
+
+    output: torch.Tensor  # (batch, time, d): what the output layer takes
+    state: State
+    alignment: torch.Tensor | None  # log of what head 0 of the aligning layer attends to: (batch, time, source time)
+
+
+def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
+    """Float32 parameters to begin with: Glorot and Bengio 2010's uniform weights, tables of deviation 1 / sqrt(d)."""
+    generator = torch.Generator().manual_seed(seed)
+    looked_up, found = set(tables(config).values()), {}
+    for name, shape in checkpoint_tensors(config).items():
+        if name == "positions":
+            shape = (_TRAINED_POSITIONS, config.model_dim)
+        if name in looked_up or name == "positions":
+            found[name] = torch.randn(shape, generator=generator) / math.sqrt(config.model_dim)
+        elif len(shape) == 2:
+            found[name] = (2 * torch.rand(shape, generator=generator) - 1) * math.sqrt(6 / sum(shape))
+        else:
+            found[name] = torch.ones(shape) if name.endswith(".scale") else torch.zeros(shape)
+    return found
+
+
+def torch_tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    """A checkpoint of NumPy arrays as tensors of our own."""
+    return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in arrays.items()}
+
+
+def mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
+    """(batch, size) bool: True within each sentence."""
+    return torch.arange(size, device=lengths.device) < lengths[:, None]
+
+
+class Network:
+    """The network with its parameters: `tensors` maps canonical names to float32 tensors, weights [in, out].
+
+    `dropout` (of each block's output and of the embeddings) is 0 unless it is set, as it is while training.
+    """
+
+    def __init__(self, config: ModelConfig, tensors: dict[str, torch.Tensor]):
+        self.config = config
+        self.tensors = tensors
+        self.dropout = 0.0
+        self._tables = tables(config)
+        self._output = self._tables["output"]
+        layer = config.alignment_layer
+        self._aligning = config.decoder_layers - 1 if layer is None else layer
+        self._signal = None  # position signal, grown as sentences need it
+
+    def encode(self, sources: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Encoder output for source ids."""
+        visible = mask(lengths, sources.shape[1])[:, None]
+        x = self._input("encoder", self._embed("source", sources), 0)
+        for i in range(self.config.encoder_layers):
+            block = f"encoder.{i}.self_attention"
+            given = self.before(block, x)
+            x = self.after(block, self.attended(block, given, *self.keys_values(block, given), visible), x)
+            x = self._feed_forward(f"encoder.{i}.feed_forward", x, self.config.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.config.top_norm else x
+
+    def remember(self, encoded: torch.Tensor, lengths: torch.Tensor) -> Memory:
+        """What the decoder attends to. Layers with tied parameters share it."""
+        made = {p: self.keys_values(f"decoder.{p}.cross_attention", encoded) for p in range(self.config.decoder_sets)}
+        visible = mask(lengths, encoded.shape[1])[:, None]
+        return Memory([made[p] for p in self.config.decoder_parameters], visible)
+
+    def start(self, memory: Memory) -> State:
+        """State before the first token."""
+        rows, like = len(memory.visible), memory.keys_values[0][0]
+        return State(0, [empty_state(self.config, rows, like) for _ in self.config.decoder_parameters])
+
+    def decode(self, memory: Memory, state: State, previous: torch.Tensor, align: bool = False) -> Decoded:
+        """Outputs for a run of steps.
+
+        `previous` (batch, time) has the token before each; that of the first step of all is ignored.
+        """
+        embedded = self._embed("target", previous)
+        if state.steps == 0:
+            embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], 1)
+        x = self._input("decoder", embedded, state.steps)
+        cells, alignment = [], None
+        for layer, p in enumerate(self.config.decoder_parameters):
+            block = f"decoder.{p}.cell"
+            made, cell = CELLS[self.config.cell](self, block, x, state.cells[layer], state.steps)
+            cells.append(cell)
+            x = self.after(block, made, x)
+            block = f"decoder.{p}.cross_attention"
+            given, (keys, values) = self.before(block, x), memory.keys_values[layer]
+            if align and layer == self._aligning:
+                alignment = self._alignment(self.affine(f"{block}.query", given), keys, memory.visible)
+            x = self.after(block, self.attended(block, given, keys, values, memory.visible), x)
+            x = self._feed_forward(f"decoder.{p}.feed_forward", x, self.config.decoder_ffn_depth)
+        if self.config.top_norm:
+            x = self._normed("decoder.top_norm", x)
+        return Decoded(x, State(state.steps + previous.shape[1], cells), alignment)
+
+    def output(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The output layer: (vocab_size, d) and (vocab_size,)."""
+        return self.tensors[self._output], self.tensors["output.bias"]
+
+    def logits(self, output: torch.Tensor) -> torch.Tensor:
+        """Logits over the vocabulary of what `decode` says."""
+        table, bias = self.output()
+        return output @ table.T + bias
+
+    def teacher_forced(self, sources, source_lengths, targets, align: bool = False) -> Decoded:
+        """Outputs at every step of given targets, which end with the end-of-sentence id."""
+        memory = self.remember(self.encode(sources, source_lengths), source_lengths)
+        return self.decode(memory, self.start(memory), functional.pad(targets[:, :-1], (1, 0)), align)
+
+    # what cells are made of
+
+    def product(self, name, x):
+        return x @ self.tensors[name]
+
+    def affine(self, name, x):
+        made = torch.addmm(self.tensors[f"{name}.bias"], x.flatten(0, -2), self.tensors[f"{name}.weight"])
+        return made.unflatten(0, x.shape[:-1])
+
+    def activation(self, name):
+        return _ACTIVATIONS[name]
+
+    def before(self, block, x):
+        return self._normed(f"{block}.pre_norm", x) if self.config.preprocess else x
+
+    def after(self, block, y, x):
+        """What becomes of a block's output y and input x: see ModelConfig.postprocess."""
+        y = self._dropped(y)
+        for letter in self.config.postprocess:
+            if letter == "a":
+                y = x + y
+            elif letter == "n":
+                y = self._normed(f"{block}.norm", y)
+            else:
+                gate = torch.sigmoid(self.affine(f"{block}.highway", x))
+                y = gate * y + (1 - gate) * x
+        return y
+
+    def keys_values(self, name, x):
+        return self.affine(f"{name}.key", x), self.affine(f"{name}.value", x)
+
+    def attended(self, name, x, keys, values, visible):
+        """Attention of all heads, projected."""
+        heads = attention(self.affine(f"{name}.query", x), keys, values, self.config.heads, visible)
+        return self.affine(f"{name}.output", heads) if self.config.attention_projection else heads
+
+    def _alignment(self, queries, keys, visible):
+        size = self.config.head_dim
+        scores = queries[..., :size].float() @ keys[..., :size].float().transpose(1, 2) / math.sqrt(size)
+        return scores.masked_fill(~visible, -torch.inf).log_softmax(-1)
+
+    def _embed(self, side, ids):
+        return functional.embedding(ids, self.tensors[self._tables[side]])
+
+    def _input(self, side, embedded, first):
+        """Embeddings scaled, with positions added."""
+        config, count = self.config, embedded.shape[1]
+        x = math.sqrt(config.model_dim) * embedded if config.scale_embedding else embedded
+        if config.positions == "trained":
+            table = self.tensors["positions"]
+            x = x + table[torch.arange(first, first + count, device=table.device).clamp(max=len(table) - 1)]
+        else:
+            x = x + self._positions(first, count, x.device)
+        x = self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
+        return self._dropped(x)
+
+    def _positions(self, first, count, device):
+        if self._signal is None or len(self._signal) < first + count:
+            signal = positions(0, 2 * (first + count), self.config.model_dim, self.config.positions)
+            self._signal = torch.from_numpy(signal).to(device)
+        return self._signal[first : first + count]
+
+    def _dropped(self, x):
+        return dropout(x, self.dropout) if self.dropout else x
+
+    def _normed(self, norm, x):
+        scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
+        return functional.layer_norm(x.float(), scale.shape, scale, bias, self.config.layer_norm_epsilon)
+
+    def _feed_forward(self, block, x, depth):
+        y, activation = self.before(block, x), self.activation(self.config.activation)
+        for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
+            y = activation(self.affine(f"{block}.{name}", y))
+        return self.after(block, self.affine(f"{block}.outer", y), x)

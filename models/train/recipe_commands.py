@@ -1,0 +1,139 @@
+"""The other steps of the recipe as commands."""
+
+from pathlib import Path
+
+import torch
+
+from cpunmt import Translator
+from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.vocabulary import Vocabulary
+from models.train.corpora import read_corpora
+from models.train.data import read_data
+from models.train.distillation import distil
+from models.train.export import write_float32, write_npz
+from models.train.held_out import matches
+from models.train.line_files import write_lines
+from models.train.network import Network, torch_tensors
+from models.train.sampling import noisy_pairs
+from models.train.smoothing import averaged
+from models.train.train_command import add_corpora
+from models.train.validation import validate
+from models.train.vocabulary import texts_of, train_vocabulary
+
+
+def add_parsers(commands):
+    """Add the commands."""
+    parser = commands.add_parser("check", help="compare what is trained on with what is held out", allow_abbrev=False)
+    add_corpora(parser)
+    parser.set_defaults(run=check)
+
+    parser = commands.add_parser(
+        "vocabulary", help="train a SentencePiece vocabulary of both languages", allow_abbrev=False
+    )
+    add_corpora(parser)
+    parser.add_argument("--size", type=int, default=8000, metavar="N", help="pieces (default: 8000)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.set_defaults(run=vocabulary)
+
+    parser = commands.add_parser("average", help="the mean of a run's best checkpoints", allow_abbrev=False)
+    parser.add_argument("run_folder", metavar="RUN", type=Path, help="folder of a run of `train`")
+    parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="gets model.npz and best/")
+    parser.set_defaults(run=average)
+
+    parser = commands.add_parser("distil", help="the teachers' translations of the corpora", allow_abbrev=False)
+    add_corpora(parser)
+    _add_teachers(parser)
+    parser.set_defaults(run=distil_corpora)
+
+    parser = commands.add_parser("noise", help="noisy sources of the corpora's targets, translated", allow_abbrev=False)
+    add_corpora(parser)
+    _add_teachers(parser)
+    parser.add_argument("--inverse", type=Path, required=True, metavar="NPZ", help="model.npz of the inverse teacher")
+    parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--device", default="cpu", help="of the inverse teacher: cpu or cuda (default: cpu)")
+    parser.set_defaults(run=noise)
+
+    parser = commands.add_parser(
+        "evaluate", help="BLEU and chrF of a model directory on the test sets", allow_abbrev=False
+    )
+    parser.add_argument("model", metavar="MODEL", help="directory of any kind that cpunmt loads")
+    add_corpora(parser)
+    parser.add_argument("--section", default="test", metavar="NAME", help="of the description (default: test)")
+    parser.add_argument("--beam-size", type=int, default=1, metavar="N")
+    parser.add_argument("--most", type=int, metavar="N", help="only the first N sentences of each")
+    parser.set_defaults(run=evaluate)
+
+
+def _add_teachers(parser):
+    parser.add_argument("--teacher", metavar="DIR", action="append", required=True, help="a packed model; several vote")
+    parser.add_argument("--beam-size", type=int, default=8, metavar="N", help="candidates of each teacher (default: 8)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="name.tsv.gz; goes on if part of it is there"
+    )
+
+
+def check(given) -> bool:
+    """Say what of the held-out texts is in the files, and in what is trained on; False if the latter is anything."""
+    data = read_data(given.corpora, given.data, given.source, given.target)
+    print("\n".join(data.report))
+    raw = read_corpora(given.corpora, "train", given.source, given.target, given.data)
+    clean = True
+    for corpus in (*data.development, *read_corpora(given.corpora, "test", given.source, given.target, given.data)):
+        before, used = matches(raw, corpus), matches(data.train, corpus)
+        clean &= not any(used)
+        print(
+            f"{corpus.name}, {len(corpus.examples)} held out: in the files {before.exact} of its texts as they are and "
+            f"{before.normalized} normalized, in training {used.exact} and {used.normalized}"
+        )
+    return clean
+
+
+def vocabulary(given):
+    """Train a vocabulary on what is trained on."""
+    data = read_data(given.corpora, given.data, given.source, given.target)
+    train_vocabulary(texts_of(data.train), given.size, given.out)
+
+
+def average(given):
+    """Write the mean of the checkpoints that a run kept."""
+    paths = sorted((given.run_folder / "checkpoints").glob("*.npz"), key=lambda path: int(path.stem))
+    if not paths:
+        raise FileNotFoundError(f"{given.run_folder}: has no checkpoints; expected the folder of a run of `train`")
+    read = [read_marian_npz(path) for path in paths]
+    config, tensors = read[0][0], torch_tensors(averaged([arrays for _, arrays in read]))
+    given.out.mkdir(parents=True, exist_ok=True)
+    write_npz(given.out / "model.npz", config, tensors)
+    write_float32(given.out / "best", config, tensors, given.vocabulary)
+    print(f"{given.out}: the mean of the checkpoints after {', '.join(path.stem for path in paths)} updates")
+
+
+def distil_corpora(given):
+    """Write rows (source, nearest translation, reference)."""
+    data = read_data(given.corpora, given.data, given.source, given.target)
+    teachers = [Translator(path) for path in given.teacher]
+    examples = [example for corpus in data.train for example in corpus.examples]
+    write_lines(given.out, examples, lambda some, _: distil(teachers, some, given.beam_size))
+
+
+def noise(given):
+    """Write rows (noisy source, its translation, real target)."""
+    data = read_data(given.corpora, given.data, given.source, given.target)
+    teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
+    config, arrays = read_marian_npz(given.inverse)
+    inverse = Network(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})
+    targets = [example.targets[0] for corpus in data.train for example in corpus.examples]
+
+    def make(some, first):
+        return noisy_pairs(inverse, teachers, pieces, some, given.seed * 1_000_003 + first, given.beam_size)
+
+    torch.set_num_threads(1)
+    write_lines(given.out, targets, make, window=64)
+
+
+def evaluate(given):
+    """Print the scores of a model."""
+    corpora = read_corpora(given.corpora, given.section, given.source, given.target, given.data)
+    for name, score in validate(Path(given.model), corpora, given.beam_size, given.most).items():
+        print(f"{name:16} BLEU {score.bleu:5.2f}  chrF {score.chrf:5.2f}")

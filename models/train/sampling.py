@@ -1,0 +1,61 @@
+"""Noisy backward-forward translation: new sources by sampling, new targets by translating those.
+
+An inverse teacher says what the source of a target might have been, with Gumbel noise on its logits, which is drawing
+from its distribution (Edunov et al. 2018, https://aclanthology.org/D18-1045; Kim et al. 2019,
+https://aclanthology.org/D19-5632, section 2). The teacher translates the noisy source; of its best translations the one
+nearest to the real target is taken.
+"""
+
+import math
+
+import torch
+
+from models.train.batches import padded
+from models.train.distillation import nearest
+from models.train.ensemble import candidates
+from models.train.network import Network
+
+
+@torch.no_grad()
+def sample(
+    network: Network, sources: list[list[int]], generator: torch.Generator, temperature: float = 1.0
+) -> list[list[int]]:
+    """One translation of each source, drawn by the probabilities of its pieces: ids without the final </s>.
+
+    `sources` end with </s>. <unk> is never drawn. At most max_length_factor times the source's pieces.
+    """
+    config = network.config
+    device = next(iter(network.tensors.values())).device
+    ids, lengths = (tensor.to(device) for tensor in padded(sources, config.eos_id))
+    limits = torch.ceil(config.max_length_factor * lengths.float()).long()
+    memory = network.remember(network.encode(ids, lengths), lengths)
+    state = network.start(memory)
+    previous = torch.zeros(len(sources), 1, dtype=torch.long, device=device)
+    live, drawn = torch.ones(len(sources), dtype=torch.bool, device=device), []
+    for step in range(math.ceil(config.max_length_factor * int(lengths.max()))):
+        decoded = network.decode(memory, state, previous)
+        logits, state = network.logits(decoded.output[:, -1]).float() / temperature, decoded.state
+        logits[:, config.unk_id] = -torch.inf
+        uniform = torch.rand(logits.shape, generator=generator).to(device)
+        previous = (logits - torch.log(-torch.log(uniform.clamp(1e-20, 1 - 1e-7)))).argmax(1, keepdim=True)
+        drawn.append(torch.where(live, previous[:, 0], config.eos_id))
+        live &= (previous[:, 0] != config.eos_id) & (step + 1 < limits)
+        if not live.any():
+            break
+    rows = torch.stack(drawn, 1).tolist()
+    return [row[: row.index(config.eos_id)] if config.eos_id in row else row for row in rows]
+
+
+def noisy_pairs(
+    inverse: Network, teachers, vocabulary, targets: list[str], seed: int, beam_size: int
+) -> list[list[str]]:
+    """Rows (noisy source, its translation, the real target) of targets; blank ones are left out."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = sample(inverse, vocabulary.encode_batch(targets), generator)
+    found = [(vocabulary.decode(ids).strip(), target) for ids, target in zip(drawn, targets, strict=True)]
+    found = [(source, target) for source, target in found if source]
+    rows = []
+    lists = candidates(teachers, [source for source, _ in found], beam_size)
+    for (source, target), proposed in zip(found, lists, strict=True):
+        rows.append([source, nearest(proposed, (target,)) or target, target])
+    return rows

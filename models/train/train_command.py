@@ -1,0 +1,70 @@
+"""`train`: one model, from corpora to a directory that cpunmt runs."""
+
+import dataclasses
+import functools
+from pathlib import Path
+
+from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.vocabulary import Vocabulary
+from models.train.batches import encode
+from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
+from models.train.data import read_data
+from models.train.network import initial_tensors, torch_tensors
+from models.train.trainer import Trainer
+from models.train.validation import validate
+
+ENDE = Path(__file__).with_name("ende.yaml")
+
+
+def add_corpora(parser):
+    """Options that say which texts."""
+    parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="the folder of the corpora")
+    parser.add_argument(
+        "--corpora", metavar="FILE", type=Path, default=ENDE, help="their description (default: ende.yaml)"
+    )
+    parser.add_argument("--source", default="en", metavar="LANGUAGE", help="language translated from (default: en)")
+    parser.add_argument("--target", default="de", metavar="LANGUAGE", help="language translated into (default: de)")
+
+
+def add_parser(commands):
+    """Add `train`, with an option for every setting."""
+    parser = commands.add_parser("train", help="train a model, or go on where it stopped", allow_abbrev=False)
+    parser.add_argument("shape", choices=sorted(SHAPES), help="which model: see configs.py")
+    add_corpora(parser)
+    parser.add_argument("--vocabulary", metavar="FILE", type=Path, required=True, help="SentencePiece model")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, required=True, help="the run's folder; if it has a checkpoint, go on"
+    )
+    parser.add_argument("--initial", metavar="NPZ", type=Path, help="begin with the parameters of a Marian checkpoint")
+    parser.add_argument("--log4", action="store_true", help="weights are rounded to 4 bits while they are trained")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    for field in dataclasses.fields(Settings):
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}", type=field.type, metavar="N", help="a setting: see configs.py"
+        )
+    parser.set_defaults(run=run)
+
+
+def run(given) -> bool:
+    """Do what the command line says; False if it was interrupted."""
+    changes = {} if given.initial is None else dict(LOG4 if given.log4 else CONTINUED)
+    asked = {field.name: getattr(given, field.name) for field in dataclasses.fields(Settings)}
+    changes |= {name: value for name, value in asked.items() if value is not None}
+    settings = settings_of(given.shape, **changes)
+    vocabulary = Vocabulary(given.vocabulary)
+    config = model_config(given.shape, vocabulary.size)
+    if given.initial is None:
+        initial = initial_tensors(config, settings.seed)
+    else:
+        found, arrays = read_marian_npz(given.initial)
+        if found != config:
+            raise ValueError(f"{given.initial}: is no {given.shape} of {vocabulary.size} pieces: it is {found}")
+        initial = torch_tensors(arrays)
+    data = read_data(given.corpora, given.data, given.source, given.target)
+    print("\n".join(data.report), flush=True)
+    examples = encode(data.train, vocabulary, vocabulary)
+    validator = functools.partial(validate, corpora=data.development)
+    trainer = Trainer(
+        given.out, config, settings, examples, given.vocabulary, validator, initial, given.device, given.log4
+    )
+    return trainer.run()

@@ -1,0 +1,169 @@
+"""A run: updates until there have been enough, with validation, checkpoints and a curve; it can be resumed."""
+
+import dataclasses
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from cpunmt.architecture import tables
+from cpunmt.config import ModelConfig
+from models.train import checkpoint, curve
+from models.train.batches import Examples, endless, make_batch
+from models.train.configs import Settings
+from models.train.export import write_float32, write_npz
+from models.train.guided_alignment import Alignments, aligner_of
+from models.train.log4 import Rounding
+from models.train.network import Network
+from models.train.updates import Updates
+from models.train.validation import Score
+
+BEST, MODEL = "best", "model.npz"
+
+
+class Trainer:
+    """Trains one model in a folder of its own.
+
+    What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
+    in float32), `model.npz` (the same for Marian), `checkpoints/NUMBER.npz` (the best ones), `curve.jsonl` and `.png`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        config: ModelConfig,
+        settings: Settings,
+        examples: Examples,
+        vocabulary: Path,
+        validator: Callable[[Path], dict[str, Score]],
+        initial: dict[str, torch.Tensor],
+        device: str = "cpu",
+        log4: bool = False,
+    ):
+        """`validator` takes the directory of a packed model; `initial` are the parameters to begin with."""
+        self.folder, self.config, self.settings = folder, config, settings
+        self._examples, self._vocabulary, self._validator, self._log4 = examples, vocabulary, validator, log4
+        self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
+        folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(settings.seed)
+        network = Network(config, initial)
+        self.updates = Updates(network, settings, torch.device(device), self._rounding())
+        self._stopped = False
+        self._resume()
+        self._alignments = None
+        if settings.guided_alignment:
+            aligner = aligner_of(examples, config.source_size, config.vocab_size, settings.seed)
+            self._alignments = Alignments(aligner, examples)
+
+    def run(self) -> bool:
+        """Train to the end; False if a signal (Ctrl-C, SIGTERM) ended it earlier. What was done is on the disk."""
+        settings, updates = self.settings, self.updates
+        stream = endless(self._examples, settings.seed, settings.longest, settings.batch_tokens, *self._place)
+        sums, tokens, began = [], 0, time.monotonic()
+        handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        bar = tqdm(total=settings.updates, initial=updates.done, unit="update", mininterval=5, dynamic_ncols=True)
+        try:
+            while updates.done < settings.updates and self._stale < settings.patience and not self._stopped:
+                batches = self._next(stream)
+                _, entropy = updates.update(batches)
+                made = sum(batch.tokens for batch, _ in batches)
+                sums.append(entropy * made)
+                tokens += made
+                bar.update()
+                bar.set_postfix(nats=f"{sum(sums) / tokens:.3f}", epoch=self._place[0], refresh=False)
+                if updates.done % settings.validate_every == 0 or updates.done == settings.updates:
+                    spent = time.monotonic() - began
+                    self._seconds += spent
+                    self._validate(sum(sums) / tokens, tokens / spent)
+                    self._save()
+                    sums, tokens, began = [], 0, time.monotonic()
+        finally:
+            bar.close()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        if self._stopped:
+            self._seconds += time.monotonic() - began
+            self._save()
+        return not self._stopped
+
+    def _next(self, stream):
+        """Batches for one update, with their alignment points."""
+        found, tokens = [], 0
+        while tokens < self.settings.update_tokens:
+            self._place, pairs = next(stream)
+            batch = make_batch(self._examples, pairs, self.config.eos_id)
+            points = self._alignments.points(pairs) if self._alignments else None
+            found.append((batch, points))
+            tokens += batch.tokens
+        return found
+
+    def _validate(self, entropy, speed):
+        """Translate what is held out with the smoothed parameters; keep them if they are the best so far, or nearly."""
+        rounding = self._rounding()
+        means = {name: rounding(name, mean) if rounding else mean for name, mean in self.updates.means.items()}
+        candidate = self.folder / "candidate"
+        write_float32(candidate, self.config, means, self._vocabulary)
+        scores = self._validator(candidate)
+        mean = sum(score.bleu for score in scores.values()) / len(scores)
+        line = {
+            "update": self.updates.done, "epoch": self._place[0], "seconds": round(self._seconds),
+            "tokens_per_second": round(speed), "rate": self.updates.rate(), "cross_entropy": round(entropy, 4),
+            "mean_bleu": round(mean, 3), "bleu": {name: round(score.bleu, 2) for name, score in scores.items()},
+            "chrf": {name: round(score.chrf, 2) for name, score in scores.items()},
+        }  # fmt: skip
+        curve.add_line(self.folder, line)
+        curve.draw(self.folder)
+        tqdm.write(f"update {self.updates.done}: {entropy:.3f} nats, {speed:.0f} pieces/s, BLEU {line['bleu']}")
+        self._keep(means)
+        self._stale = 0 if mean > self._best else self._stale + 1
+        if mean > self._best:
+            self._best = mean
+            write_float32(self.folder / BEST, self.config, means, self._vocabulary)
+            write_npz(self.folder / MODEL, self.config, means)
+
+    def _keep(self, means):
+        """Add a checkpoint, and remove those that are not among the best any more."""
+        folder = self.folder / "checkpoints"
+        folder.mkdir(exist_ok=True)
+        write_npz(folder / f"{self.updates.done}.npz", self.config, means)
+        ranked = sorted(curve.lines(self.folder), key=lambda line: -line["mean_bleu"])
+        kept = {str(line["update"]) for line in ranked[: self.settings.keep]}
+        for path in folder.glob("*.npz"):
+            if path.stem not in kept:
+                path.unlink()
+
+    def _save(self):
+        tensors = {"parameters": self.updates.parameters, "means": self.updates.means, **self.updates.moments()}
+        state = {
+            "update": self.updates.done, "place": self._place, "best": self._best, "stale": self._stale,
+            "seconds": self._seconds, "config": self.config.to_json(), "settings": dataclasses.asdict(self.settings),
+        }  # fmt: skip
+        checkpoint.save(self.folder, checkpoint.Checkpoint(tensors, self._random()[0](), state))
+
+    def _resume(self):
+        found = checkpoint.load(self.folder)
+        if found is None:
+            curve.cut(self.folder, 0)
+            return
+        state = found.state
+        if ModelConfig.from_json(state["config"]) != self.config:
+            raise ValueError(f"{self.folder}: holds a run of another architecture; choose another folder")
+        self.updates.restore(found.tensors, state["update"])
+        self._place, self._best = tuple(state["place"]), state["best"]
+        self._stale, self._seconds = state["stale"], state["seconds"]
+        self._random()[1](found.random)
+        curve.cut(self.folder, state["update"])
+
+    def _random(self):
+        """How to get and set the state of the generator that drops out."""
+        source = torch.cuda if self.updates.device.type == "cuda" else torch
+        return source.get_rng_state, source.set_rng_state
+
+    def _rounding(self):
+        return Rounding(set(tables(self.config).values())) if self._log4 else None
+
+    def _stop(self, number, frame):
+        self._stopped = True

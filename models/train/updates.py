@@ -1,0 +1,119 @@
+"""One update of the parameters: gradients of several batches, clipping, Adam, smoothing."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+
+from models.train.batches import Batch
+from models.train.configs import Settings
+from models.train.guided_alignment import alignment_loss
+from models.train.network import Network, mask
+from models.train.output_loss import output_loss
+from models.train.schedule import learning_rate
+from models.train.smoothing import smooth, smoothing_weight
+
+_BETAS, _EPSILON = (0.9, 0.98), 1e-9
+
+
+def mixed_precision(device: torch.device):
+    """Products in bfloat16 where the device multiplies it faster; everything that adds up stays float32."""
+    if device.type == "cuda":
+        return torch.autocast("cuda", torch.bfloat16)
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)  # of no public name
+    return torch.autocast("cpu", torch.bfloat16) if device.type == "cpu" and supported() else nullcontext()
+
+
+class Updates:
+    """Parameters in training, and their smoothed means.
+
+    The network's tensors are `parameters`, or, with `rounding` (name, tensor) -> tensor, what it makes of them:
+    gradients are taken at the rounded weights and move the float ones.
+    """
+
+    def __init__(self, network: Network, settings: Settings, device: torch.device, rounding: Callable | None = None):
+        self.network, self.settings, self.device = network, settings, device
+        self.done = 0
+        self._rounding = rounding
+        self.parameters = {name: tensor.to(device).requires_grad_() for name, tensor in network.tensors.items()}
+        self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
+        if rounding is None:
+            network.tensors = self.parameters
+        else:
+            network.tensors = {name: t.detach().clone().requires_grad_() for name, t in self.parameters.items()}
+            self._round()
+        parameters = list(self.parameters.values())
+        self.adam = torch.optim.Adam(parameters, betas=_BETAS, eps=_EPSILON, fused=device.type in ("cpu", "cuda"))
+
+    def update(self, batches: list[tuple[Batch, torch.Tensor | None]]) -> tuple[float, float]:
+        """Learn from batches with their alignment points; (loss, cross-entropy) per target piece."""
+        settings, self.done = self.settings, self.done + 1
+        tokens = sum(batch.tokens for batch, _ in batches)
+        totals = torch.zeros(2, device=self.device)
+        self.network.dropout = settings.dropout
+        for batch, points in batches:
+            totals += self._gradients(batch.to(self.device), points, tokens)
+        self.network.dropout = 0.0
+        parameters = list(self.parameters.values())
+        if self._rounding is not None:
+            for name, tensor in self.network.tensors.items():
+                self.parameters[name].grad, tensor.grad = tensor.grad, None
+        torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm, error_if_nonfinite=True)
+        for group in self.adam.param_groups:
+            group["lr"] = self.rate()
+        self.adam.step()
+        self.adam.zero_grad(set_to_none=True)
+        smooth(self.means, self.parameters, smoothing_weight(self.done, settings.parameter_smoothing))
+        if self._rounding is not None:
+            self._round()
+        loss, entropy = (totals / tokens).tolist()
+        return loss, entropy
+
+    def rate(self) -> float:
+        """The learning rate of the update that is being made, or was made last."""
+        s = self.settings
+        return learning_rate(self.done, s.peak_rate, s.warmup, s.updates, s.cooldown)
+
+    def moments(self) -> dict[str, dict[str, torch.Tensor]]:
+        """Adam's means of gradients and of their squares."""
+        found = {"adam_mean": {}, "adam_square": {}}
+        for name, parameter in self.parameters.items():
+            state = self.adam.state.get(parameter)
+            for kind, key in (("adam_mean", "exp_avg"), ("adam_square", "exp_avg_sq")):
+                found[kind][name] = state[key] if state else torch.zeros_like(parameter)
+        return found
+
+    @torch.no_grad()
+    def restore(self, tensors: dict[str, dict[str, torch.Tensor]], done: int):
+        """Go on from the tensors of a checkpoint, after so many updates."""
+        self.done = done
+        for name, parameter in self.parameters.items():
+            parameter.copy_(tensors["parameters"][name])
+            self.means[name].copy_(tensors["means"][name])
+            self.adam.state[parameter] = {
+                "step": torch.tensor(float(done), device=self.device if self.device.type == "cuda" else "cpu"),
+                "exp_avg": tensors["adam_mean"][name].to(self.device),
+                "exp_avg_sq": tensors["adam_square"][name].to(self.device),
+            }
+        if self._rounding is not None:
+            self._round()
+
+    @torch.no_grad()
+    def _round(self):
+        for name, tensor in self.network.tensors.items():
+            tensor.copy_(self._rounding(name, self.parameters[name]))
+
+    def _gradients(self, batch, points, tokens):
+        """Add the gradients of one batch; sums of loss and cross-entropy."""
+        settings, scored = self.settings, mask(batch.target_lengths, batch.targets.shape[1])
+        align = points is not None
+        with mixed_precision(self.device):
+            decoded = self.network.teacher_forced(batch.sources, batch.source_lengths, batch.targets, align)
+            table, bias = self.network.output()
+            sums = output_loss(decoded.output[scored], table, bias, batch.targets[scored], settings.label_smoothing)
+        loss = sums[0] / tokens
+        if align:
+            share = settings.guided_alignment * batch.tokens / tokens
+            loss = loss + share * alignment_loss(decoded.alignment, points.to(self.device))
+        loss.backward()
+        return sums.detach()

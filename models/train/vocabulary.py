@@ -1,0 +1,39 @@
+"""Train a SentencePiece vocabulary of both languages, with the ids that Marian wants: </s> is 0, <unk> is 1."""
+
+import io
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import sentencepiece
+
+from models.train.corpora import Corpus
+
+
+def texts_of(corpora: list[Corpus]) -> Iterable[str]:
+    """The first text of each language of every example."""
+    for corpus in corpora:
+        for example in corpus.examples:
+            yield example.sources[0]
+            yield example.targets[0]
+
+
+def train_vocabulary(texts: Iterable[str], size: int, path: Path):
+    """Train a unigram model of `size` pieces and write it to `path`; characters that are rare become bytes."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        vocab_size=size,
+        eos_id=0,
+        unk_id=1,
+        bos_id=-1,
+        pad_id=-1,
+        character_coverage=0.9999,
+        byte_fallback=size > 1000,
+        num_threads=1,
+        minloglevel=2,
+    )
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(model.getvalue())
+    os.replace(partial, path)

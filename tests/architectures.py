@@ -1,0 +1,62 @@
+"""Architectures of tiny size: named ones, and any."""
+
+from hypothesis import strategies as st
+
+from cpunmt.config import ModelConfig
+
+VOCAB = 40
+NAMED = {
+    "opus": {"cell": "self_attention", "activation": "swish", "ffn_dim": 48},
+    "pre-norm": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "top_norm": True},
+    "average": {"cell": "average_attention", "average_dim": 48},
+    "average of one width": {"cell": "average_attention", "average_dim": 32, "average_gate": False},
+    "average, pre-norm": {"cell": "average_attention", "average_dim": 32, "preprocess": "n", "postprocess": "an"},
+    "sru": {"cell": "sru"},
+    "highway": {"cell": "ssru", "postprocess": "hn", "embedding_norm": True},
+    "deep": {"ffn_depth": 4, "decoder_ffn_depth": 3, "decoder_ffn_dim": 80, "activation": "gelu"},
+    "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},
+    "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
+    "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
+    "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
+}
+
+
+def make_config(**options) -> ModelConfig:
+    """A config of tiny size."""
+    sizes = {"model_dim": 32, "ffn_dim": 64, "heads": 2, "encoder_layers": 2, "decoder_parameters": (0, 1)}
+    return ModelConfig(**{**sizes, "vocab_size": VOCAB, **options})
+
+
+@st.composite
+def configs(draw):
+    """Any architecture of tiny size."""
+    activation = st.sampled_from(["relu", "swish", "gelu", "gelu_sigmoid"])
+    preprocess = draw(st.sampled_from(["", "", "n"]))
+    untied = draw(st.booleans())
+    return make_config(
+        encoder_layers=draw(st.integers(1, 2)),
+        decoder_parameters=draw(st.sampled_from([(0,), (0, 1), (0, 0), (0, 1, 0)])),
+        source_vocab_size=56 if untied else None,
+        shared_vocabulary=not untied,
+        shared_embedding=not untied,
+        tied_output=draw(st.booleans()),
+        scale_embedding=draw(st.booleans()),
+        positions=draw(st.sampled_from(["marian", "tensor2tensor", "trained"])),
+        ffn_dim=draw(st.sampled_from([16, 64])),
+        decoder_ffn_dim=draw(st.sampled_from([None, 48])),
+        ffn_depth=draw(st.integers(2, 4)),
+        decoder_ffn_depth=draw(st.integers(2, 3)),
+        activation=draw(activation),
+        preprocess=preprocess,
+        postprocess=draw(st.sampled_from(["an", "hn", "an", "nan"] if not preprocess else ["a", "an", "ha"])),
+        embedding_norm=draw(st.booleans()),
+        top_norm=bool(preprocess) or draw(st.booleans()),
+        attention_projection=draw(st.booleans()),
+        cell=draw(st.sampled_from(["ssru", "sru", "self_attention", "average_attention"])),
+        cell_projection=draw(st.booleans()),
+        average_dim=draw(st.sampled_from([32, 48])),
+        average_depth=draw(st.integers(1, 3)),
+        average_activation=draw(activation),
+        average_gate=draw(st.booleans()),
+        alignment_layer=draw(st.sampled_from([None, 0])),
+    )

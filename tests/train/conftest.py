@@ -1,0 +1,15 @@
+"""Training needs PyTorch (the extra `train`): without it there is nothing to test here."""
+
+from importlib.util import find_spec
+
+import pytest
+
+collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory):
+    """Data of a toy language, and runs on it."""
+    from tests.train.toy_run import ToyRuns
+
+    return ToyRuns(tmp_path_factory.mktemp("toy"))

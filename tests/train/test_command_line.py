@@ -1,0 +1,50 @@
+"""The commands that no other test runs, and what they refuse."""
+
+import gzip
+
+import pytest
+
+from models.train.__main__ import main
+
+
+def options(toy):
+    return ["--data", str(toy.folder), "--corpora", str(toy.corpora)]
+
+
+def test_check_tells_clean_data_from_leaks(toy, capsys):
+    assert main(["check", *options(toy)]) == 0
+    assert "in training 0 and 0" in capsys.readouterr().out
+
+
+def test_evaluate(toy, capsys):
+    toy.trainer("evaluated", updates=3).run()
+    assert main(["evaluate", str(toy.folder / "evaluated" / "best"), *options(toy), "--most", "3"]) == 0
+    assert "\nphrases          BLEU" in capsys.readouterr().out
+
+
+def test_average_of_nothing(toy, tmp_path):
+    with pytest.raises(FileNotFoundError, match="has no checkpoints"):
+        main(["average", str(tmp_path), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")])
+
+
+def test_initial_parameters_of_another_shape(toy, tmp_path):
+    toy.trainer("initial", updates=3).run()
+    arguments = ["train", "tiny", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="is no tiny"):
+        main([*arguments, "--initial", str(toy.folder / "initial" / "model.npz")])
+
+
+def test_distil_writes_a_corpus(toy, tmp_path):
+    toy.trainer("distiller", updates=3).run()
+    out = tmp_path / "distilled.tsv.gz"
+    teacher = ["--teacher", str(toy.folder / "distiller" / "best"), "--beam-size", "2"]
+    assert main(["distil", *options(toy), *teacher, "--out", str(out)]) == 0
+    rows = [line.split("\t") for line in gzip.decompress(out.read_bytes()).decode().splitlines()]
+    examples = [example for corpus in toy.data.train for example in corpus.examples]
+    assert [(row[0], row[2]) for row in rows] == [(e.sources[0], e.targets[0]) for e in examples]
+
+
+def test_no_command(capsys):
+    with pytest.raises(SystemExit):
+        main([])
+    assert "which command" in capsys.readouterr().err

@@ -1,0 +1,65 @@
+"""Descriptions of corpora, and the files that they describe."""
+
+import gzip
+
+import pytest
+
+from models.train.corpora import Corpus, Example, read_corpora
+
+DESCRIPTION = """
+train:
+  captions: {file: captions.tsv.gz, en: [0], de: [1]}
+  news: {file: news.tsv, en: [1], de: [2, 3], repeat: 1.5}
+  french: {file: none.tsv, en: [0], fr: [1]}
+development:
+  news: {file: news.tsv, en: [1], de: [2], where: {column: 0, is: "13"}, every: 2}
+test: {}
+"""
+NEWS = "12\ta\tb\tc\n13\td\te\tf\n13\tg\th\ti\n13\tj\t\tl\n13\tm\tn\to\n"
+
+
+@pytest.fixture
+def described(tmp_path):
+    (tmp_path / "corpora.yaml").write_text(DESCRIPTION, "utf-8")
+    (tmp_path / "captions.tsv.gz").write_bytes(gzip.compress("one\t eins \n\ttwo\nthree\t\nübung\tÜbung\n".encode()))
+    (tmp_path / "news.tsv").write_text(NEWS, "utf-8")
+    return tmp_path / "corpora.yaml"
+
+
+def test_columns_and_empty_texts(described):
+    captions, news = read_corpora(described, "train", "en", "de", described.parent)
+    assert captions == Corpus("captions", [Example(("one",), ("eins",)), Example(("übung",), ("Übung",))])
+    assert news.repeat == 1.5
+    assert news.examples[0] == Example(("a",), ("b", "c")) and news.examples[3] == Example(("j",), ("l",))
+
+
+def test_the_other_direction(described):
+    _, news = read_corpora(described, "train", "de", "en", described.parent)
+    assert news.examples[0] == Example(("b", "c"), ("a",))
+
+
+def test_chosen_lines(described):
+    (news,) = read_corpora(described, "development", "en", "de", described.parent)
+    assert [example.sources for example in news.examples] == [("d",)]  # the second one chosen has no reference
+
+
+def test_a_file_elsewhere(described, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other") / "made.tsv"
+    other.write_text("x\ty\n", "utf-8")
+    described.write_text(f"train: {{made: {{file: {other}, en: [0], de: [1]}}}}", "utf-8")
+    assert read_corpora(described, "train", "en", "de", described.parent)[0].examples == [Example(("x",), ("y",))]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("training: {}", "expected train"),
+        ("train: {a: {en: [0], de: [1]}}", "expected file"),
+        ("train: {a: {file: news.tsv, en: [1], de: 2}}", "list of columns"),
+        ("train: {a: {file: news.tsv, en: [1], de: [4]}}", "column 4"),
+    ],
+)
+def test_what_is_not_understood(described, text, message):
+    described.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_corpora(described, "train", "en", "de", described.parent)

@@ -1,0 +1,92 @@
+"""One update: accumulation, clipping, rounding, and what is kept of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from models.train.batches import make_batch
+from models.train.configs import settings_of
+from models.train.network import Network, initial_tensors
+from models.train.updates import Updates
+
+CPU = torch.device("cpu")
+PAIRS = np.repeat(np.arange(12), 2).reshape(12, 2)
+PLAIN = {"guided_alignment": 0.0, "warmup": 1, "cooldown": 0.0, "peak_rate": 1e-3}
+
+
+def make(toy, rounding=None, **settings):
+    network = Network(toy.config, initial_tensors(toy.config, 1))
+    return Updates(network, settings_of("smoke", **PLAIN | settings), CPU, rounding)
+
+
+def batch(toy, rows):
+    return make_batch(toy.examples, PAIRS[rows], 0), None
+
+
+@pytest.fixture(autouse=True)
+def float32(monkeypatch):
+    """Rounding to bfloat16 depends on the batch; what is compared here is the rest."""
+    from contextlib import nullcontext
+
+    monkeypatch.setattr("models.train.updates.mixed_precision", lambda device: nullcontext())
+
+
+def test_parts_of_a_batch_make_the_same_update(toy):
+    whole, parts = make(toy), make(toy)
+    first = whole.update([batch(toy, slice(0, 12))])
+    second = parts.update([batch(toy, slice(0, 5)), batch(toy, slice(5, 12))])
+    assert first == pytest.approx(second, rel=1e-4)
+    gradients, others = (updates.moments()["adam_mean"] for updates in (whole, parts))
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(gradient, others[name], rtol=1e-4, atol=1e-6)
+
+
+def test_it_learns(toy):
+    updates = make(toy, peak_rate=5e-3)
+    losses = [updates.update([batch(toy, slice(0, 12))])[1] for _ in range(30)]
+    assert losses[-1] < losses[0] / 2
+    assert updates.done == 30
+
+
+def test_means_lag_behind(toy):
+    updates = make(toy)
+    before = {name: tensor.detach().clone() for name, tensor in updates.parameters.items()}
+    updates.update([batch(toy, slice(0, 12))])
+    for name, tensor in updates.parameters.items():
+        expected = before[name] + (tensor.detach() - before[name]) * 9 / 11
+        torch.testing.assert_close(updates.means[name], expected)
+
+
+def test_dropout_is_for_updates_only(toy):
+    updates = make(toy, dropout=0.3)
+    updates.update([batch(toy, slice(0, 12))])
+    assert updates.network.dropout == 0
+
+
+def test_no_parameters_are_made_of_nonsense(toy):
+    updates = make(toy)
+    with torch.no_grad():
+        updates.parameters["output.bias"][3] = torch.inf
+    with pytest.raises(RuntimeError, match="non-finite"):
+        updates.update([batch(toy, slice(0, 12))])
+
+
+def test_gradients_of_rounded_weights_move_the_float_ones(toy):
+    """Rounding to a coarse grid: the network has the rounded weights, and the gradients are those of a plain one."""
+
+    def coarse(name, tensor):
+        return torch.round(tensor * 8) / 8
+
+    rounded = make(toy, rounding=coarse)
+    plain = make(toy)
+    with torch.no_grad():
+        for name, tensor in plain.parameters.items():
+            assert torch.equal(rounded.network.tensors[name], coarse(name, tensor))
+            tensor.copy_(coarse(name, tensor))
+    before = {name: tensor.detach().clone() for name, tensor in rounded.parameters.items()}
+    found, expected = (updates.update([batch(toy, slice(0, 12))]) for updates in (rounded, plain))
+    assert found == pytest.approx(expected)
+    for name, tensor in rounded.parameters.items():
+        moved = plain.parameters[name].detach() - coarse(name, before[name])
+        torch.testing.assert_close(tensor.detach() - before[name], moved, rtol=0, atol=1e-6)
+        assert torch.equal(rounded.network.tensors[name], coarse(name, tensor))

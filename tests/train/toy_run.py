@@ -1,0 +1,41 @@
+"""A tiny training run on the toy language, for tests."""
+
+import functools
+
+from cpunmt.vocabulary import Vocabulary
+from models.train.batches import encode
+from models.train.configs import model_config, settings_of
+from models.train.data import read_data
+from models.train.network import initial_tensors
+from models.train.toy_corpus import write_toy_corpora
+from models.train.trainer import Trainer
+from models.train.validation import validate
+from models.train.vocabulary import texts_of, train_vocabulary
+
+
+class ToyRuns:
+    """Data that runs share: files in `folder`, `data`, the path of a `vocabulary`, `examples`, a `config`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.corpora = write_toy_corpora(folder, lines=120)
+        self.data = read_data(self.corpora, folder, "en", "de")
+        self.vocabulary = folder / "vocabulary.spm"
+        train_vocabulary(texts_of(self.data.train), 60, self.vocabulary)
+        pieces = Vocabulary(self.vocabulary)
+        self.config = model_config("smoke", pieces.size)
+        self.examples = encode(self.data.train, pieces, pieces)
+
+    def trainer(self, name, log4=False, initial=None, **settings) -> Trainer:
+        """A Trainer in a folder of its own; a run of that name that is there is resumed."""
+        settings = {"updates": 6, "validate_every": 3, "warmup": 3, **settings}
+        return Trainer(
+            self.folder / name,
+            self.config,
+            settings_of("smoke", **settings),
+            self.examples,
+            self.vocabulary,
+            functools.partial(validate, corpora=self.data.development, most=5),
+            initial or initial_tensors(self.config, 1),
+            log4=log4,
+        )
