@@ -13,8 +13,8 @@ from cpunmt.model import Model
 from cpunmt.schemes.int16 import activation_reach
 from cpunmt.weights import linear_weights, table_weights
 from quantize.stored_weights import stored_linear, stored_table
-from tests.random_models import random_tensors
 from tests.architectures import make_config
+from tests.random_models import random_tensors
 
 UNPACKED = {records.FLOAT32: unpack_float32, records.INT8: unpack_int8, records.INT16: unpack_int16}
 

@@ -12,9 +12,9 @@ from cpunmt.model_files.marian import read_marian_npz
 from cpunmt.model_files.marian_options import parse_options, read_config
 from quantize.marian_export import marian_options as exported
 from quantize.marian_export import write_marian_npz
+from tests.architectures import NAMED, configs, make_config
 from tests.marian_model import marian_options, options_item
 from tests.random_models import random_tensors
-from tests.architectures import NAMED, configs, make_config
 
 
 def refusal(options) -> str:

@@ -13,8 +13,8 @@ from cpunmt.model import Model
 from quantize.packed_reference import PackedReference
 from quantize.search import beam_search
 from quantize.stored_weights import stored_linear, stored_table
-from tests.random_models import random_shortlist, random_sources, random_tensors
 from tests.architectures import NAMED, configs, make_config
+from tests.random_models import random_shortlist, random_sources, random_tensors
 
 
 def check(config, seed, scheme, schemes=None):

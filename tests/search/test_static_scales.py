@@ -14,8 +14,8 @@ from cpunmt.schemes.int8 import STATIC_OFFSET, static_scales
 from quantize.packed_reference import PackedReference
 from quantize.reference import Reference
 from quantize.search import beam_search
-from tests.random_models import random_sources, random_tensors
 from tests.architectures import NAMED, configs, make_config
+from tests.random_models import random_sources, random_tensors
 
 
 class Observed(Reference):

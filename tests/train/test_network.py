@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from models.train.network import Network, initial_tensors, mask, torch_tensors
 from quantize.formulas import log_softmax
 from quantize.reference import Reference
-from tests.random_models import random_tensors
 from tests.architectures import NAMED, configs, make_config
+from tests.random_models import random_tensors
 
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # float32, other orders of summation, random models that amplify differences
 

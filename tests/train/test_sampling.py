@@ -10,8 +10,8 @@ from models.train.network import Network, torch_tensors
 from models.train.sampling import noisy_pairs, sample
 from quantize.formulas import softmax
 from quantize.reference import Reference
-from tests.random_models import random_tensors
 from tests.architectures import make_config
+from tests.random_models import random_tensors
 
 SOURCE = [5, 7, 0]
 
