@@ -44,7 +44,7 @@ def _run(command, folder, **variables):
 
 def test_every_kind_of_block_is_covered():
     assert {language for language, _ in BLOCKS} == {"sh", "python", ""}
-    assert len(SHELL) == 4 and len(PYTHON) == 2 and len(PLAIN) == 2
+    assert len(SHELL) == 5 and len(PYTHON) == 2 and len(PLAIN) == 2
 
 
 def test_python_block():
@@ -128,8 +128,11 @@ def test_shell_block_of_packing(tmp_path):
     piece = vocabulary.pieces([5])[0]
     (tmp_path / "lex.s2t.gz").write_bytes(gzip.compress(f"{piece} {piece} 0.5\n".encode()))
     (tmp_path / "input.txt").write_text("a b c\n\nd\n", encoding="utf8")
+    (tmp_path / "test.tsv").write_text("a b c\ta c\nd\td\n" * 10, encoding="utf8")
     _run(["bash", "-euc", SHELL[3]], tmp_path)
     assert (tmp_path / "output.txt").read_text(encoding="utf8").count("\n") == 3
+    reported = _run(["bash", "-euc", SHELL[4].replace("bleu=0.5", "bleu=100")], tmp_path)  # random weights
+    assert "BLEU lost" in reported and "kept" in reported
 
 
 def test_benchmark_commands_exist():

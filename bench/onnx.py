@@ -1,0 +1,155 @@
+"""cpunmt beside onnxruntime, the same model in float32 and int8. On one core: taskset -c 1 python -m bench.onnx
+
+    --model DIR     a float32 packed model (default: the shipped one, then a random tiny11-size student)
+    --input FILE    sentences, one per line (default: tests/golden/sentences.en.txt)
+
+onnxruntime runs the graphs of `quantize export-onnx`, in float32 and with its dynamic int8; how is said in
+`bench.onnx_graphs` and `bench.onnx_engine`. Text goes in and text comes out, by the same code for all; in bulk
+onnxruntime has the best of the batch sizes that are tried. Medians of interleaved rounds.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import onnxruntime
+
+from bench.onnx_engine import OnnxEngine
+from bench.onnx_equality import logit_differences
+from bench.onnx_graphs import prepare
+from bench.students import write_student
+from bench.timing import machine, save, spread
+from bench.translate import SENTENCES, SHIPPED
+from cpunmt import Translator
+from cpunmt.model_files.packed_directory import read_directory, write_directory
+from quantize.float_checkpoint import read_float_checkpoint
+from quantize.onnx_export import export_onnx
+from quantize.pack import pack_tensors
+from quantize.reference import Reference
+
+BATCHES = (8, 16, 32, 64, 128)
+CHECKED = 100  # sentences whose logits are compared
+
+
+def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference]:
+    """Name -> Translator, and the definition of the model."""
+    config, tensors = read_float_checkpoint(model)
+    packed = read_directory(model)
+    config8, tensors8, _ = pack_tensors(config, tensors, "int8")
+    vocabularies = list(dict.fromkeys([packed.source_vocabulary, packed.target_vocabulary]))
+    tables = [table.read_bytes() for table in dict.fromkeys([packed.source_table, packed.target_table]) if table]
+    listed = packed.shortlist.read_bytes() if packed.shortlist else None
+    write_directory(folder / "int8", config8, tensors8, vocabulary=vocabularies, tables=tables, shortlist=listed)
+    export_onnx(folder / "exported", config, tensors)
+    found = {"cpunmt float32": Translator(model)}
+    for scheme in ("float32", "int8"):
+        prepare(folder / "exported", folder / f"onnx-{scheme}", int8=scheme == "int8")
+        translator = Translator(model)
+        loaded = translator._model
+        engine = OnnxEngine(folder / f"onnx-{scheme}", config, loaded.engine.shortlist)
+        translator._loaded = loaded._replace(engine=engine)
+        found[f"onnxruntime {scheme}"] = translator
+    found["cpunmt int8"] = Translator(folder / "int8")
+    return found, Reference(config, tensors)
+
+
+def translate(translator, lines, mode, options) -> list[str]:
+    """All lines, one call for each or one for all."""
+    if mode == "bulk":
+        return [result.text for result in translator.translate(lines, **options)]
+    return [translator.translate(line, **options).text for line in lines]
+
+
+def best_batch(translator, lines, options, clock) -> int:
+    """The fastest of BATCHES, which is set."""
+    seconds = {}
+    for batch in BATCHES:
+        translator._model.engine.batch = batch
+        began = clock()
+        translate(translator, lines, "bulk", options)
+        seconds[batch] = clock() - began
+    best = min(seconds, key=seconds.get)
+    translator._model.engine.batch = best
+    return best
+
+
+def compare(found, lines, options, rounds, clock) -> dict:
+    """Seconds of each engine by mode, the sentences that are as ours in float32, and batch sizes."""
+    result = {}
+    for mode in ("one at a time", "bulk"):
+        batches = {
+            name: best_batch(translator, lines, options, clock)
+            for name, translator in found.items()
+            if mode == "bulk" and name.startswith("onnx")
+        }
+        outputs = {name: translate(translator, lines, mode, options) for name, translator in found.items()}
+        ours = outputs["cpunmt float32"]
+        same = {name: sum(map(str.__eq__, texts, ours)) / len(ours) for name, texts in outputs.items()}
+        seconds = {name: [] for name in found}
+        for _ in range(rounds):
+            for name, translator in found.items():
+                began = clock()
+                translate(translator, lines, mode, options)
+                seconds[name].append(clock() - began)
+        result[mode] = {"seconds": seconds, "same": same, "batches": batches}
+    return result
+
+
+def show(title, result, words):
+    """Print one comparison."""
+    print(title)
+    for mode, figures in result.items():
+        seconds = figures["seconds"]
+        for name, taken in seconds.items():
+            ratio = statistics.median(t / o for t, o in zip(taken, seconds["cpunmt float32"], strict=True))
+            speeds = [words / t for t in taken]
+            batch = f", batches of {figures['batches'][name]}" if name in figures["batches"] else ""
+            print(
+                f"  {mode:13s} {name:19s} {statistics.median(speeds):7.0f} words/s  quartiles {spread(speeds):13s}  "
+                f"cpunmt float32 is {ratio:5.2f} x as fast, {100 * figures['same'][name]:5.1f} % as it says{batch}",
+                flush=True,
+            )
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.onnx", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, help="packed float32 model directory")
+    parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
+    parser.add_argument("--sentences", type=int, default=300, help="how many of them")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--beam", type=int, default=1)
+    parser.add_argument("--cpu-time", action="store_true", help="time of this process alone: for a busy machine")
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    clock = time.process_time if chosen.cpu_time else time.perf_counter
+    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]
+    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    words = sum(len(line.split()) for line in lines)
+    about = {**machine(), "onnxruntime": onnxruntime.__version__}
+    print(about, f"{len(lines)} sentences, {words} words, beam {chosen.beam}", flush=True)
+    results = {"machine": about, "words": words}
+    with tempfile.TemporaryDirectory() as folder:
+        models = {chosen.model.name: chosen.model} if chosen.model else {"shipped": SHIPPED / "float32"}
+        if not chosen.model:
+            models["tiny11"] = Path(folder) / "tiny11"
+            write_student(models["tiny11"], "tiny11", "float32", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+        for name, model in models.items():
+            inside = Path(folder) / f"engines-{name}"
+            inside.mkdir()
+            found, reference = engines(model, inside)
+            sources = found["cpunmt float32"].source_vocabulary.encode_batch(lines[:CHECKED])
+            sources = [source for source in sources if len(source) > 1]
+            alone, together = logit_differences(found["onnxruntime float32"]._model.engine, reference, sources)
+            print(f"{name}: logits of {len(sources)} sentences differ by {alone:.1e}, in one batch by {together:.1e}")
+            results[name] = {"logit_differences": [alone, together]}
+            for vocabulary in ("shortlist", "full") if found["cpunmt float32"].has_shortlist else ("full",):
+                options = {"vocabulary": vocabulary, "beam_size": chosen.beam}
+                results[name][vocabulary] = compare(found, lines, options, chosen.rounds, clock)
+                show(f"{name}, {vocabulary}", results[name][vocabulary], words)
+    save(chosen.json, results)
+
+
+if __name__ == "__main__":
+    main()

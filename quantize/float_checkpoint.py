@@ -1,0 +1,70 @@
+"""A float32 checkpoint from whatever holds one: a Marian file, or a model's directory of any kind."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.architecture import expected_tensors, linears, matrices, norms, table_sizes
+from cpunmt.config import SCHEMES, ModelConfig
+from cpunmt.errors import ModelFileError
+from cpunmt.kernels.packing import unpack_float32
+from cpunmt.model_files.any_directory import kind_of, read_model
+from cpunmt.model_files.marian import read_marian
+from cpunmt.model_files.marian_file import StoredIntegers
+from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
+from cpunmt.model_files.safetensors_file import check_finite, check_tensors
+
+
+def read_float_checkpoint(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Config, and what `architecture.checkpoint_tensors` lists.
+
+    Integers that another program stored become what they stand for. A packed model must be float32 or float16.
+
+    Raises ModelFileError for what is missing, broken or of another kind.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        config, tensors, _ = read_marian(path)
+        return config, {name: _floats(tensor) for name, tensor in tensors.items()}
+    if kind_of(path) != "packed":
+        found = read_model(path, "float32")
+        return found.config, unpacked_tensors(found.config, found.tensors)
+    packed = read_directory(path)
+    config = packed.config
+    used = {config.scheme_of(name) for name in matrices(config)}
+    rounded = sorted(scheme for scheme in used if SCHEMES[scheme] != "float32")
+    if rounded:
+        raise ModelFileError(
+            f"{path}: packed as {', '.join(rounded)}, expected float32: the checkpoint it was made of, or a "
+            "directory packed with --scheme float32"
+        )
+    check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
+    check_finite(packed.tensors, path / WEIGHTS)
+    return dataclasses.replace(config, scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)
+
+
+def _floats(tensor):
+    return tensor.weights() if isinstance(tensor, StoredIntegers) else tensor
+
+
+def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The checkpoint that `conversion.packed_tensors` made such tensors of, all of them floats."""
+    found = {name: _float32(tensors[f"{name}.weight"]) for name in table_sizes(config)}
+    found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+    for linear in linears(config):
+        count = len(linear.parts)
+        weights = _float32(unpack_float32(tensors[f"{linear.name}.weight"], linear.columns))
+        biases = np.split(tensors[f"{linear.name}.bias"][: linear.columns], count)
+        for (weight, bias), values, offsets in zip(linear.parts, np.split(weights, count, axis=1), biases, strict=True):
+            found[weight] = np.ascontiguousarray(values)
+            if bias:
+                found[bias] = offsets
+    for norm in norms(config):
+        found |= {name: tensors[name] for name in (f"{norm}.scale", f"{norm}.bias")}
+    return found
+
+
+def _float32(weights):
+    return weights.astype(np.float32, copy=False)

@@ -1,0 +1,79 @@
+"""Float checkpoints from files and directories of every kind."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from cpunmt.architecture import checkpoint_tensors, matrices
+from cpunmt.conversion import packed_tensors
+from cpunmt.errors import ModelFileError
+from cpunmt.model_files.packed_directory import write_directory
+from quantize.float_checkpoint import read_float_checkpoint, unpacked_tensors
+from tests.architectures import NAMED, make_config
+from tests.marian_model import write_marian_npz
+from tests.random_models import random_tensors
+from tests.real_model import DIRECTORIES
+from tests.small_vocabulary import train_vocabulary
+
+
+def same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == np.float32
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_unpacking_is_the_inverse_of_packing(name):
+    config = make_config(**NAMED[name])
+    tensors = random_tensors(config, 2)
+    same(unpacked_tensors(*packed_tensors(config, tensors, "float32")), tensors)
+
+
+def test_a_file_and_a_directory_of_marian_hold_the_same(tmp_path):
+    write_marian_npz(tmp_path / "model.npz", 5, vocab=128)
+    train_vocabulary(tmp_path / "vocab.spm", 128)
+    config, tensors = read_float_checkpoint(tmp_path / "model.npz")
+    assert tensors.keys() == checkpoint_tensors(config).keys()
+    again, from_directory = read_float_checkpoint(tmp_path)
+    assert dataclasses.replace(again, shared_vocabulary=config.shared_vocabulary) == config
+    same(from_directory, tensors)
+
+
+def test_the_shipped_model_is_read_from_its_float32_directory():
+    config, tensors = read_float_checkpoint(DIRECTORIES["float32"])
+    assert {name: array.shape for name, array in tensors.items()} == checkpoint_tensors(config)
+    assert {config.scheme_of(name) for name in matrices(config)} == {"float32"}
+
+
+@pytest.mark.parametrize("scheme, schemes", [("float16", {}), ("float32", {"embedding": "float16"})])
+def test_half_precision_is_widened(tmp_path, scheme, schemes):
+    config = make_config(vocab_size=128)
+    tensors = random_tensors(config, 2)
+    train_vocabulary(tmp_path / "vocab.spm", 128)
+    packed = packed_tensors(config, tensors, scheme, schemes=schemes)
+    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    found, weights = read_float_checkpoint(tmp_path / "packed")
+    assert found == config
+    assert (weights["embedding"] == tensors["embedding"].astype(np.float16)).all()
+    assert all(array.dtype == np.float32 for array in weights.values())
+
+
+@pytest.mark.parametrize("schemes", [{}, {"embedding": "float32"}])
+def test_integers_are_refused(tmp_path, schemes):
+    with pytest.raises(ModelFileError, match="packed as int8, expected float32"):
+        read_float_checkpoint(DIRECTORIES["int8"])
+    config = make_config(vocab_size=128)
+    train_vocabulary(tmp_path / "vocab.spm", 128)
+    packed = packed_tensors(config, random_tensors(config, 2), "log4", schemes=schemes)
+    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    with pytest.raises(ModelFileError, match="packed as log4, expected float32"):
+        read_float_checkpoint(tmp_path / "packed")
+
+
+def test_what_is_missing_is_one_error(tmp_path):
+    with pytest.raises(ModelFileError, match="not found"):
+        read_float_checkpoint(tmp_path / "model.npz")
+    with pytest.raises(ModelFileError, match="not a model's directory"):
+        read_float_checkpoint(tmp_path)
