@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from cpunmt.errors import CpunmtError
-from quantize import pack_command
+from quantize import export_onnx_command, pack_command, report_command
 
-COMMANDS = (pack_command,)  # modules with `add_parser(commands)`; its parser's default `run` takes what was given
+# modules with `add_parser(commands)`; its parser's default `run` takes what was given
+COMMANDS = (pack_command, report_command, export_onnx_command)
 
 
 def main(arguments: list[str] | None = None) -> int:

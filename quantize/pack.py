@@ -1,12 +1,13 @@
 """A float32 checkpoint -> a packed model's tensors, and what quantization cost each matrix."""
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt.config import ModelConfig
-from cpunmt.conversion import QUANTIZERS, packed_tensors
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.conversion import packed_tensors
+from quantize.ranges import Range, quantize
 from quantize.weights import clipped_share, signal_to_noise
 
 
@@ -17,22 +18,34 @@ class LayerError(NamedTuple):
     shape: tuple[int, int]
     signal_to_noise: float  # decibels
     clipped: float  # share of weights outside their column's range
+    scheme: str = "int8"
 
 
 def pack_tensors(
-    config: ModelConfig, tensors: dict[str, np.ndarray], scheme: str, sigmas: float | None = 7.0
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    scheme: str,
+    sigmas: float | None = 7.0,
+    *,
+    schemes: Mapping[str, str] | None = None,
+    quantizer: Callable[[str, np.ndarray, str], tuple[np.ndarray, np.ndarray]] | None = None,
+    alphas: Mapping[str, float] | None = None,
 ) -> tuple[ModelConfig, dict[str, np.ndarray], list[LayerError]]:
-    """The packed model's config, its tensors in file order, and the error of each int8 matrix.
+    """The packed model's config, its tensors in file order, and the error of each matrix that became integers here.
 
-    Parameters: see `cpunmt.conversion.packed_tensors`.
+    Parameters
+    ----------
+    sigmas : standard deviations of an int8 column's range at most, None: its maximum; unless there is a `quantizer`
+
+    The others: see `cpunmt.conversion.packed_tensors`.
     """
     errors = []
+    chosen = Range("max") if sigmas is None else Range(sigmas=sigmas)
 
-    def quantizer(name, weights, scheme):
-        q, scales = quantize_columns(weights, sigmas) if scheme == "int8" else QUANTIZERS[scheme](weights)
-        errors.append(
-            LayerError(name, weights.shape, signal_to_noise(weights, q, scales), clipped_share(weights, scales))
-        )
+    def noting(name, weights, scheme):
+        q, scales = quantizer(name, weights, scheme) if quantizer else quantize(weights, scheme, chosen)
+        measured = signal_to_noise(weights, q, scales), clipped_share(weights, scales, scheme)
+        errors.append(LayerError(name, weights.shape, *measured, scheme))
         return q, scales
 
-    return *packed_tensors(config, tensors, scheme, quantizer=quantizer), errors
+    return *packed_tensors(config, tensors, scheme, schemes=schemes, quantizer=noting, alphas=alphas), errors

@@ -1,110 +1,97 @@
-"""`quantize pack`: files in, a packed model directory out, and what quantization cost each matrix."""
+"""`quantize pack`: a checkpoint in, a packed model directory out, and what quantization cost each matrix."""
 
 import argparse
+import contextlib
 import dataclasses
 import hashlib
 import math
+import sys
 from pathlib import Path
 
 from cpunmt import __version__
-from cpunmt.config import ModelConfig
-from cpunmt.conversion import SCHEMES
+from cpunmt.errors import ModelFileError
 from cpunmt.files import map_bytes
-from cpunmt.loading import check_vocabulary
-from cpunmt.model_files.marian import read_marian_npz
 from cpunmt.model_files.packed_directory import write_directory
 from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from quantize.activation_scales import static_alphas
+from quantize.calibration import greedy_translations, input_statistics
+from quantize.calibration_text import calibration_sources
+from quantize.checkpoint import OURS, directory_vocabularies, open_directory, open_file
+from quantize.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.pack import LayerError, pack_tensors
-
-_OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that are written here
+from quantize.pack_options import CALIBRATION_LINES, add_options, conflict
+from quantize.ranges import Range
 
 
 def add_parser(commands):
     """Add `pack` to the commands of `quantize`."""
     pack = commands.add_parser(
         "pack",
-        help="a Marian checkpoint -> a packed model directory",
+        help="a checkpoint -> a packed model directory",
         description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
         allow_abbrev=False,
     )
-    pack.add_argument("checkpoint", metavar="CHECKPOINT", help="Marian's model.npz")
-    pack.add_argument("out", metavar="OUT", help="the model directory to make")
-    pack.add_argument("--scheme", choices=SCHEMES, required=True, help="how weights are stored")
-    pack.add_argument("--vocab", metavar="FILE", help="SentencePiece model of both languages")
-    pack.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
-    pack.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
-    pack.add_argument("--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be gzipped")
-    pack.add_argument(
-        "--sigmas",
-        type=_sigmas,
-        default=7.0,
-        metavar="N",
-        help="a column's range is at most N standard deviations; 'none': its largest weight (default: 7)",
-    )
-    pack.add_argument(
-        "--max-length-factor",
-        type=float,
-        metavar="N",
-        help="the model's own limit: at most N target pieces per source piece (default: 3)",
-    )
-    pack.add_argument(
-        "--metadata",
-        type=_key_value,
-        action="append",
-        default=[],
-        metavar="KEY=TEXT",
-        help="what metadata.json shall say: source, licence, ...; may be given several times",
-    )
-    pack.add_argument("--force", action="store_true", help="replace OUT if it is a model directory")
+    add_options(pack)
     pack.set_defaults(run=_run, parser=pack)
 
 
 def _run(given):
-    if (given.source_vocab is None) != (given.target_vocab is None):
-        given.parser.error("--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab")
-    if given.vocab and given.source_vocab:
-        given.parser.error("--vocab is a joint vocabulary: give it or --source-vocab and --target-vocab")
-    if not (given.vocab or given.source_vocab):
-        given.parser.error("a vocabulary is needed: --vocab FILE, or --source-vocab FILE and --target-vocab FILE")
+    wrong = conflict(given, Path(given.checkpoint).is_dir())
+    if wrong:
+        given.parser.error(wrong)
     pack_checkpoint(given)
 
 
-def pack_checkpoint(given):
-    """Do what the command line says (`given`: the options below); prints the table of errors.
+def pack_checkpoint(given: argparse.Namespace):
+    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
 
-    Raises ModelFileError for a file that is missing, broken or of another model, ValueError for a metadata key
-    that is not the caller's to set.
+    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
+    matrix matches, ValueError for a metadata key that is not the caller's to set.
     """
-    taken = [key for key, _ in given.metadata if key in _OURS]
+    taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
-    config, tensors = read_marian_npz(given.checkpoint)
-    paths = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
-    config = dataclasses.replace(config, shared_vocabulary=len(paths) == 1)
-    if given.max_length_factor is not None:
-        config = dataclasses.replace(config, max_length_factor=given.max_length_factor)
-    vocabularies = [Vocabulary(path) for path in paths]
-    for vocabulary in vocabularies:
-        check_vocabulary(vocabulary, config)
-    shortlist = None
-    if given.shortlist:
-        shortlist = Shortlist.load(given.shortlist, vocabularies[0], vocabularies[-1])
-    config, packed, errors = pack_tensors(config, tensors, given.scheme, given.sigmas)
-    metadata = {
-        **dict(given.metadata),
-        "made_by": f"cpunmt {__version__}",
-        "checkpoint": _described(given.checkpoint),
-        "quantization": _report(config, given.sigmas, errors),
-    }
+    checkpoint = _opened(given)
+    config = checkpoint.config
+    schemes = exceptions(config, given.keep)
+    chosen = Range(given.range, 7.0 if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
+    statistics, told = None, None
+    if given.calibration:
+        statistics, told = _calibrated(given, checkpoint)
+    alphas = None
+    if given.activation_scales == "static":
+        alphas = static_alphas(config, statistics, given.percentile) if statistics else checkpoint.alphas
+        if alphas is None:
+            raise ModelFileError(
+                f"{given.checkpoint}: holds no activation scales (..._QuantMultA); give --calibration TEXT to find them"
+            )
+    quantizer = matrix_quantizer(config, chosen, statistics)
+    with _bar("rounding", None, " matrices") as done:
+        config, packed, errors = pack_tensors(
+            config,
+            checkpoint.tensors,
+            given.scheme,
+            schemes=schemes,
+            quantizer=lambda *matrix: (quantizer(*matrix), done(1))[0],
+            alphas=alphas,
+        )
+    quantization = {"scheme": config.scheme}
+    if schemes:
+        quantization["exceptions"] = dict(config.schemes)
+    if errors:
+        quantization |= {"range": str(chosen), "activation_scales": config.activation_scales}
+        if told:
+            quantization["calibration"] = told
+        quantization["matrices"] = {error.name: _described(error) for error in errors}
+    ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
     write_directory(
         given.out,
         config,
         packed,
-        vocabulary=paths if len(paths) == 2 else paths[0],
-        shortlist=shortlist.to_bytes() if shortlist else None,
-        metadata=metadata,
+        shortlist=checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
+        metadata={**checkpoint.metadata, **dict(given.metadata), **ours},
         force=given.force,
+        **directory_vocabularies(checkpoint),
     )
     for line in table(errors):
         print(line)
@@ -112,47 +99,63 @@ def pack_checkpoint(given):
     print(f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
 
 
+def _opened(given):
+    """The checkpoint, with what the command line says instead of it."""
+    if Path(given.checkpoint).is_dir():
+        checkpoint = open_directory(given.checkpoint)
+    else:
+        names = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
+        checkpoint = open_file(given.checkpoint, names)
+    if given.max_length_factor is not None:
+        config = dataclasses.replace(checkpoint.config, max_length_factor=given.max_length_factor)
+        checkpoint = checkpoint._replace(config=config)
+    if given.shortlist:
+        checkpoint = checkpoint._replace(shortlist=Shortlist.load(given.shortlist, *checkpoint.vocabularies))
+    return checkpoint
+
+
+def _calibrated(given, checkpoint):
+    """(statistics of all inputs on the calibration text, what metadata.json tells of it)."""
+    count = given.calibration_lines or CALIBRATION_LINES
+    config, tensors = checkpoint.config, checkpoint.float_tensors()
+    sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
+    targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
+    with _bar("calibrating", len(sources), " sentences") as done:
+        statistics = input_statistics(config, tensors, sources, targets, done)
+    content = map_bytes(given.calibration, "calibration text", 1 << 40)
+    return statistics, {
+        "sentences": len(sources),
+        "lines": lines,
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+@contextlib.contextmanager
+def _bar(doing, total, unit):
+    """A function to call with what has been done; shows a bar on stderr if someone looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # no thread of its own
+    with tqdm(total=total, unit=unit, desc=doing, file=sys.stderr, dynamic_ncols=True, leave=False) as bar:
+        yield bar.update
+
+
 def table(errors: list[LayerError]) -> list[str]:
     """One line for each matrix, under a heading; nothing where nothing was quantized."""
     if not errors:
         return []
     width = max(len(error.name) for error in errors)
-    lines = [f"{'matrix':{width}}  {'shape':>12}  {'SQNR dB':>7}  {'clipped %':>9}"]
-    for name, shape, decibels, clipped in errors:
+    lines = [f"{'matrix':{width}}  {'scheme':6}  {'shape':>12}  {'SQNR dB':>7}  {'clipped %':>9}"]
+    for name, shape, decibels, clipped, scheme in errors:
         size = f"{shape[0]} x {shape[1]}"
-        lines.append(f"{name:{width}}  {size:>12}  {decibels:7.2f}  {100 * clipped:9.4f}")
+        lines.append(f"{name:{width}}  {scheme:6}  {size:>12}  {decibels:7.2f}  {100 * clipped:9.4f}")
     return lines
 
 
-def _report(config: ModelConfig, sigmas, errors):
+def _described(error: LayerError) -> dict:
     """The same for metadata.json, which cannot hold infinity."""
-    matrices = {
-        name: {"sqnr_db": round(decibels, 2) if math.isfinite(decibels) else None, "clipped": round(clipped, 8)}
-        for name, _, decibels, clipped in errors
-    }
-    if config.scheme == "float32":
-        return {"scheme": config.scheme}
-    reach = "max" if sigmas is None else f"min(max, {sigmas:g} sigma)"
-    return {"scheme": config.scheme, "range": reach, "matrices": matrices}
-
-
-def _described(checkpoint):
-    path = Path(checkpoint)
-    content = map_bytes(path, "checkpoint", 1 << 40)
-    return {"name": path.name, "sha256": hashlib.sha256(content).hexdigest()}
-
-
-def _sigmas(text):
-    if text == "none":
-        return None
-    value = float(text)  # ValueError: argparse says so
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number or 'none'")
-    return value
-
-
-def _key_value(text):
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=TEXT")
-    return key, value
+    decibels = round(error.signal_to_noise, 2) if math.isfinite(error.signal_to_noise) else None
+    return {"scheme": error.scheme, "sqnr_db": decibels, "clipped": round(error.clipped, 8)}

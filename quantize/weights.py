@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from cpunmt.schemes.int8 import LARGEST
+from cpunmt.schemes import CODEBOOKS, int8, int16
+
+
+def _reach(levels) -> float:
+    """A number beyond is farther from the largest level than from the middle of the two largest ones."""
+    magnitudes = np.unique(np.abs(levels.astype(int)))
+    return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
+
+
+# of each scheme: a weight that is more than so many scales large is not rounded but clipped
+REACH = {"int8": int8.LARGEST + 0.5, "int16": int16.LARGEST + 0.5}
+REACH |= {scheme: _reach(levels) for scheme, levels in CODEBOOKS.items()}
 
 
 def signal_to_noise(weights: np.ndarray, q: np.ndarray, scales: np.ndarray) -> float:
@@ -13,6 +24,6 @@ def signal_to_noise(weights: np.ndarray, q: np.ndarray, scales: np.ndarray) -> f
     return float(10 * np.log10(signal / noise)) if noise else float("inf")
 
 
-def clipped_share(weights: np.ndarray, scales: np.ndarray) -> float:
+def clipped_share(weights: np.ndarray, scales: np.ndarray, scheme: str = "int8") -> float:
     """Share of the weights that lie outside their column's range."""
-    return float((np.abs(weights) > scales * np.float32(LARGEST + 0.5)).mean())
+    return float((np.abs(weights) > scales * np.float32(REACH[scheme])).mean())

@@ -14,8 +14,7 @@ STATIC_OFFSET = 127  # that activations with a scale found beforehand have when 
 def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[np.ndarray, np.ndarray]:
     """Symmetric int8 with one scale per column.
 
-        range[c] = min(max_k |w[k, c]|, sigmas * std_k(w[k, c]))       sigmas None: the maximum alone
-        scale[c] = range[c] / 127                                      1 for a column of zeros
+        scale[c] = that of `column_scales`
         q[k, c]  = round(w[k, c] / scale[c]), half to even, clipped to [-127, 127]
 
     Parameters
@@ -27,15 +26,28 @@ def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[n
     -------
     (depth, columns) int8 and (columns,) float32; weight = scale * q
     """
+    scales = column_scales(weights, sigmas)
+    return nearest(weights / scales), scales
+
+
+def column_scales(weights: np.ndarray, sigmas: float | None = 7.0) -> np.ndarray:
+    """What an integer of each column stands for: float32 (columns,).
+
+    range[c] = min(max_k |w[k, c]|, sigmas * std_k(w[k, c]))       sigmas None: the maximum alone
+    scale[c] = range[c] / 127                                      1 for a column of zeros
+    """
     reach = np.abs(weights).max(axis=0)
     if sigmas is not None:
         deviation = weights.std(axis=0, dtype=np.float64).astype(np.float32)
         clipped = np.float32(sigmas) * deviation
         reach = np.where(clipped > 0, np.minimum(reach, clipped), reach)  # a constant column has no deviation
     scales = np.where(reach > 0, reach / np.float32(LARGEST), np.float32(1)).astype(np.float32)
-    scales = np.where(scales > 0, scales, np.float32(1))  # a range too small for float32
-    q = np.clip(np.rint(weights / scales), -LARGEST, LARGEST).astype(np.int8)
-    return q, scales
+    return np.where(scales > 0, scales, np.float32(1))  # a range too small for float32
+
+
+def nearest(x: np.ndarray) -> np.ndarray:
+    """The integer nearest to each x, half to even, in [-127, 127]: int8 like `x`."""
+    return np.clip(np.rint(x), -LARGEST, LARGEST).astype(np.int8)
 
 
 def static_scales(sums, multipliers, alpha, bias) -> tuple[np.ndarray, np.ndarray]:

@@ -64,11 +64,44 @@ def test_int8_values_are_those_of_quantize_columns(checkpoint):
         assert np.array_equal(packed[f"{linear.name}.scale"][:columns], scales)
         assert np.array_equal(packed[f"{linear.name}.sums"][:columns], q.sum(axis=0, dtype=np.int32))
         assert np.array_equal(packed[f"{linear.name}.bias"][:columns], bias)
-        assert error[1:] == (weights.shape, signal_to_noise(weights, q, scales), clipped_share(weights, scales))
+        measured = signal_to_noise(weights, q, scales), clipped_share(weights, scales)
+        assert error[1:] == (weights.shape, *measured, "int8")
     q, scales = quantize_columns(tensors["embedding"].T, 3.0)  # one scale per piece
     assert np.array_equal(packed["embedding.weight"], q.T)
     assert np.array_equal(packed["embedding.scale"], scales)
     assert np.array_equal(packed["embedding.sums"], q.sum(axis=0, dtype=np.int32))
+
+
+def test_a_scheme_per_matrix_and_what_each_lost(checkpoint):
+    config, tensors = checkpoint
+    schemes = {
+        "embedding": "code4",
+        "encoder.0.self_attention.output": "int16",
+        "encoder.0.feed_forward.inner": "float16",
+    }
+    config, packed, errors = pack_tensors(config, tensors, "int8", schemes=schemes)
+    assert dict(config.schemes) == schemes and list(packed) == list(expected_tensors(config))
+    found = {error.name: error for error in errors}
+    assert "encoder.0.feed_forward.inner" not in found  # no integers
+    assert {error.scheme for error in errors} == {"int8", "code4", "int16"}
+    levels = [
+        found[name].signal_to_noise for name in ("embedding", "encoder.0.feed_forward.outer", *list(schemes)[1:2])
+    ]
+    assert 15 < levels[0] < 25 < 35 < levels[1] < 55 < levels[2]
+
+
+def test_a_quantizer_of_the_callers_decides_and_is_measured(checkpoint):
+    config, tensors = checkpoint
+    called = []
+
+    def quantizer(name, weights, scheme):
+        called.append((name, weights.shape, scheme))
+        return np.zeros(weights.shape, np.int8), np.ones(weights.shape[1], np.float32)
+
+    _, packed, errors = pack_tensors(config, tensors, "int8", quantizer=quantizer)
+    assert [error[:2] for error in errors] == [each[:2] for each in called]
+    assert all(error.signal_to_noise == 0 for error in errors)
+    assert not packed["embedding.weight"].any()
 
 
 @pytest.mark.parametrize("scheme", ["float32", "int8"])

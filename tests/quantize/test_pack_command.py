@@ -1,5 +1,6 @@
 """`quantize pack`: what it writes is loaded and translates; what it cannot pack is one clear error."""
 
+import hashlib
 import itertools
 import json
 
@@ -12,8 +13,9 @@ from cpunmt.shortlist import Shortlist
 from quantize.__main__ import main
 from quantize.pack import LayerError
 from quantize.pack_command import table
+from tests.foreign_directories import ALPHAS, bergamot
 from tests.marian_model import write_marian_npz
-from tests.small_vocabulary import train_vocabulary
+from tests.small_vocabulary import TEXT, train_vocabulary
 
 SENTENCES = ["A small dog runs.", "", "The water is cold, but the boy swims."]
 
@@ -50,14 +52,18 @@ def test_a_packed_checkpoint_translates(files, tmp_path, capsys, scheme):
 def test_int8_prints_the_error_of_every_matrix_and_keeps_it(files, tmp_path, capsys):
     assert pack(files, tmp_path / "model") == 0
     heading, *rows, _ = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["matrix", "shape", "SQNR", "dB", "clipped", "%"]
+    assert heading.split() == ["matrix", "scheme", "shape", "SQNR", "dB", "clipped", "%"]
     kept = read_directory(tmp_path / "model").metadata["quantization"]
     assert kept["scheme"] == "int8" and kept["range"] == "min(max, 7 sigma)"
     assert [row.split()[0] for row in rows] == list(kept["matrices"])
     assert len(rows) == 1 + 2 * 4 + 2 * 6  # the embedding, two encoder layers, two decoder layers
     for row in rows:
-        name, depth, cross, columns, decibels, clipped = row.split()
-        assert cross == "x" and int(depth) * int(columns) >= 32 * 32
+        name, scheme, depth, cross, columns, decibels, clipped = row.split()
+        assert (
+            scheme == kept["matrices"][name]["scheme"] == "int8"
+            and cross == "x"
+            and int(depth) * int(columns) >= 32 * 32
+        )
         assert float(decibels) == pytest.approx(kept["matrices"][name]["sqnr_db"], abs=0.006)
         assert 30 < float(decibels) < 60 and float(clipped) == 0
 
@@ -71,20 +77,113 @@ def test_the_length_factor_goes_into_the_config(files, tmp_path):
     assert not (tmp_path / "wrong").exists()
 
 
-def test_sigmas_narrow_the_range_and_none_does_not(files, tmp_path, capsys):
+def quantization(path) -> dict:
+    return read_directory(path).metadata["quantization"]
+
+
+def test_ranges(files, tmp_path, capsys):
     clipped = {}
-    for sigmas in ("1.5", "7", "none"):
-        assert pack(files, tmp_path / sigmas, "--sigmas", sigmas) == 0
-        matrices = read_directory(tmp_path / sigmas).metadata["quantization"]["matrices"].values()
-        clipped[sigmas] = sum(matrix["clipped"] for matrix in matrices)
-    assert clipped["1.5"] > 1 and clipped["7"] == clipped["none"] == 0
-    assert read_directory(tmp_path / "none").metadata["quantization"]["range"] == "max"
+    for flags in (["--sigmas", "1.5"], [], ["--range", "max"], ["--range", "mse"]):
+        assert pack(files, tmp_path / "model", "--force", *flags) == 0
+        said = quantization(tmp_path / "model")
+        clipped[said["range"]] = sum(matrix["clipped"] for matrix in said["matrices"].values())
+    assert list(clipped) == ["min(max, 1.5 sigma)", "min(max, 7 sigma)", "max", "least squared error"]
+    assert clipped["min(max, 1.5 sigma)"] > 1 > clipped["least squared error"]
+    assert clipped["min(max, 7 sigma)"] == clipped["max"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["int16", "log4", "code4", "float16"])
+def test_other_schemes(files, tmp_path, capsys, scheme):
+    assert pack(files, tmp_path / "model", scheme=scheme) == 0
+    assert read_directory(tmp_path / "model").config.scheme == scheme
+    assert Translator(tmp_path / "model").translate(SENTENCES)[0].pieces
+
+
+def test_one_scale_per_matrix_and_a_fixed_point(files, tmp_path, capsys):
+    assert pack(files, tmp_path / "four", "--per-tensor", scheme="code4") == 0
+    assert pack(files, tmp_path / "sixteen", "--fixed-point", scheme="int16") == 0
+    assert "4 bits: one scale per matrix" in quantization(tmp_path / "four")["range"]
+    assert "16 bits: fixed point" in quantization(tmp_path / "sixteen")["range"]
+    for name in ("four", "sixteen"):
+        tensors = read_directory(tmp_path / name).tensors
+        assert len(np.unique(tensors["encoder.0.feed_forward.inner.scale"])) == 1
+
+
+def test_matrices_may_keep_another_scheme(files, tmp_path, capsys):
+    flags = ["--keep", "decoder.*=int8", "--keep", "*.key_value=int16", "--keep", "embedding=float16"]
+    assert pack(files, tmp_path / "model", *flags, scheme="code4") == 0
+    schemes = {row.split()[0]: row.split()[1] for row in capsys.readouterr().out.splitlines()[1:-1]}
+    config = read_directory(tmp_path / "model").config
+    assert schemes["encoder.0.feed_forward.inner"] == "code4" and schemes["decoder.1.feed_forward.inner"] == "int8"
+    assert schemes["decoder.0.cross_attention.key_value"] == "int16" and "embedding" not in schemes
+    assert config.scheme == "code4" and config.scheme_of("embedding") == "float16"
+    assert quantization(tmp_path / "model")["exceptions"] == dict(config.schemes)
+    assert Translator(tmp_path / "model").translate(SENTENCES)[0].pieces
+
+
+@pytest.fixture(scope="module")
+def text(files):
+    path = files / "text"
+    path.write_text("\n".join(TEXT[::2] * 4) + "\n", "utf-8")
+    return path
+
+
+def test_calibration_changes_how_weights_are_rounded(files, text, tmp_path, capsys):
+    assert pack(files, tmp_path / "plain", scheme="code4") == 0
+    assert pack(files, tmp_path / "calibrated", "--calibration", text, "--calibration-lines", 10, scheme="code4") == 0
+    assert quantization(tmp_path / "calibrated")["calibration"] == {
+        "sentences": 10,
+        "lines": 16,
+        "sha256": hashlib.sha256(text.read_bytes()).hexdigest(),
+    }
+    assert "calibration" not in quantization(tmp_path / "plain")
+    plain, calibrated = (read_directory(tmp_path / name).tensors for name in ("plain", "calibrated"))
+    names = [name for name in plain if name.endswith(".weight")]
+    assert all((plain[name] != calibrated[name]).any() for name in names)
+    assert all((plain[name] == calibrated[name]).all() for name in plain if name.endswith(".bias"))
+    assert Translator(tmp_path / "calibrated").translate(SENTENCES)[0].pieces
+
+
+def test_static_scales_are_found_on_the_text(files, text, tmp_path, capsys):
+    flags = ["--calibration", text, "--activation-scales", "static"]
+    assert pack(files, tmp_path / "marian", *flags) == 0
+    assert pack(files, tmp_path / "all", *flags, "--percentile", 100) == 0
+    marian, whole = (read_directory(tmp_path / name) for name in ("marian", "all"))
+    assert marian.config.activation_scales == quantization(tmp_path / "marian")["activation_scales"] == "static"
+    multipliers = [name for name in marian.tensors if name.endswith(".multiplier")]
+    assert len(multipliers) == 1 + 2 * 4 + 2 * 6 and all(whole.tensors[name] > 0 for name in multipliers)
+    assert any(whole.tensors[name] != marian.tensors[name] for name in multipliers)
+    assert Translator(tmp_path / "all").translate(SENTENCES)[0].pieces
+
+
+def test_a_directory_needs_no_vocabulary_and_keeps_its_parts(tmp_path, capsys):
+    written = bergamot(tmp_path / "theirs")
+    assert main(["pack", str(written.path), str(tmp_path / "ours"), "--scheme", "int8"]) == 0
+    packed = read_directory(tmp_path / "ours")
+    assert packed.shortlist.read_bytes() == written.shortlist.to_bytes()
+    assert packed.metadata["checkpoint"]["name"] == ALPHAS and packed.config.activation_scales == "dynamic"
+    theirs = Translator(written.path, compute_type="int8").translate(SENTENCES)
+    assert [r.text for r in Translator(tmp_path / "ours").translate(SENTENCES)] == [r.text for r in theirs]
+    assert (
+        main(["pack", str(written.path), str(tmp_path / "static"), "--scheme", "int8", "--activation-scales", "static"])
+        == 0
+    )
+    assert read_directory(tmp_path / "static").config.activation_scales == "static"  # those of the file
+
+
+def test_a_model_packed_as_float32_is_packed_again_and_tells_where_it_came_from(files, tmp_path, capsys):
+    told = ["--metadata", "licence=CC BY 4.0"]
+    assert pack(files, tmp_path / "float32", *told, "--shortlist", files / "lex.s2t", scheme="float32") == 0
+    assert main(["pack", str(tmp_path / "float32"), str(tmp_path / "again"), "--scheme", "int8"]) == 0
+    assert pack(files, tmp_path / "once", *told, "--shortlist", files / "lex.s2t") == 0
+    for file in (tmp_path / "once").iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
 
 
 def test_the_table_shows_what_lost_nothing_and_nothing_for_no_matrices():
     lines = table([LayerError("zeros", (16, 8000), float("inf"), 0.0), LayerError("some.weight", (4, 4), 12.3, 0.25)])
-    assert lines[1].split() == ["zeros", "16", "x", "8000", "inf", "0.0000"]
-    assert lines[2].split() == ["some.weight", "4", "x", "4", "12.30", "25.0000"]
+    assert lines[1].split() == ["zeros", "int8", "16", "x", "8000", "inf", "0.0000"]
+    assert lines[2].split() == ["some.weight", "int8", "4", "x", "4", "12.30", "25.0000"]
     assert len({len(line) for line in lines}) == 1
     assert table([]) == []
 
@@ -157,6 +256,10 @@ def refusal(capsys) -> str:
     ("flags", "expected"),
     [
         (["--shortlist", "{}/none"], "{}/none: shortlist not found"),
+        (["--keep", "none=int8"], "--keep none=int8: no matrix is called so; there are embedding, encoder.0."),
+        (["--calibration", "{}/none"], "{}/none: calibration text not found"),
+        (["--calibration", "{}/both.spm"], "{}/both.spm: line "),
+        (["--activation-scales", "static"], "{}/model.npz: holds no activation scales (..._QuantMultA); give --calib"),
         (["--shortlist", "{}/both.spm"], "{}/both.spm: "),
         (["--metadata", "made_by=me"], "metadata: the key 'made_by' is written by this command"),
         (["--metadata", "files=none"], "metadata: the key(s) files are written by write_directory"),
@@ -189,6 +292,9 @@ def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
     assert "cannot write the model directory" in refusal(capsys)
 
 
+NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -198,13 +304,25 @@ def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
         ["pack", "model.npz", "out", "--scheme", "int4", "--vocab", "v"],
         ["pack", "model.npz", "out", "--scheme", "int8"],  # no vocabulary
         ["pack", "model.npz", "out", "--scheme", "int8", "--source-vocab", "v"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--source-vocab", "v", "--target-vocab", "v"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--sigmas", "0"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--sigmas", "nan"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--sigmas", "inf"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--metadata", "licence"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--shortlists", "s"],
-        ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v", "--short", "s"],  # not spelled out
+        ["pack", ".", "out", "--scheme", "int8", "--vocab", "v"],  # a directory has one
+        ["pack", "model.npz", "out", "--scheme", "int16", "--vocab", "v", "--activation-scales", "static"],
+        [*NEEDED, "--source-vocab", "v", "--target-vocab", "v"],
+        [*NEEDED, "--sigmas", "0"],
+        [*NEEDED, "--sigmas", "nan"],
+        [*NEEDED, "--sigmas", "inf"],
+        [*NEEDED, "--sigmas", "3", "--range", "max"],
+        [*NEEDED, "--range", "sigmas"],
+        [*NEEDED, "--keep", "embedding"],
+        [*NEEDED, "--keep", "=int8"],
+        [*NEEDED, "--keep", "embedding=int9"],
+        [*NEEDED, "--calibration-lines", "10"],  # of which text?
+        [*NEEDED, "--calibration", "t", "--calibration-lines", "0"],
+        [*NEEDED, "--calibration", "t", "--percentile", "99"],  # scales are dynamic
+        [*NEEDED, "--calibration", "t", "--activation-scales", "static", "--percentile", "101"],
+        [*NEEDED, "--activation-scales", "static", "--percentile", "99"],  # of the file's own
+        [*NEEDED, "--metadata", "licence"],
+        [*NEEDED, "--shortlists", "s"],
+        [*NEEDED, "--short", "s"],  # not spelled out
     ],
 )
 def test_wrong_usage_exits_with_two(arguments, capsys):

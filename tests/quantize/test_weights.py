@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.schemes import CODEBOOKS
 from cpunmt.schemes.int8 import quantize_columns
 from quantize.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
@@ -100,3 +101,17 @@ def test_clipped_share_counts_what_lies_outside():
     weights = random_weights(1, depth=1000, columns=4, outliers=5)
     assert clipped_share(weights, quantize_columns(weights, None)[1]) == 0
     assert clipped_share(weights, quantize_columns(weights, 7.0)[1]) == pytest.approx(0.005, abs=0.002)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16", *CODEBOOKS])
+def test_clipped_is_what_is_far_beyond_the_largest_level(scheme):
+    levels = (
+        np.unique(np.abs(CODEBOOKS[scheme].astype(int)))
+        if scheme in CODEBOOKS
+        else {"int8": [126, 127], "int16": [32766, 32767]}[scheme]
+    )
+    border = levels[-1] + (levels[-1] - levels[-2]) / 2
+    weights = np.array([[0, border * 0.999, -border * 0.999, border * 1.001]], np.float32).T
+    scales = np.ones(1, np.float32)
+    assert clipped_share(weights, scales, scheme) == 0.25
+    assert clipped_share(-weights, scales, scheme) == 0.25

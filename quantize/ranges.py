@@ -1,0 +1,58 @@
+"""How far the integers of a column reach: the scale that a column's weights are divided by before they are rounded."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.schemes import CODEBOOKS, codebook, int8, int16
+
+RANGES = ("sigma", "max", "mse")  # of int8
+# parts of the largest weight that a range is tried to be
+_TRIED = np.linspace(1, 0.4, 25, dtype=np.float32)
+
+
+class Range(NamedTuple):
+    """What a column's range is.
+
+    int8: with "sigma" min(max |w|, sigmas * standard deviation), with "max" max |w|, with "mse" the range with which
+    the sum of squared errors is least. 4 bits: always the latter, of each column, or of the whole matrix
+    (`per_tensor`). int16: what cannot overflow, or Devlin's fixed point (`fixed_point`).
+    """
+
+    kind: str = RANGES[0]
+    sigmas: float = 7.0
+    per_tensor: bool = False
+    fixed_point: bool = False
+
+    def __str__(self):
+        told = {"sigma": f"min(max, {self.sigmas:g} sigma)", "max": "max", "mse": "least squared error"}[self.kind]
+        told += ", 4 bits: one scale per matrix" if self.per_tensor else ""
+        return told + (", 16 bits: fixed point" if self.fixed_point else "")
+
+
+def quantize(weights: np.ndarray, scheme: str, chosen: Range) -> tuple[np.ndarray, np.ndarray]:
+    """(integers [depth, columns], scales [columns]) by rounding to the nearest."""
+    if scheme == "int16":
+        return (int16.fixed_point if chosen.fixed_point else int16.quantize_columns)(weights)
+    if scheme in CODEBOOKS:
+        return codebook.quantize_columns(weights, CODEBOOKS[scheme], chosen.per_tensor)
+    scales = int8_scales(weights, chosen)
+    return int8.nearest(weights / scales), scales
+
+
+def int8_scales(weights: np.ndarray, chosen: Range) -> np.ndarray:
+    """float32 [columns]."""
+    if chosen.kind == "mse":
+        return _least_error(weights)
+    return int8.column_scales(weights, chosen.sigmas if chosen.kind == "sigma" else None)
+
+
+def _least_error(weights):
+    widest = int8.column_scales(weights, None)
+    best, least = widest, np.full(weights.shape[1], np.inf)
+    for part in _TRIED:
+        scales = widest * part
+        scales = np.where(scales > 0, scales, widest)
+        error = np.square(weights - int8.nearest(weights / scales) * scales, dtype=np.float64).sum(axis=0)
+        best, least = np.where(error < least, scales, best), np.minimum(error, least)
+    return best

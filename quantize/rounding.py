@@ -1,0 +1,131 @@
+"""Rounding that knows what a matrix is multiplied with: the error of the product counts, not that of the weights.
+
+    lost = E |x W - x Q|^2 = sum_c (w_c - q_c)^T H (w_c - q_c),   H = E[x^T x]
+
+Rows are rounded one after the other, and each row's error is made good by those that are not rounded yet, as well
+as it can be: Frantar et al. 2022, "GPTQ" (https://arxiv.org/abs/2210.17323), after Hassibi and Stork's optimal brain
+surgeon. Then (for 4 bits, where levels are far apart) the scales are fitted to the levels, and one more walk over the
+rows gives each weight the level that is best with all others as they are.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+BLOCK = 64  # rows whose errors are kept before they reach the rows below them
+_COLUMNS = 2048  # at a time: columns do not depend on each other, and memory is bounded
+# of the mean of H's diagonal, added to it: inputs that the text does not have may still come
+DAMPING = 0.01
+
+
+def damped(moments: np.ndarray, share: float = DAMPING) -> np.ndarray:
+    """H in float64, safely positive definite; `share` of its mean variance is added to every input's."""
+    h = moments.astype(np.float64)
+    mean = np.trace(h) / len(h)
+    return h + np.eye(len(h)) * (share * mean if mean > 0 else 1.0)
+
+
+def round_with_feedback(
+    weights: np.ndarray, scales: np.ndarray, h: np.ndarray, nearest: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Integers [depth, columns] for given scales.
+
+    Parameters
+    ----------
+    weights : float32 [depth, columns]
+    scales : float32 [columns]
+    h : float64 [depth, depth], positive definite
+    nearest : weights divided by their scales -> the integers that may stand for them, int8 or int16
+    """
+    order = np.argsort(-np.diag(h), kind="stable")  # the strongest inputs first, while all others can still help
+    # the inverse of h is u^T u with u upper triangular: row k holds what row k's error means for those after it
+    u = np.linalg.inv(np.linalg.cholesky(h[np.ix_(order, order)][::-1, ::-1]))[::-1, ::-1]
+    made = None
+    for begin in range(0, weights.shape[1], _COLUMNS):
+        columns = slice(begin, begin + _COLUMNS)
+        found = _fed_back(weights[order, columns] / scales[columns].astype(np.float64), u, nearest)
+        if made is None:
+            made = np.empty(weights.shape, found.dtype)
+        made[order, columns] = found
+    return made
+
+
+def _fed_back(w, u, nearest):
+    """Rows of `w` rounded from the first to the last; `w` is overwritten."""
+    made = []
+    for begin in range(0, len(w), BLOCK):
+        end = min(begin + BLOCK, len(w))
+        errors = np.empty((end - begin, w.shape[1]))
+        for k in range(begin, end):
+            q = nearest(w[k])
+            made.append(q)
+            errors[k - begin] = (w[k] - q) / u[k, k]
+            w[k + 1 : end] -= np.outer(u[k, k + 1 : end], errors[k - begin])
+        w[end:] -= u[begin:end, end:].T @ errors
+    return np.array(made)
+
+
+def round_with_feedback_reference(weights, scales, h, nearest) -> np.ndarray:
+    """The same as optimal brain surgery: after each row, the remaining ones become the best they can be."""
+    w, made = weights / scales.astype(np.float64), None
+    left = list(np.argsort(-np.diag(h), kind="stable"))
+    while left:
+        k = left.pop(0)
+        q = nearest(w[k])
+        made = np.zeros(w.shape, q.dtype) if made is None else made
+        made[k] = q
+        # least (w - q)^T h (w - q) with row k fixed: h[left, left] step = h[left, k] (w[k] - q)
+        if left:
+            w[left] += np.linalg.solve(h[np.ix_(left, left)], np.outer(h[left, k], w[k] - q))
+    return made
+
+
+def fitted_scales(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """The best scales for given integers, float32 [columns]; `scales` where there is none that is positive."""
+    product = h @ q
+    across, square = (product * weights).sum(axis=0), (product * q).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = (across / square).astype(np.float32)
+    return np.where(np.isfinite(best) & (best > 0), best, scales)
+
+
+def descend(
+    weights: np.ndarray,
+    q: np.ndarray,
+    scales: np.ndarray,
+    h: np.ndarray,
+    nearest: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """One walk over the rows of `q`: each weight becomes the best integer with all others as they are.
+
+    Parameters: see `round_with_feedback`. What is lost never grows.
+    """
+    made, variance = q.copy(), np.diag(h)
+    for first in range(0, weights.shape[1], _COLUMNS):
+        columns = slice(first, first + _COLUMNS)
+        now = made[:, columns]
+        gradient = h @ (weights[:, columns] / scales[columns].astype(np.float64) - now)
+        for begin in range(0, len(q), BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            before, block = now[rows].astype(np.float64), h[rows, rows]
+            slope = gradient[rows]
+            for k in range(len(before)):
+                new = nearest(before[k] + slope[k] / variance[begin + k])
+                slope[k + 1 :] -= np.outer(block[k + 1 :, k], new - before[k])
+                now[begin + k] = new
+            gradient[begin + BLOCK :] -= h[begin + BLOCK :, rows] @ (now[rows] - before)
+    return made
+
+
+def descend_reference(weights, q, scales, h, nearest) -> np.ndarray:
+    """The same, the error of the product computed anew for every weight."""
+    w, made = weights / scales.astype(np.float64), q.copy()
+    for k in range(len(q)):
+        made[k] = nearest(made[k] + (h[k] @ (w - made)) / h[k, k])
+    return made
+
+
+def lost(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Of each column, float64."""
+    error = weights - q * scales.astype(np.float64)
+    return (error * (h @ error)).sum(axis=0)

@@ -1,0 +1,134 @@
+"""4-bit weights: nearest levels, scales that nothing nearby beats, and numbers that stand for levels."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.schemes import CODEBOOKS, code4, codebook, log4
+from cpunmt.schemes.codebook import best_scales, nearest, numbers, quantize_columns
+
+seeds = st.integers(0, 2**32 - 1)
+schemes = st.sampled_from(sorted(CODEBOOKS))
+
+
+def random_weights(seed, depth, columns=3):
+    generator = np.random.default_rng(seed)
+    weights = generator.standard_normal((depth, columns)) * generator.lognormal(-3, 3, columns)
+    return weights.astype(np.float32)
+
+
+def squared_error(weights, scales, levels, importance=None):
+    """Of each column, with the nearest levels."""
+    scales = scales.astype(np.float64)
+    distance = np.abs(weights[:, :, None] - scales[:, None] * levels.astype(np.float64)).min(axis=2)
+    h = np.ones(len(weights)) if importance is None else importance
+    return h @ distance**2
+
+
+def test_levels():
+    assert sorted(log4.LEVELS.tolist()) == sorted([0, 0, *(s * 2**k for k in range(7) for s in (1, -1))])
+    assert (code4.LEVELS + code4.LEVELS[::-1] == 0).all() and (np.diff(code4.LEVELS.astype(int)) > 0).all()
+    assert log4.LEVELS.dtype == code4.LEVELS.dtype == np.int8
+
+
+def test_code4_is_the_best_quantizer_of_a_normal_distribution():
+    """A level is the mean of what is nearest to it (Lloyd's condition), to half a unit of rounding."""
+    x = np.random.default_rng(1).standard_normal(1_000_000)
+    levels = code4.LEVELS * (2.733 / 127)  # the largest level of the table, in standard deviations
+    cell = np.searchsorted((levels[1:] + levels[:-1]) / 2, x)
+    means = np.bincount(cell, x) / np.bincount(cell)
+    assert np.abs(means - levels).max() < 2.733 / 127
+
+
+@given(seeds, schemes)
+def test_nearest_is_nearest(seed, scheme):
+    levels = CODEBOOKS[scheme]
+    x = np.random.default_rng(seed).normal(0, 60, (50, 4))
+    q = nearest(x, levels)
+    assert q.dtype == np.int8 and np.isin(q, levels).all()
+    assert np.allclose(np.abs(x - q), np.abs(x[..., None] - levels).min(axis=-1))
+
+
+def test_halfway_goes_up():
+    assert nearest(np.array([1.5, -1.5, 48, -48, 200, -200]), log4.LEVELS).tolist() == [2, -1, 64, -32, 64, -64]
+
+
+@given(seeds, schemes, st.integers(1, 300), st.booleans())
+def test_no_other_scale_is_much_better(seed, scheme, depth, weighted):
+    weights, levels = random_weights(seed, depth), CODEBOOKS[scheme]
+    importance = np.random.default_rng(seed).lognormal(0, 1, depth) if weighted else None
+    scales = best_scales(weights, levels, importance)
+    assert scales.dtype == np.float32 and (scales > 0).all()
+    error = squared_error(weights, scales, levels, importance)
+    widest = np.abs(weights).max(axis=0) / np.abs(levels.astype(int)).max()
+    tried = [squared_error(weights, widest * factor, levels, importance) for factor in 2.0 ** np.linspace(-4, 1, 200)]
+    signal = (np.ones(depth) if importance is None else importance) @ weights.astype(np.float64) ** 2
+    slack = 0.002 if depth >= 64 else 0.01  # few weights have optima that are narrow
+    assert (error <= np.min(tried, axis=0) + slack * signal).all()
+
+
+@given(seeds, schemes)
+def test_weights_that_are_levels_come_back(seed, scheme):
+    levels = CODEBOOKS[scheme]
+    q = np.random.default_rng(seed).choice(levels, (40, 5))
+    q[0] = levels[np.argmax(np.abs(levels.astype(int)))]
+    scales = np.array([1, 0.5, 3, 1e-3, 1e20], np.float32)
+    made, found = quantize_columns((q * scales).astype(np.float32), levels)
+    assert np.allclose(made * found, q * scales, rtol=1e-6)
+
+
+@pytest.mark.parametrize("module", [log4, code4])
+def test_one_scale_for_all_columns(module):
+    weights = random_weights(3, 64)
+    q, scales = module.quantize_columns(weights, per_tensor=True)
+    assert scales.shape == (3,) and len(np.unique(scales)) == 1
+    assert scales[0] == best_scales(weights.reshape(-1, 1), module.LEVELS)[0]
+    assert np.array_equal(q, nearest(weights / scales, module.LEVELS))
+    importance = np.linspace(0, 5, 64)
+    weighted = module.quantize_columns(weights, per_tensor=True, importance=importance)[1]
+    assert weighted[0] == best_scales(weights.reshape(-1, 1), module.LEVELS, np.repeat(importance, 3))[0]
+
+
+@pytest.mark.parametrize("module", [log4, code4])
+@pytest.mark.parametrize("value", [0.0, 1e-45, 1e-38, 3e38, -2.0])
+def test_constant_columns(module, value):
+    q, scales = module.quantize_columns(np.full((5, 2), value, np.float32))
+    assert (scales > 0).all() and np.isfinite(scales).all() and np.isin(q, module.LEVELS).all()
+    if abs(value) > 1e-37:
+        assert np.allclose(q * scales, value, rtol=1e-6)
+
+
+def test_a_column_does_not_depend_on_the_others():
+    weights = random_weights(7, 100, 6)
+    q, scales = code4.quantize_columns(weights)
+    q_alone, scale_alone = code4.quantize_columns(np.ascontiguousarray(weights[:, 2:3]))
+    assert np.array_equal(q_alone, q[:, 2:3]) and scale_alone == scales[2]
+
+
+@given(seeds, schemes)
+def test_numbers_stand_for_levels(seed, scheme):
+    levels = CODEBOOKS[scheme]
+    q = np.random.default_rng(seed).choice(levels, (3, 16, 2))
+    made = numbers(q, levels)
+    assert made.dtype == np.uint8 and made.shape == q.shape and made.max() < 16
+    assert np.array_equal(levels[made], q)
+
+
+def test_zero_has_the_first_of_its_two_numbers():
+    assert numbers(np.array([0], np.int8), log4.LEVELS).tolist() == [0]
+
+
+def test_what_is_no_level_is_refused():
+    with pytest.raises(ValueError, match="not all among the levels"):
+        numbers(np.array([1, 2, 3], np.int8), log4.LEVELS)
+
+
+def test_code4_loses_less_than_log4():
+    """On normal weights, by 6 decibels: the reason why it is there."""
+    weights = random_weights(11, 256, 64)
+    lost = {}
+    for scheme, levels in CODEBOOKS.items():
+        q, scales = codebook.quantize_columns(weights, levels)
+        lost[scheme] = (np.square(weights - q * scales).sum(axis=0) / np.square(weights).sum(axis=0)).mean()
+    assert 10**0.5 * lost["code4"] < lost["log4"] < 0.05
