@@ -6,10 +6,12 @@ import dataclasses
 import hashlib
 import math
 import sys
+import tempfile
 from pathlib import Path
 
 from cpunmt import __version__
-from cpunmt.errors import ModelFileError
+from cpunmt.conversion import packed_tensors
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files import map_bytes
 from cpunmt.model_files.packed_directory import write_directory
 from cpunmt.shortlist import Shortlist
@@ -17,6 +19,8 @@ from quantize.activation_scales import static_alphas
 from quantize.calibration import greedy_translations, input_statistics
 from quantize.calibration_text import calibration_sources
 from quantize.checkpoint import OURS, directory_vocabularies, open_directory, open_file
+from quantize.gate import check
+from quantize.gate_options import given_sets
 from quantize.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.pack import LayerError, pack_tensors
 from quantize.pack_options import CALIBRATION_LINES, add_options, conflict
@@ -46,11 +50,12 @@ def pack_checkpoint(given: argparse.Namespace):
     """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
 
     Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
-    matrix matches, ValueError for a metadata key that is not the caller's to set.
+    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
     """
     taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
+    sets = given_sets(given)
     checkpoint = _opened(given)
     config = checkpoint.config
     schemes = exceptions(config, given.keep)
@@ -84,19 +89,30 @@ def pack_checkpoint(given: argparse.Namespace):
             quantization["calibration"] = told
         quantization["matrices"] = {error.name: _described(error) for error in errors}
     ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
-    write_directory(
-        given.out,
-        config,
-        packed,
-        shortlist=checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
-        metadata={**checkpoint.metadata, **dict(given.metadata), **ours},
-        force=given.force,
+    beside = {
+        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
+        "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
         **directory_vocabularies(checkpoint),
-    )
+    }
+    if given.gate:
+        baseline = packed_tensors(checkpoint.config, checkpoint.float_tensors(), "float32")
+        _keep_limits(given, sets, (config, packed), baseline, beside)
+    write_directory(given.out, config, packed, force=given.force, **beside)
     for line in table(errors):
         print(line)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
     print(f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+
+
+def _keep_limits(given, sets, model, baseline, beside):
+    """Raise CpunmtError if a model, (config, tensors), breaks a limit against its baseline."""
+    with tempfile.TemporaryDirectory(dir=Path(given.out).resolve().parent, prefix=".gate.") as folder:
+        paths = [Path(folder) / name for name in ("model", "float32")]
+        for path, packed in zip(paths, (model, baseline), strict=True):
+            write_directory(path, *packed, **beside)
+        broken = check(*paths, sets, given.gate)
+    if broken:
+        raise CpunmtError(f"{given.out}: not written, limits are broken: {'; '.join(broken)}")
 
 
 def _opened(given):

@@ -3,6 +3,7 @@
 import argparse
 
 from cpunmt.config import ACTIVATION_SCALES, SCHEMES
+from quantize.gate_options import add_gate_options
 from quantize.ranges import RANGES
 
 CALIBRATION_LINES = 500
@@ -19,7 +20,11 @@ def add_options(pack: argparse.ArgumentParser):
     pack.add_argument("out", metavar="OUT", help="the model directory to make")
     schemes = ", ".join(SCHEMES)
     pack.add_argument(
-        "--scheme", choices=SCHEMES, required=True, metavar="S", help=f"how weights are stored: {schemes}"
+        "--scheme",
+        choices=SCHEMES,
+        default="int8",
+        metavar="S",
+        help=f"how weights are stored: {schemes} (default: int8)",
     )
     pack.add_argument(
         "--keep",
@@ -90,6 +95,7 @@ def add_options(pack: argparse.ArgumentParser):
         metavar="KEY=TEXT",
         help="what metadata.json shall say: source, licence, ...; may be given several times",
     )
+    add_gate_options(pack)
     pack.add_argument("--force", action="store_true", help="replace OUT if it is a model directory")
 
 
@@ -111,6 +117,8 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     static = given.activation_scales == "static"
     if given.percentile is not None and not (static and given.calibration):
         return "--percentile is of --activation-scales static and --calibration TEXT"
+    if given.test and not given.gate:
+        return "--test is of --gate LIMITS"
     if static and SCHEMES[given.scheme] != "int8":
         return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
     return None

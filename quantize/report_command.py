@@ -6,8 +6,8 @@ import sys
 
 from cpunmt.config import MOST_BEAM
 from cpunmt.options import VOCABULARIES
-from quantize.evaluation_set import named_set, read_evaluation_set
-from quantize.gate import judge, parse_gate, refuse_unjudged
+from quantize.gate import judge
+from quantize.gate_options import LIMITS, add_gate_options, given_sets
 from quantize.output_file import check_output, write_file
 from quantize.report import measure
 from quantize.report_picture import load_figure, picture
@@ -21,28 +21,15 @@ def add_parser(commands):
         "report",
         help="what quantization cost a packed model: layers, size, quality, speed",
         description="Compare a packed model with the same model packed as float32. Exit status 1 if a limit is broken.",
-        epilog="Test sets are judged by sacrebleu, the picture is drawn by matplotlib: pip install 'cpunmt[report]'. "
-        "Limits: bleu, chrf (points lost at most), agreement, tokens (shares from 0 to 1, at least), size (of the "
-        "weights, against the baseline's, at most), sqnr (dB, at least, of each layer); NAME@SET=LIMIT is for one test "
-        "set. For speed, bind the process to a core: taskset -c 1 python -m quantize report ...",
+        epilog=f"{LIMITS} The picture is drawn by matplotlib, which comes with the same extra. For speed, bind the "
+        "process to a core: taskset -c 1 python -m quantize report ...",
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL", help="a packed model's directory")
     parser.add_argument("--baseline", metavar="DIR", required=True, help="the same model packed with --scheme float32")
-    parser.add_argument(
-        "--test",
-        type=_named_set,
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="a test set: lines of source TAB reference, several references if there are, or sources alone; may be "
-        "gzipped; may be given several times",
-    )
+    add_gate_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, with the sentences that differ")
     parser.add_argument("--picture", metavar="FILE", help="draw it, as PNG")
-    parser.add_argument(
-        "--gate", type=_gate, default=[], metavar="LIMITS", help="limits to keep, such as bleu=0.3,agreement=0.9"
-    )
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="as of `cpunmt translate`")
     parser.add_argument("--beam-size", type=_whole(1, MOST_BEAM), metavar="N", help="as of `cpunmt translate`")
     parser.add_argument(
@@ -72,12 +59,7 @@ def _run(given) -> int:
         check_output(path, given.force)
     if given.picture:
         load_figure()
-    sets = [read_evaluation_set(name, path) for name, path in given.test]
-    names = [one.name for one in sets]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        given.parser.error(f"--test: two sets are called {twice!r}; give other names, as NAME=FILE")
-    refuse_unjudged(given.gate, sets)
+    sets = given_sets(given)
     settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
     with report_progress(sets, given.rounds) as progress:
         report = measure(
@@ -101,21 +83,6 @@ def _run(given) -> int:
         sys.stdout.flush()
         print(f"{given.parser.prog}: {len(broken)} of {len(verdicts)} limits broken", file=sys.stderr)
     return 1 if broken else 0
-
-
-def _named_set(text):
-    return _parsed(named_set, text)
-
-
-def _gate(text):
-    return _parsed(parse_gate, text)
-
-
-def _parsed(parse, text):
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _whole(low, high):

@@ -271,6 +271,12 @@ def test_what_cannot_be_packed_is_one_clear_error(files, tmp_path, capsys, flags
     assert not (tmp_path / "model").exists()
 
 
+def test_the_scheme_is_int8_unless_another_is_given(files, tmp_path):
+    out = tmp_path / "model"
+    assert main(["pack", str(files / "model.npz"), str(out), "--vocab", str(files / "both.spm")]) == 0
+    assert read_directory(out).config.scheme == "int8"
+
+
 def test_a_vocabulary_of_another_size_is_refused(files, tmp_path, capsys):
     assert pack(files, tmp_path / "model", vocab=("--vocab", "other.spm")) == 1
     assert "other.spm: not the vocabulary of this model (size 120, the model has 128)" in refusal(capsys)
@@ -300,7 +306,9 @@ NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]
     [
         [],
         ["pack"],
-        ["pack", "model.npz", "out", "--vocab", "v"],  # no scheme
+        ["pack", "model.npz", "out", "--scheme"],
+        [*NEEDED, "--test", "t.tsv"],  # judged by what?
+        [*NEEDED, "--gate", "blue=1"],
         ["pack", "model.npz", "out", "--scheme", "int4", "--vocab", "v"],
         ["pack", "model.npz", "out", "--scheme", "int8"],  # no vocabulary
         ["pack", "model.npz", "out", "--scheme", "int8", "--source-vocab", "v"],
