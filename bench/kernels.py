@@ -88,7 +88,7 @@ def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
             records, size = arena.linears(scheme, shapes), weight_bytes(scheme, shapes)
 
             def run(n):
-                program.repeat_linears(n, records, len(records), q, scales, x, out)
+                program.repeat_linears(n, records, len(records), q, scales, x, 1, out)
 
             nearest = min(FOOTPRINTS, key=lambda kb, size=size: abs(1024 * kb - size))
             work = 2.0 * sum(depth * columns for depth, columns in shapes)

@@ -8,11 +8,11 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from cpunmt.jit import address, count, kernel
+from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.float_matmul import float_linear
 from cpunmt.kernels.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.int16_matmul import int16_linear
-from cpunmt.kernels.quantize_rows import quantize_rows
+from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
 from cpunmt.records import INT8, INT16, LINEAR
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
@@ -26,12 +26,12 @@ FLOAT_SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 6, Isa.AVX2: 6, Isa.GENERIC: 2}
 
 
 def _rounds(kinds, step):
-    """A function `run(data, steps, out)`: `steps` rounds of `step(builder, data, sums)` on registers of sums."""
+    """A function `run(data, steps, out)`: `steps` rounds of `step(builder, operands, sums)` on registers of sums."""
 
     def run(builder, data, steps, out):
         start = [ir.Constant(kind, [i + 1] * kind.count) for i, kind in enumerate(kinds)]
-        shared = step.prepare(builder, data)
-        made = depth_loop(builder, steps, start, lambda _, sums: step(builder, shared, sums))
+        operands = step.operands(builder, data)
+        made = depth_loop(builder, steps, start, lambda _, sums: step(builder, operands, sums))
         for i, value in enumerate(made):
             builder.store(value, pointer(builder, out, constant(64 * i), value.type)).align = 4
 
@@ -39,29 +39,35 @@ def _rounds(kinds, step):
 
 
 class _Products:
-    """The instructions of an integer tile. Sums are the weights of the next round: nothing leaves the loop."""
+    """The instructions of an integer tile."""
 
     def __init__(self, use):
         self.use = use
 
-    def prepare(self, builder, data):
-        return self.use.row(builder, data, constant(0), constant(0))
+    def operands(self, builder, data):
+        return self.use.row(builder, data, constant(0), constant(0)), self.use.weights(builder, data, constant(0))[0][0]
 
-    def __call__(self, builder, row, sums):
+    def __call__(self, builder, operands, sums):
+        row, weights = operands
         made = []
         for value in sums:
-            if isinstance(self.use, Generic):
-                weights = [[value] * self.use.depths]
-            else:
-                weights = [builder.bitcast(value, self.use.operand)]
-            made += self.use.add_products(builder, [value], row, weights)
+            # nothing may leave the loop: the sums are the weights of the next round, or the compiler knows no better
+            plain = isinstance(self.use, Generic)
+            weights = [value] * self.use.depths if plain else _renewed(builder, weights)
+            made += self.use.add_products(builder, [value], row, [weights])
         return made
+
+
+def _renewed(builder, register):
+    """The same register, of which the compiler does not know that it is the same."""
+    kind = ir.FunctionType(register.type, [register.type])
+    return builder.asm(kind, "", "=v,0" if current() is Isa.AVX512_VNNI else "=x,0", [register], side_effect=True)
 
 
 class _MultiplyAdds:
     """The instruction of the float tile."""
 
-    def prepare(self, builder, data):
+    def operands(self, builder, data):
         return [load(builder, data, constant(64 * i), FLOATS) for i in range(2)]
 
     def __call__(self, builder, operands, sums):
@@ -128,17 +134,44 @@ def repeat_linear_relu_quantize(
 
 
 @kernel
-def repeat_linears(
-    times: count, linears: address, number: count, q: address, scales: address, x: address, out: address
+def repeat_quantize_int8_linear(
+    times: count, linear: address, x: address, q: address, scales: address, rows: count, out: address
 ):
-    """One row through `number` LINEAR records in turn, as in a decoder: they push one another out of the caches."""
+    """A product with the quantization of its input."""
+    for _ in range(times):
+        quantize_rows(x, rows, linear_at(linear, 0).depth, np.float32(0.0), q, scales)
+        int8_linear(linear, q, scales, rows, out, AFFINE)
+
+
+@kernel
+def repeat_quantize_int16_linear(
+    times: count, linear: address, x: address, reach: real, q: address, scales: address, rows: count, out: address
+):
+    """The same in 16 bits."""
+    for _ in range(times):
+        quantize_rows16(x, rows, linear_at(linear, 0).depth, reach, q, scales)
+        int16_linear(linear, q, scales, rows, out, AFFINE)
+
+
+@kernel
+def repeat_linears(
+    times: count,
+    linears: address,
+    number: count,
+    q: address,
+    scales: address,
+    x: address,
+    rows: count,
+    out: address,
+):
+    """Rows through `number` LINEAR records in turn, as in a model: they push one another out of the caches."""
     for _ in range(times):
         for i in range(number):
             linear = linears + i * LINEAR_BYTES
             scheme = linear_at(linear, 0).scheme
             if scheme == INT8:
-                int8_linear(linear, q, scales, 1, out, AFFINE)
+                int8_linear(linear, q, scales, rows, out, AFFINE)
             elif scheme == INT16:
-                int16_linear(linear, q, scales, 1, out, AFFINE)
+                int16_linear(linear, q, scales, rows, out, AFFINE)
             else:
-                float_linear(linear, x, 1, out, AFFINE)
+                float_linear(linear, x, rows, out, AFFINE)

@@ -18,6 +18,9 @@ class Arena:
         self._kept = []
         self.random = np.random.default_rng(0)
 
+    def keep(self, *things):
+        self._kept += things
+
     def zeros(self, size, dtype=np.float32):
         memory = np.zeros(size * np.dtype(dtype).itemsize + 128, np.uint8)
         begin = -memory.ctypes.data % 64

@@ -74,10 +74,12 @@ RANK = {name: rank for rank, names in enumerate(LEVELS) for name in names}
 
 # Where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
-    "numba": ("cpunmt/simd/", "cpunmt/jit.py"),
+    "numba": ("cpunmt/simd/", "cpunmt/jit.py", "quantize/word_alignment.py"),
     "llvmlite": ("cpunmt/simd/", "cpunmt/jit.py", "cpunmt/program.py"),
     "sentencepiece": ("cpunmt/vocabulary.py",),
     "yaml": ("cpunmt/model_files/", "quantize/marian_export.py"),
+    "onnx": ("quantize/onnx_",),
+    "onnxruntime": (),
     "pickle": (),
     "scipy": (),
     "torch": (),

@@ -13,7 +13,7 @@ from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import walk
 from cpunmt.kernels.packing import PAIR, unpack_int16
 from cpunmt.kernels.reading import linear_at
-from cpunmt.simd.tile import SHAPES16, int16_tiles
+from cpunmt.simd.tile import SHAPES16, TILE_ROWS16, int16_tiles
 
 _ALONE = np.array([SHAPES16[rows] for rows in sorted(SHAPES16)])
 _tiles = int16_tiles()
@@ -28,9 +28,9 @@ def int16_linear(linear: address, q: address, row_scales: address, rows: count, 
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    weights = linear_at(linear, 0)
-    depth = weights.depth
-    walk(_tiles, _ALONE, weights, q, 2 * depth, 32 * depth, depth // PAIR, row_scales, rows, out, mode)
+    w = linear_at(linear, 0)
+    row_bytes, panel_bytes, groups = 2 * w.depth, 32 * w.depth, w.depth // PAIR
+    walk(_tiles, _ALONE, TILE_ROWS16, w, w.weights, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode)
 
 
 def int16_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:

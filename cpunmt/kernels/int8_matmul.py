@@ -16,40 +16,57 @@ import numpy as np
 from cpunmt.jit import address, count, inlined, kernel
 from cpunmt.kernels.packing import GROUP, unpack_int8
 from cpunmt.kernels.reading import linear_at
-from cpunmt.simd.isa import Isa, current
-from cpunmt.simd.tile import AFFINE, AHEAD, INTEGERS, LINES_AHEAD, PLANES, RELU, SHAPES, coded_tile, int8_tiles
+from cpunmt.simd.tile import (
+    AFFINE,
+    CODED_ROWS,
+    INTEGERS,
+    LEADERS,
+    LINES_AHEAD,
+    PLANES,
+    RELU,
+    SHAPES,
+    TILE_ROWS,
+    coded_tiles,
+    int8_tiles,
+)
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear", "int8_linear_reference", "int8_matmul_reference"]
 
 ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the second cache
-_ALONE = np.array([SHAPES[rows] for rows in sorted(SHAPES)])  # panels at a time, where a tile holds all rows
+_ALONE = np.array([SHAPES[rows] for rows in sorted(SHAPES)])  # panels at a time, where one tile holds all rows
 
-CODE_BYTES = 8  # of a panel and depth
+_CODED_ALONE = np.ones(CODED_ROWS, np.int64)
 
 _tiles = int8_tiles()
+_coded_tiles = coded_tiles() if CODED_ROWS else None
 
 
 @inlined
-def walk(tiles, alone, weights, q, row_bytes, panel_bytes, groups, row_scales, rows, out, mode):
+def walk(tiles, alone, tile_rows, weights, matrix, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode):
     """Multiply all rows by all panels of a record, tile by tile.
 
-    tiles, alone    the tile function, and panels at a time by number of rows, the largest last
-    row_bytes       of one row of q; a panel is `panel_bytes` of `groups` groups
+    tiles, alone    the tile function, and panels at a time by number of rows
+    tile_rows       of a tile at most, where there are more rows than `alone` has
+    matrix          the record's `weights`, or another form of them: panels of `panel_bytes`, `groups` groups
+    row_bytes       of one row of q
     """
-    tile_rows, tile_panels = len(alone), alone[len(alone) - 1]
     panels = weights.panels
     out_bytes = 64 * panels
     first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
     while blocks > 0:
         block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
-        step = tile_panels if block > tile_rows else alone[block - 1]
+        tiled = block > len(alone)
+        step = alone[tile_rows - 1] if tiled else alone[block - 1]
         panel = 0
         while panel < panels:
             width = step if panel + step <= panels else 1
-            w, columns = weights.weights + panel * panel_bytes, 64 * panel
-            ahead = w + width * panel_bytes if width > 1 else w + AHEAD
-            row, left = first, (block + tile_rows - 1) // tile_rows
+            w, columns = matrix + panel * panel_bytes, 64 * panel
+            row, left = first, (block + tile_rows - 1) // tile_rows if tiled else 1
+            ahead, leaders = w + width * panel_bytes, LEADERS if left > 1 else 0
             while left > 0:
+                ahead_step = 64 * LINES_AHEAD
+                if leaders <= 0:  # nothing more: the same line, again and again
+                    ahead, ahead_step = w, 0
                 tall = (first + block - row + left - 1) // left
                 tiles(
                     tall,
@@ -61,6 +78,8 @@ def walk(tiles, alone, weights, q, row_bytes, panel_bytes, groups, row_scales, r
                     panel_bytes,
                     groups,
                     ahead,
+                    ahead_step,
+                    weights.levels,
                     weights.start + columns,
                     weights.totals + columns,
                     row_scales + 8 * row,
@@ -70,44 +89,13 @@ def walk(tiles, alone, weights, q, row_bytes, panel_bytes, groups, row_scales, r
                     out_bytes,
                     mode,
                 )
-                ahead += LINES_AHEAD * panel_bytes
+                ahead += ahead_step * groups
                 row += tall
                 left -= 1
+                leaders -= 1
             panel += width
         first += block
         blocks -= 1
-
-
-if current() is Isa.GENERIC:  # which has no byte shuffle
-    coded_linear = None
-else:
-    _coded_tile = coded_tile()
-
-    @kernel
-    def coded_linear(linear: address, q: address, row_scales: address, out: address, mode: count):
-        """`int8_linear` of one row that reads the weights' codes."""
-        weights = linear_at(linear, 0)
-        depth, panel_bytes = weights.depth, CODE_BYTES * weights.depth
-        for panel in range(weights.panels):
-            w, columns = weights.codes + panel * panel_bytes, 64 * panel
-            _coded_tile(
-                weights.levels,
-                q,
-                0,
-                depth,
-                w,
-                panel_bytes,
-                depth // GROUP,
-                w + AHEAD,
-                weights.start + columns,
-                weights.totals + columns,
-                row_scales,
-                weights.scales + columns,
-                weights.bias + columns,
-                out + columns,
-                0,
-                mode,
-            )
 
 
 @kernel
@@ -119,12 +107,26 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    weights = linear_at(linear, 0)
-    if coded_linear is not None and rows == 1 and weights.codes != 0:
-        coded_linear(linear, q, row_scales, out, mode)
+    w = linear_at(linear, 0)
+    row_bytes, panel_bytes, groups = PLANES * w.depth, 16 * w.depth, w.depth // GROUP
+    if CODED_ROWS and rows <= CODED_ROWS and w.codes != 0:
+        walk(
+            _coded_tiles,
+            _CODED_ALONE,
+            CODED_ROWS,
+            w,
+            w.codes,
+            panel_bytes // 2,
+            groups,
+            q,
+            row_bytes,
+            row_scales,
+            rows,
+            out,
+            mode,
+        )
     else:
-        depth = weights.depth
-        walk(_tiles, _ALONE, weights, q, PLANES * depth, 16 * depth, depth // GROUP, row_scales, rows, out, mode)
+        walk(_tiles, _ALONE, TILE_ROWS, w, w.weights, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode)
 
 
 def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:

@@ -8,11 +8,10 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 import numpy as np
 
 from cpunmt.jit import address, count, inlined, kernel, real
-from cpunmt.kernels.quantize_rows import quantize_row, quantize_row16
+from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import norm_at
 from cpunmt.records import INT8, INT16
 from cpunmt.simd.intrinsics import square_root
-from cpunmt.simd.tile import PLANES
 from cpunmt.simd.vector import fma, load, splat, store, total
 
 # Sums run in four chains, each of every fourth vector: an addition waits for the one before it.
@@ -83,10 +82,11 @@ def residual_layer_norm(
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
-        if q != 0 and weights.scheme == INT8:
-            quantize_row(target, depth, weights.multiplier, q + row * PLANES * depth, row_scales + 8 * row)
-        elif q != 0 and weights.scheme == INT16:
-            quantize_row16(target, depth, weights.multiplier, q + 2 * row * depth, row_scales + 8 * row)
+    # not row by row: a row's steps wait for one another, and few rows are in flight at once if each has more of them
+    if q != 0 and weights.scheme == INT8:
+        quantize_rows(out, rows, depth, weights.multiplier, q, row_scales)
+    elif q != 0 and weights.scheme == INT16:
+        quantize_rows16(out, rows, depth, weights.multiplier, q, row_scales)
 
 
 def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:

@@ -3,9 +3,9 @@
 int8, 256 steps from the least to the largest, with 0.0 among them (x is about scale * q + shift):
 
     low[r], high[r] = min(0, min_k x[r, k]), max(0, max_k x[r, k])
-    scale[r]        = (high - low) / 255                 1 for a row of zeros
+    scale[r]        = (high - low) / STEPS               1 for a row of zeros
     zero[r]         = round(-low / scale)                in [0, 255]: the step that 0.0 has
-    q[r, k]         = min(round(x / scale + zero), 255) - 128
+    q[r, k]         = round(x / scale + zero) - 128
     shift[r]        = (128 - zero) * scale
 
 int16, symmetric: shift = 0 and
@@ -13,10 +13,11 @@ int16, symmetric: shift = 0 and
     scale[r]        = max_k |x[r, k]| / reach            1 for a row of zeros
     q[r, k]         = round(x / scale)                   in [-reach, reach]
 
-All round halves to even. A scale never depends on another row, so neither does a translation on its batch. With a
-multiplier that was found beforehand for all rows, int8 is symmetric: q = round(x * multiplier), clipped to
-[-127, 127]; scale = 1 and shift = 0, for the columns' scales have the rest (see schemes.int8.static_scales).
-How an int8 is stored in bytes is the instruction set's affair: `simd/tile` OFFSET and PLANES.
+All is rounded once, halves to even; 1 / scale is a float32. A scale never depends on another row, so neither does a
+translation on its batch. With a multiplier that was found beforehand for all rows, int8 is symmetric: q = round(x *
+multiplier), the product rounded too, clipped to [-127, 127]; scale = 1 and shift = 0, for the columns' scales have the
+rest (see schemes.int8.static_scales). How an int8 is stored in bytes is the instruction set's affair: `simd/tile`
+OFFSET and PLANES.
 """
 
 import numpy as np
@@ -25,7 +26,10 @@ from cpunmt.jit import address, count, inlined, kernel, real
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.tile import OFFSET, PLANES
 from cpunmt.simd.vector import (
+    absolute,
+    first_lane,
     float_bits_of,
+    fma,
     largest,
     load,
     maximum,
@@ -39,13 +43,13 @@ from cpunmt.simd.vector import (
 
 LARGEST = np.float32(127.0)
 ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
-STEPS = np.float32(255.0)
+# A little below 255, or 256 steps would not be enough: -low / scale and high / scale may both be rounded up.
+STEPS = np.float32(255 - 2.0**-12)
 MIDDLE = np.float32(128.0)  # the step that q = 0 has
 # A float32 of this size has no bits for fractions: adding it rounds, halves to even, and leaves the integer in the
 # low bits of the sum.
 ROUNDING = np.float32(3 << 22)
-# A range so small that its inverse is larger: the row is zero for all that a scale can express.
-LARGEST_INVERSE = np.float32(3.0e38)
+LARGEST_INVERSE = np.float32(3.0e38)  # of a scale: a row that needs a larger one is zero for all that can be expressed
 
 
 @inlined
@@ -75,35 +79,48 @@ def _range(x, depth):
     return low, largest(maximum(maximum(high0, high1), maximum(high2, high3)))
 
 
+@inlined
+def _largest_magnitude(x, depth):
+    """max |x| of float32 [depth], in four chains."""
+    m0, m1, m2, m3 = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+    whole = depth // 64 * 64
+    for k in range(0, whole, 64):
+        m0, m1 = maximum(absolute(load(x, k)), m0), maximum(absolute(load(x, k + 16)), m1)
+        m2, m3 = maximum(absolute(load(x, k + 32)), m2), maximum(absolute(load(x, k + 48)), m3)
+    for k in range(whole, depth, 16):
+        m0 = maximum(absolute(load(x, k)), m0)
+    return largest(maximum(maximum(m0, m1), maximum(m2, m3)))
+
+
 @kernel
 def quantize_row(x: address, depth: count, multiplier: real, q: address, row_scale: address):
     """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; scale and shift go to `row_scale`.
 
     `multiplier` 0: the row's own.
     """
-    scale, zero = ONE, MIDDLE
     if multiplier > ZERO:
         factor, bias = splat(multiplier), splat(ROUNDING + np.float32(OFFSET))
         for k in range(0, depth, 16):
             value = minimum(maximum(load(x, k) * factor, splat(-LARGEST)), splat(LARGEST))
             _store(q, depth, k, value + bias)
-    else:
-        low, high = _range(x, depth)
-        half = high * HALF - low * HALF  # of the range, which may be too large for a float32
-        inverse = STEPS * HALF / half
-        if inverse > LARGEST_INVERSE:
-            inverse = ZERO
-        else:
-            scale = half / (STEPS * HALF)
-            zero = (ROUNDING - low * inverse) - ROUNDING
-        # The least needs no clipping: where it rounds to -zero + 1/2, the half goes to the even 0. The largest does:
-        # range / scale is about 255, and both -low / scale and high / scale may round up.
-        factor, bias = splat(inverse), splat(ROUNDING + (zero - MIDDLE + np.float32(OFFSET)))
-        most = splat(ROUNDING + (STEPS - MIDDLE + np.float32(OFFSET)))
-        for k in range(0, depth, 16):
-            _store(q, depth, k, minimum(load(x, k) * factor + bias, most))
+        store_f32(row_scale, 0, ONE)
+        store_f32(row_scale, 1, ZERO)
+        return
+    low, high = _range(x, depth)
+    half = high * HALF - low * HALF  # of the range, which may be too large for a float32
+    scale, inverse = half / (STEPS * HALF), STEPS * HALF / half
+    middle = ZERO  # added to the step that 0.0 has
+    if half < STEPS * HALF / LARGEST_INVERSE:
+        scale, inverse, middle = ONE, ZERO, MIDDLE
+    # u = round(x / scale + zero): the least number has u >= 0, for zero is at least -low / scale - 1/2, and 1/2 is
+    # rounded to the even 0; the largest has u <= 255, for it is at most STEPS + 1/2
+    factor = splat(inverse)
+    zero = fma(splat(-low), factor, splat(ROUNDING + middle))
+    bias = zero - splat(MIDDLE - np.float32(OFFSET))
+    for k in range(0, depth, 16):
+        _store(q, depth, k, fma(load(x, k), factor, bias))
     store_f32(row_scale, 0, scale)
-    store_f32(row_scale, 1, (MIDDLE - zero) * scale)
+    store_f32(row_scale, 1, (MIDDLE + ROUNDING - first_lane(zero)) * scale)
 
 
 @kernel
@@ -116,16 +133,13 @@ def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: ad
 @kernel
 def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale: address):
     """Quantize float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
-    low, high = _range(x, depth)
-    most = high if high > ZERO - low else ZERO - low  # -low would be -0.0 in a row of zeros
-    scale, inverse = ONE, reach / most
-    if inverse > LARGEST_INVERSE:
-        inverse = ZERO
-    else:
-        scale = most / reach
+    most = _largest_magnitude(x, depth)
+    scale, inverse = most / reach, reach / most
+    if most < reach / LARGEST_INVERSE:
+        scale, inverse = ONE, ZERO
     factor, bias = splat(inverse), splat(ROUNDING)
     for k in range(0, depth, 16):
-        store_words(q, k, float_bits_of(load(x, k) * factor + bias))
+        store_words(q, k, float_bits_of(fma(load(x, k), factor, bias)))
     store_f32(row_scale, 0, scale)
     store_f32(row_scale, 1, ZERO)
 
@@ -146,13 +160,15 @@ def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.nd
     half = high * HALF - low * HALF
     with np.errstate(divide="ignore", over="ignore"):
         inverse = STEPS * HALF / half
-    tiny = inverse > LARGEST_INVERSE
+    tiny = half < STEPS * HALF / LARGEST_INVERSE
     inverse = np.where(tiny, ZERO, inverse)
     scales = np.where(tiny, ONE, half / (STEPS * HALF))
-    zeros = np.where(tiny, MIDDLE, np.rint(-low * inverse))
-    # adding ROUNDING to the product and the integer at once: halves go to the even of their sum
-    rounded = (x * inverse[:, None] + (ROUNDING + zeros)[:, None]) - ROUNDING
-    return (np.minimum(rounded, STEPS) - MIDDLE).astype(np.int8), scales, (MIDDLE - zeros) * scales
+    zeros = np.where(tiny, MIDDLE, np.rint(-low.astype(np.float64) * inverse)).astype(np.float32)
+    product = x.astype(np.float64) * inverse[:, None]  # exact
+    # the even of both integers' sum, whatever it is, has the parity that the sum modulo 2 has
+    odd = zeros[:, None] % 2
+    steps = np.rint(product + odd) - odd + zeros[:, None]
+    return (steps - 128).astype(np.int8), scales, (MIDDLE - zeros) * scales
 
 
 def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
@@ -160,8 +176,8 @@ def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, 
     most, reach = np.abs(x).max(axis=1), np.float32(reach)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = reach / most
-    tiny = inverse > LARGEST_INVERSE
-    q = np.rint(x * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
+    tiny = most < reach / LARGEST_INVERSE
+    q = np.rint(x.astype(np.float64) * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
     return q, np.where(tiny, ONE, most / reach)
 
 

@@ -30,6 +30,13 @@ def prefetch(builder, base, offset, level=1):
     builder.call(function, arguments)
 
 
+def _never_unrolled(module):
+    """Metadata of a loop: a tile fills the registers, so two steps at once would spill half of them."""
+    loop = ir.values.MDValue(module, (), name=str(len(module.metadata)))
+    loop.operands = (loop, module.add_metadata(["llvm.loop.unroll.disable"]))  # its own first operand: that is the form
+    return loop
+
+
 def depth_loop(builder, steps, start, body):
     """for step in range(steps): values = body(step, values); returns the last values. `steps` is at least 1."""
     before = builder.block
@@ -48,16 +55,17 @@ def depth_loop(builder, steps, start, body):
     step.add_incoming(following, builder.block)
     for phi, value in zip(values, made, strict=True):
         phi.add_incoming(value, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, steps), loop, done)
+    again = builder.cbranch(builder.icmp_signed("<", following, steps), loop, done)
+    again.set_metadata("llvm.loop", _never_unrolled(builder.module))
     builder.position_at_end(done)
     return made
 
 
-def tile_shapes(shapes):
-    """All (rows, panels) that a product needs: the largest tile's panels and one panel for every number of rows,
-    and what `shapes` gives each number of rows that stands alone."""
-    largest = shapes[max(shapes)]
-    return sorted({(r, p) for r in shapes for p in (largest, 1, shapes[r])})
+def tile_shapes(shapes, tile_rows):
+    """All (rows, panels) that a product needs, of `shapes` {rows: panels}: each as it is, and with one panel; those
+    that tiles among others may have, of up to `tile_rows` rows, also with that many rows' panels."""
+    found = {(rows, width) for rows, panels in shapes.items() for width in (panels, 1)}
+    return sorted(found | {(rows, shapes[tile_rows]) for rows in range(1, tile_rows + 1)})
 
 
 def switch(builder, rows, panels, shapes, emit):

@@ -16,8 +16,8 @@ from cpunmt.simd.vector import FLOATS, call_llvm, function, splat_constant, spla
 # Tile shapes, {rows: panels at a time}: see simd/tile.
 FLOAT_SHAPES = {
     Isa.AVX512_VNNI: {**dict.fromkeys(range(12, 6, -1), 2), **dict.fromkeys(range(6, 0, -1), 4)},
-    Isa.AVX_VNNI: {3: 2, 2: 2, 1: 4},
-    Isa.AVX2: {3: 2, 2: 2, 1: 4},
+    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4},
+    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4},
     Isa.GENERIC: {2: 1, 1: 2},
 }[isa.current()]
 
@@ -98,7 +98,7 @@ def head_tiles():
 def float_tiles():
     """A function `tiles(rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes)`.
 
-    rows, panels the shape, one of `tile_shapes(FLOAT_SHAPES)`; another one does nothing
+    rows, panels the shape, one of `tile_shapes(FLOAT_SHAPES, max(FLOAT_SHAPES))`; another one does nothing
     a            address of `rows` float32 rows, `row_bytes` apart, their depths `a_bytes` apart
     w            address of the first of `panels` panels: float32 [depth, 16], depths `step_bytes` apart (64 where
                  packed), panels `panel_bytes` apart
@@ -107,6 +107,12 @@ def float_tiles():
     """
 
     def tiles(builder, rows, panels, *operands):
-        switch(builder, rows, panels, tile_shapes(FLOAT_SHAPES), lambda r, p: _emit_float(builder, r, p, *operands))
+        switch(
+            builder,
+            rows,
+            panels,
+            tile_shapes(FLOAT_SHAPES, max(FLOAT_SHAPES)),
+            lambda r, p: _emit_float(builder, r, p, *operands),
+        )
 
     return function(types.void, (types.int64,) * 11, float_tiles.__doc__)(tiles)

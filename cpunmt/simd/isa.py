@@ -1,7 +1,7 @@
 """Which instructions this process uses: detected once, lowered by `CPUNMT_ISA`, asked by everything else.
 
-An `Isa` decides the inner instruction of the int8 product (`simd/tile`) and what LLVM may emit for all other
-code. It never decides a result: every path returns the same bits (tests/simd/test_isa_equality).
+An `Isa` decides the inner instructions of the integer products (`simd/dot_products`) and what LLVM may emit for all
+other code. It never decides a result: every path returns the same bits (tests/simd/test_isa_equality).
 """
 
 import enum
@@ -15,10 +15,10 @@ from cpunmt.errors import UnsupportedIsaError
 
 
 class Isa(enum.Enum):
-    """Instruction sets with an int8 path of their own, best first."""
+    """Instruction sets with integer products of their own, best first."""
 
-    AVX512_VNNI = "avx512_vnni"  # vpdpbusd on 512-bit registers
-    AVX_VNNI = "avx_vnni"  # vpdpbusd on 256-bit registers
+    AVX512_VNNI = "avx512_vnni"  # vpdpbusd and vpdpwssd on 512-bit registers
+    AVX_VNNI = "avx_vnni"  # the same on 256-bit registers
     AVX2 = "avx2"  # vpsignb, vpmaddubsw, vpmaddwd
     GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
 
@@ -79,7 +79,7 @@ def target_cpu(isa: Isa) -> tuple[str, str]:
 
 
 def activation_offset() -> int:
-    """An activation q in [-127, 127] is stored in a byte as q + this.
+    """An activation q in [-128, 127] is stored in a byte as q + this.
 
     vpdpbusd wants its left operand unsigned; a product's start values then take offset * (sum of the column's
     weights) away again.
@@ -90,7 +90,7 @@ def activation_offset() -> int:
 def activation_planes() -> int:
     """How many times a row of activations is stored.
 
-    Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the weight, so that vpmaddubsw multiplies 7
-    bits by 8 and its 16-bit sum of two products (at most 2 * 127 * 127) cannot saturate.
+    Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the weight, so that vpmaddubsw multiplies |q|, at
+    most 128, and its 16-bit sum of two products (at most 2 * 128 * 127) cannot saturate.
     """
     return 2 if current() is Isa.AVX2 else 1

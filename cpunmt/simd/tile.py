@@ -30,19 +30,26 @@ INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/i
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
 
-# Tile shapes, {rows: panels at a time}: as many sums as there are registers left beside the operands.
+# Tile shapes, {rows: panels at a time}: as many sums as there are registers left beside the operands. More rows than
+# the most are cut into tiles of TILE_ROWS rows at most, with that many rows' panels.
+TILE_ROWS = {Isa.AVX512_VNNI: 6, Isa.AVX_VNNI: 6, Isa.AVX2: 4, Isa.GENERIC: 4}[isa.current()]
 SHAPES = {
-    Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
+    Isa.AVX512_VNNI: {8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
+    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
     Isa.AVX2: {4: 1, 3: 1, 2: 2, 1: 1},
     Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
 }[isa.current()]
+TILE_ROWS16 = {Isa.AVX512_VNNI: 6, Isa.AVX_VNNI: 6, Isa.AVX2: 6, Isa.GENERIC: 4}[isa.current()]
 SHAPES16 = {
-    Isa.AVX512_VNNI: {6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
-    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 2, 2: 2, 1: 1},
+    Isa.AVX512_VNNI: {8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
+    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
+    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
     Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
 }[isa.current()]
+# 4-bit weights are for few rows: decoding them costs instructions and saves half of the reading. Without vpdpbusd even
+# one row is bound by its instructions.
+CODED_ROWS = {Isa.AVX512_VNNI: 4, Isa.AVX_VNNI: 1, Isa.AVX2: 0, Isa.GENERIC: 0}[isa.current()]
+CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
 
 # One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of
 # its own (CHAINS registers in all), and reads the weights as one stream, AHEAD bytes of which are asked for early.
@@ -53,11 +60,11 @@ CHAINS, FEW_CHAINS = 8, 4  # the fewer for two rows, and where there is an odd m
 AHEAD = 2048  # bytes
 STREAM_ROWS = 2 if isa.current() is Isa.AVX512_VNNI else 1
 
-# The widest tiles, if they are tall, ask for as many lines of the next panels at every step, into the second cache, so
-# that two of them one upon another fetch all: 2 to 5 % of a translation with vpdpbusd, which is as fast as the third
-# cache. Four rows have no instructions to spare for it.
-WIDEST, TALL = 4, 5  # panels, rows
-LINES_AHEAD = 2
+# Where tiles stand one upon another, the first LEADERS of them ask for the next panels, LINES_AHEAD lines at each step,
+# into the second cache: weights that come from the third or from memory are then up to twice as fast. A tile that
+# stands alone had better not, for it needs all of its instructions.
+WIDE, TALL = 4, 4  # panels and rows of such tiles
+LEADERS, LINES_AHEAD = 2, 2
 
 
 class _Tile(NamedTuple):
@@ -70,6 +77,8 @@ class _Tile(NamedTuple):
     panel_bytes: ir.Value
     groups: ir.Value
     ahead: ir.Value
+    ahead_step: ir.Value
+    levels: ir.Value
     start: ir.Value | None
     totals: ir.Value | None
     row_scales: ir.Value
@@ -87,17 +96,17 @@ def _emit_tile(builder, rows, panels, use, tile):
         with builder.if_else(odd) as (few, many):
             for branch, chains in ((few, FEW_CHAINS), (many, CHAINS)):
                 with branch:
-                    _emit_loop(builder, 1, 1, chains // use.parts, use, tile)
+                    _emit_loop(builder, 1, 1, chains // use.parts, True, use, tile)
+    elif panels == 1 and (rows <= STREAM_ROWS or use.groups > 1):
+        _emit_loop(builder, rows, 1, FEW_CHAINS // use.parts, True, use, tile)
     else:
-        chains = FEW_CHAINS if panels == 1 and rows <= STREAM_ROWS else 1
-        _emit_loop(builder, rows, panels, chains, use, tile)
+        _emit_loop(builder, rows, panels, 1, False, use, tile)
 
 
-def _emit_loop(builder, rows, panels, chains, use, tile):
+def _emit_loop(builder, rows, panels, chains, stream, use, tile):
+    """One walk down the depth, `chains` groups at a time; a `stream` asks for later blocks."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.row_bytes, constant(r))) for r in range(rows)]
     panel_addresses = [builder.add(tile.w, builder.mul(tile.panel_bytes, constant(p))) for p in range(panels)]
-    stream = panels == 1 and rows <= STREAM_ROWS
-    lines = 1 if stream else LINES_AHEAD if panels == WIDEST and rows >= TALL else 0
     zero = ir.Constant(use.sums, None)
     beginning = [_first_sums(builder, use, tile, p) for p in range(panels)]
     first = [part for _ in range(rows) for panel in beginning for part in panel]
@@ -108,10 +117,12 @@ def _emit_loop(builder, rows, panels, chains, use, tile):
         for i in range(blocks):
             block = builder.add(builder.mul(step, constant(blocks)), constant(i))
             offset = builder.mul(block, constant(BLOCK_BYTES))
-            early = builder.mul(offset, constant(lines))
-            for line in range(lines):
-                place = builder.add(early, constant(BLOCK_BYTES * line))
-                prefetch(builder, tile.ahead, place, level=1 if stream else 2)
+            if stream:
+                prefetch(builder, tile.w, builder.add(offset, constant(AHEAD)))
+            elif panels >= WIDE and TALL <= rows <= TILE_ROWS:
+                early = builder.mul(block, tile.ahead_step)
+                for line in range(LINES_AHEAD):
+                    prefetch(builder, tile.ahead, builder.add(early, constant(BLOCK_BYTES * line)), level=2)
             weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
             group = builder.mul(block, constant(GROUP_BYTES * use.groups))
             for j in range(use.groups):
@@ -180,16 +191,28 @@ def _emit_floats(builder, rows, sums, tile):
             builder.store(value, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
 
 
-def int8_tiles():
-    """A function `tiles(rows, panels, a, row_bytes, plane, w, panel_bytes, groups, ahead, start, totals, row_scales,
-    scales, bias, out, out_bytes, mode)`.
+def _tiles(name, shapes, make, doc, **missing):
+    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, tile)`."""
 
-    rows, panels the shape, one of `tile_shapes(SHAPES)`; another one does nothing
+    def tiles(builder, rows, panels, *operands):
+        tile = _Tile(*operands)._replace(**missing)
+        switch(builder, rows, panels, shapes, lambda r, p: _emit_tile(builder, r, p, make(builder, tile), tile))
+
+    tiles.__name__ = name
+    return function(types.void, (types.int64,) * 19, doc)(tiles)
+
+
+def int8_tiles():
+    """A function `tiles(rows, panels, a, row_bytes, plane, w, panel_bytes, groups, ahead, ahead_step, levels, start,
+    totals, row_scales, scales, bias, out, out_bytes, mode)`.
+
+    rows, panels the shape, one of `tile_shapes(SHAPES, TILE_ROWS)`; another one does nothing
     a            address of `rows` rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET;
                  where PLANES is 2, |q| follows `plane` bytes after q
     w            address of the first of `panels` panels of packed weights, `panel_bytes` apart
     groups       depth / 4, a multiple of FEW_CHAINS
-    ahead        address of weights that are wanted soon, asked for on the way (see LINES_AHEAD); need not exist
+    ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
+    levels       not looked at
     start        address of int32 [16 * panels]: what the sums begin with
     row_scales   address of float32 [rows, 2]: the scale and the shift of each row
     totals, scales, bias    addresses of float32 [16 * panels]
@@ -197,39 +220,28 @@ def int8_tiles():
     mode         INTEGERS, AFFINE or RELU
     """
     use = int8_products()
+    return _tiles("int8_tiles", tile_shapes(SHAPES, TILE_ROWS), lambda *_: use, int8_tiles.__doc__)
 
-    def tiles(builder, rows, panels, *operands):
-        tile = _Tile(*operands)
-        switch(builder, rows, panels, tile_shapes(SHAPES), lambda r, p: _emit_tile(builder, r, p, use, tile))
 
-    return function(types.void, (types.int64,) * 17, int8_tiles.__doc__)(tiles)
+def coded_tiles():
+    """The same for weights of 4 bits, on the shapes CODED_SHAPES.
+
+    levels       address of the int8 [16] that the numbers stand for
+    """
+    use = int8_products()
+
+    def make(builder, tile):
+        return Coded(builder, use, tile.levels)
+
+    return _tiles("coded_tiles", CODED_SHAPES, make, coded_tiles.__doc__)
 
 
 def int16_tiles():
-    """The same for int16, on the shapes `tile_shapes(SHAPES16)`.
+    """The same for int16, on the shapes `tile_shapes(SHAPES16, TILE_ROWS16)`.
 
     a            address of int16 rows, `row_bytes` apart
     groups       depth / 2, a multiple of FEW_CHAINS
-    `plane`, `start` and `totals` are not looked at: sums begin with 0, and rows have no shift.
+    plane, levels, start, totals    not looked at: sums begin with 0, and rows have no shift
     """
-    use = int16_products()
-
-    def tiles(builder, rows, panels, *operands):
-        tile = _Tile(*operands)._replace(start=None, totals=None)
-        switch(builder, rows, panels, tile_shapes(SHAPES16), lambda r, p: _emit_tile(builder, r, p, use, tile))
-
-    return function(types.void, (types.int64,) * 17, int16_tiles.__doc__)(tiles)
-
-
-def coded_tile():
-    """A function `tile(levels, a, row_bytes, plane, w, ...)` for one row against one panel of 4-bit weights.
-
-    levels       address of the int8 [16] that the numbers stand for
-    w            address of bytes [depth / 8, 16, 4]: see kernels/packing
-    The others are those of `int8_tiles`.
-    """
-
-    def tile(builder, levels, *operands):
-        _emit_tile(builder, 1, 1, Coded(builder, int8_products(), levels), _Tile(*operands))
-
-    return function(types.void, (types.int64,) * 16, coded_tile.__doc__)(tile)
+    use, shapes = int16_products(), tile_shapes(SHAPES16, TILE_ROWS16)
+    return _tiles("int16_tiles", shapes, lambda *_: use, int16_tiles.__doc__, start=None, totals=None)

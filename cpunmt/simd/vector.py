@@ -142,6 +142,11 @@ def splat_int(builder, scalar):
     return splat_value(builder, builder.trunc(scalar, _i32))
 
 
+@function(types.float32, (f32x16,), "The first lane.")
+def first_lane(builder, x):
+    return builder.extract_element(x, ir.Constant(_i32, 0))
+
+
 @function(f32x16, (f32x16, f32x16, f32x16), "x * y + z with one rounding.")
 def fma(builder, x, y, z):
     return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])

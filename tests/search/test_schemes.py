@@ -25,10 +25,10 @@ def check(config, seed, scheme, schemes=None):
     reference = PackedReference(*packed)
     expected = [beam_search(reference, source, 8)[0] for source in sources]
     same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
-    assert len(same) >= 4
+    assert len(same) >= 3
     used = {scheme, *(schemes or {}).values()}
     differences = [abs(m.log_prob - e.log_prob) / len(m.ids) for m, e in same]
-    near = {"float32": 1e-4, "int16": 5e-4, "int8": 2e-3}
+    near = {"float32": 2e-4, "int16": 1e-3, "int8": 5e-3}
     assert np.median(differences) < max(near[SCHEMES[name]] for name in used) and max(differences) < 0.1
 
 

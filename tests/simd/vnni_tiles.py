@@ -47,16 +47,18 @@ def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=No
     row_scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, (rows, 2)).astype(np.float32))
     scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, columns).astype(np.float32))
     bias, totals = (guard.copy(generator.integers(-99, 99, columns).astype(np.float32)) for _ in range(2))
-    shape = (rows, panel_count) if levels is None else (guard.copy(levels).ctypes.data,)
-    places = [array.ctypes.data for array in (start, totals, row_scales, scales, bias, out)]
+    levels = guard.copy(np.zeros(16, np.int8) if levels is None else levels)
+    places = [array.ctypes.data for array in (levels, start, totals, row_scales, scales, bias, out)]
     tiles(
-        *shape,
+        rows,
+        panel_count,
         a.ctypes.data,
         a.strides[0],
         0,
         w.ctypes.data,
         w.strides[0],
         groups,
+        0,
         0,
         *places,
         out.strides[0],
@@ -81,12 +83,12 @@ def main():
 
     assert tile.OFFSET == 128 and tile.PLANES == 1
     kinds = (
-        (8, tile.int8_tiles(), tile.tile_shapes(tile.SHAPES), None),
-        (16, tile.int16_tiles(), tile.tile_shapes(tile.SHAPES16), None),
+        (8, tile.int8_tiles(), tile.tile_shapes(tile.SHAPES, tile.TILE_ROWS), None),
+        (16, tile.int16_tiles(), tile.tile_shapes(tile.SHAPES16, tile.TILE_ROWS16), None),
         (
             8,
-            tile.coded_tile(),
-            [(1, 1)],
+            tile.coded_tiles(),
+            tile.CODED_SHAPES,
             np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8),
         ),
     )
@@ -100,7 +102,7 @@ def main():
         changed = emulated_vnni.emulated(code)
         assert changed != code
         engine, address = loaded(changed)
-        tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (17 if levels is None else 16))(address)
+        tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 19)(address)
         for rows, panel_count in shapes:
             for groups in (4, 12, 32) if bits == 8 else (8, 24, 64):
                 for mode in (tile.INTEGERS, tile.AFFINE, tile.RELU):
