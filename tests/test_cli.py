@@ -259,7 +259,11 @@ def test_info_describes_a_model(capsys):
     assert cli.main(["info", str(DIRECTORIES["int8"])]) == 0
     text = capsys.readouterr().out
     found = statistics(text)
-    assert (found["weights"], found["parameters"], found["shortlist"]) == ("int8", "5,346,880", "yes")
+    assert (found["weights"], found["parameters"], found["shortlist"]) == (
+        "int8 (decoder.0.cross_attention.key_value as int16)",
+        "5,346,880",
+        "yes",
+    )
     assert found["format"] == "packed by cpunmt: loaded as it is" and found["activation scales"] == "dynamic"
     assert found["vocabulary"] == "8000 pieces, joint" and found["source language"] == "en"
     assert "2 SSRU layers" in found["decoder"]
