@@ -35,6 +35,7 @@ def variants(calibration) -> dict[str, list[str]]:
     found = {scheme: ["--scheme", scheme] for scheme in ("float32", "float16", "int16", "int8", "log4", "code4")}
     if calibration:
         found |= {f"{name}, calibrated": [*found[name], "--calibration", str(calibration)] for name in CALIBRATED}
+        found["int8, kv 16 bits"] = [*found["int8, calibrated"], "--keep", "*.cross_attention.key_value=int16"]
     return found
 
 
@@ -88,7 +89,7 @@ def main(arguments=None):
     chosen = parser.parse_args(arguments)
     print(machine())
     sources = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
-    speech = EvaluationSet("speed", str(SENTENCES), "", sources[:: len(sources) // 300][:300], [[]] * 300)
+    speech = EvaluationSet("speed", str(SENTENCES), "", sources[:: len(sources) // 300][:300], [])
     results = {"machine": machine()}
     with tempfile.TemporaryDirectory() as folder:
         models = {}

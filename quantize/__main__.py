@@ -4,10 +4,10 @@ import argparse
 import sys
 
 from cpunmt.errors import CpunmtError
-from quantize import export_onnx_command, pack_command, report_command
+from quantize import export_onnx_command, pack_command, report_command, shortlist_command
 
 # modules with `add_parser(commands)`; its parser's default `run` takes what was given
-COMMANDS = (pack_command, report_command, export_onnx_command)
+COMMANDS = (pack_command, report_command, shortlist_command, export_onnx_command)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -76,7 +76,7 @@ def test_a_model_packed_as_float32_is_a_checkpoint_again():
 
 
 def test_a_model_that_is_quantized_already_is_refused():
-    with pytest.raises(ModelFileError, match="packed as int8, expected float32"):
+    with pytest.raises(ModelFileError, match="packed as int16, int8, expected float32"):
         open_directory(DIRECTORIES["int8"])
 
 

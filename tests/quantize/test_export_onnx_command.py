@@ -28,7 +28,7 @@ def test_a_checkpoint_becomes_a_directory(checkpoint, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("for up to 50 pieces\n")
 
 
-@pytest.mark.parametrize("source, said", [(DIRECTORIES["int8"], "packed as int8"), ("nowhere.npz", "not found")])
+@pytest.mark.parametrize("source, said", [(DIRECTORIES["int8"], "packed as int16, int8"), ("nowhere.npz", "not found")])
 def test_what_cannot_be_exported_is_one_error(source, said, tmp_path, capsys):
     assert main(["export-onnx", str(source), str(tmp_path / "graphs")]) == 1
     error = capsys.readouterr().err

@@ -62,7 +62,7 @@ def test_half_precision_is_widened(tmp_path, scheme, schemes):
 
 @pytest.mark.parametrize("schemes", [{}, {"embedding": "float32"}])
 def test_integers_are_refused(tmp_path, schemes):
-    with pytest.raises(ModelFileError, match="packed as int8, expected float32"):
+    with pytest.raises(ModelFileError, match="packed as int16, int8, expected float32"):
         read_float_checkpoint(DIRECTORIES["int8"])
     config = make_config(vocab_size=128)
     train_vocabulary(tmp_path / "vocab.spm", 128)

@@ -1,0 +1,175 @@
+"""Sentence pairs for a shortlist: read from text files, plain or gzipped, as ids in flat arrays.
+
+Two files of equal length, or one with columns separated by tabs: "news.tsv.gz:2,3-7" has the source in column 2 and
+five translations of it, which weigh as much together as one. "3-" means column 3 and all after it.
+"""
+
+import contextlib
+import gzip
+import io
+import re
+import zlib
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.vocabulary import Vocabulary
+
+_COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")
+_REPORT = 1000  # lines between two reports of progress
+
+
+class Table(NamedTuple):
+    """A file with columns; they count from 1, and `targets` are ranges of them."""
+
+    path: str
+    source: int
+    targets: tuple[range, ...]
+    open_end: int | None  # all columns from here on are translations too
+
+
+class TwoFiles(NamedTuple):
+    """A file for each language, line by line."""
+
+    source: str
+    target: str
+
+
+class Corpus(NamedTuple):
+    """Sentence pairs as ids, without end-of-sentence ids."""
+
+    source: np.ndarray  # (source pieces,) int32
+    source_ends: np.ndarray  # (pairs + 1,) int64: pair k is source[source_ends[k] : source_ends[k + 1]]
+    target: np.ndarray
+    target_ends: np.ndarray
+    weights: np.ndarray  # (pairs,) float32
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return tuple(self)
+
+    @property
+    def pairs(self) -> int:
+        return self.weights.size
+
+
+def parse_table(text: str) -> Table:
+    """Read "FILE" or "FILE:SOURCE,TARGET...". Raises ValueError for columns that are none."""
+    path, separator, columns = text.rpartition(":")
+    if not separator or not re.fullmatch(r"[\d,-]+", columns):
+        return Table(text, 1, (range(2, 3),), None)
+    if not _COLUMNS.fullmatch(columns):
+        raise ValueError(f"{text!r}: columns are {columns!r}, expected numbers from 1: 1,2 or 2,3-7 or 1,2-")
+    source, *others = columns.split(",")
+    ranges, open_end = [], None
+    for part in others:
+        first, dash, last = part.partition("-")
+        if dash and not last:
+            open_end = int(first) if open_end is None else min(open_end, int(first))
+        else:
+            ranges.append(range(int(first), int(last or first) + 1))
+    taken = [column for numbers in ranges for column in numbers]
+    if int(source) < 1 or not all(ranges) or 0 in taken or open_end == 0 or len(taken) != len(set(taken)):
+        raise ValueError(f"{text!r}: columns count from 1, ranges rise, and a translation is named once")
+    if int(source) in taken or (open_end is not None and max([int(source), *taken]) >= open_end):
+        raise ValueError(f"{text!r}: a column is named twice, expected the source and its translations")
+    return Table(path, int(source), tuple(ranges), open_end)
+
+
+def read_rows(file: Table | TwoFiles) -> Iterator[tuple[str, list[str]]]:
+    """(source, its translations) of each line; blank translations are left out.
+
+    Raises
+    ------
+    ValueError
+        The file is missing, no complete gzip file, the two have different lengths, or a line lacks a column.
+    """
+    if isinstance(file, TwoFiles):
+        yield from _two_files(file)
+        return
+    last = max([file.source, *(numbers[-1] for numbers in file.targets)])
+    for number, line in enumerate(_lines(file.path), 1):
+        fields = line.split("\t")
+        if len(fields) < last:
+            raise ValueError(f"{file.path}: line {number} has {len(fields)} columns, expected at least {last}")
+        found = [fields[column - 1] for numbers in file.targets for column in numbers]
+        if file.open_end is not None:
+            found += fields[file.open_end - 1 :]
+        yield fields[file.source - 1], [text for text in found if text.strip()]
+
+
+def _two_files(file):
+    missing = object()
+    sources, targets = _lines(file.source), _lines(file.target)
+    with contextlib.closing(sources), contextlib.closing(targets):
+        number = 0
+        while True:
+            source, target = next(sources, missing), next(targets, missing)
+            if source is missing and target is missing:
+                return
+            if source is missing or target is missing:
+                shorter, longer = (file.source, file.target) if source is missing else (file.target, file.source)
+                raise ValueError(
+                    f"{shorter}: ends after {number} lines, {longer} goes on; expected files of equal length, whose "
+                    "lines belong together"
+                )
+            number += 1
+            yield source, [target] if target.strip() else []
+
+
+def _lines(path):
+    """Text of each line, without its line feed; what is not UTF-8 becomes U+FFFD."""
+    try:
+        with open(path, "rb") as raw:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            with gzip.open(raw) if packed else raw as content:
+                for line in io.BufferedReader(content) if packed else content:
+                    yield line.rstrip(b"\r\n").decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise ValueError(f"{path}: not found; expected a text file, plain or gzipped") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: not a complete gzip file ({error}); fetch it again") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_corpus(
+    files, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, longest=250, progress=lambda lines: None
+) -> tuple[Corpus, int]:
+    """The sentence pairs of all files as ids, and how many were left out: blank, or with over `longest` pieces.
+
+    Raises ValueError if nothing is left, and as `read_rows`.
+    """
+    ids = [array("i"), array("i")]
+    ends = [array("q", [0]), array("q", [0])]
+    weights, left_out, unreported = array("f"), 0, 0
+    for file in files:
+        for text, translations in read_rows(file):
+            unreported += 1
+            if unreported == _REPORT:
+                progress(unreported)
+                unreported = 0
+            source = source_vocabulary.encode(text)[:-1]
+            found = [target_vocabulary.encode(translation)[:-1] for translation in translations]
+            kept = [target for target in found if 0 < len(target) <= longest]
+            if not 0 < len(source) <= longest:
+                kept = []
+            left_out += max(len(translations), 1) - len(kept)
+            for target in kept:
+                for side, pieces in enumerate((source, target)):
+                    ids[side].extend(pieces)
+                    ends[side].append(len(ids[side]))
+                weights.append(1 / len(kept))
+    progress(unreported)
+    if not weights:
+        names = ", ".join(
+            str(name) for file in files for name in (file[:2] if isinstance(file, TwoFiles) else file[:1])
+        )
+        raise ValueError(
+            f"{names}: no sentence pair is left, {left_out} were blank or longer than {longest} pieces; expected text"
+        )
+    source, target = (np.frombuffer(part, np.int32) for part in ids)
+    source_ends, target_ends = (np.frombuffer(part, np.int64) for part in ends)
+    return Corpus(source, source_ends, target, target_ends, np.frombuffer(weights, np.float32)), left_out
