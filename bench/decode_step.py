@@ -85,7 +85,11 @@ def main(arguments=None):
         show(title, found)
         rows = found["decoder"]
         whole = sum(seconds for _, seconds, _ in rows)
-        products = sum(seconds for name, seconds, _ in rows if name in ("int8_linear", "float_linear"))
+        products = sum(
+            seconds
+            for name, seconds, _ in rows
+            if name in ("int8_linear", "int16_linear", "float_linear", "float_matmul")
+        )
         print(f"  inside the products of the decoder's layers: {100 * products / whole:.1f} %")
     save(chosen.json, {"machine": machine(), **results})
 

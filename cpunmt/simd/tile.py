@@ -63,7 +63,7 @@ STREAM_ROWS = 2 if isa.current() is Isa.AVX512_VNNI else 1
 # Where tiles stand one upon another, the first LEADERS of them ask for the next panels, LINES_AHEAD lines at each step,
 # into the second cache: weights that come from the third or from memory are then up to twice as fast. A tile that
 # stands alone had better not, for it needs all of its instructions; int16 tiles do not either: weights that are in the
-# caches already would be 5 % slower.
+# caches already would be up to 5 % slower.
 WIDE, TALL = 4, 4  # panels and rows of such tiles
 LEADERS, LINES_AHEAD = 2, 2
 
@@ -242,7 +242,7 @@ def int16_tiles():
 
     a            address of int16 rows, `row_bytes` apart
     groups       depth / 2, a multiple of FEW_CHAINS
-    plane, ahead, levels, start, totals    not looked at: sums begin with 0, rows have no shift, nothing is asked for early
+    plane, ahead, levels, start, totals    not looked at: sums begin with 0, and rows have no shift
     """
     use, shapes = int16_products(), tile_shapes(SHAPES16, TILE_ROWS16)
     return _tiles("int16_tiles", shapes, lambda *_: use, int16_tiles.__doc__, start=None, totals=None, ahead=None)

@@ -11,8 +11,9 @@ from tests.command_line import ROOT
 
 # What cpunmt.cli does around a command: Ctrl-C ends the process at once.
 _SCRIPT = """
-import os, sys, threading
+import os, signal, sys, threading
 from tests.registry.command import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 ended = []
 worker = threading.Thread(target=lambda: ended.append(run(sys.argv[1:])), daemon=True)
 worker.start()
