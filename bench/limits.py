@@ -9,12 +9,12 @@ from llvmlite import ir
 from numba import types
 
 from cpunmt.jit import address, count, kernel, real
-from cpunmt.kernels.float_matmul import float_linear
 from cpunmt.kernels.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.int16_matmul import int16_linear
 from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
-from cpunmt.records import INT8, INT16, LINEAR
+from cpunmt.layers.linear import linear
+from cpunmt.records import LINEAR
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
 from cpunmt.simd.emission import constant, depth_loop, load, pointer
 from cpunmt.simd.isa import Isa, current
@@ -167,11 +167,4 @@ def repeat_linears(
     """Rows through `number` LINEAR records in turn, as in a model: they push one another out of the caches."""
     for _ in range(times):
         for i in range(number):
-            linear = linears + i * LINEAR_BYTES
-            scheme = linear_at(linear, 0).scheme
-            if scheme == INT8:
-                int8_linear(linear, q, scales, rows, out, AFFINE)
-            elif scheme == INT16:
-                int16_linear(linear, q, scales, rows, out, AFFINE)
-            else:
-                float_linear(linear, x, rows, out, AFFINE)
+            linear(linears + i * LINEAR_BYTES, x, q, scales, rows, out, AFFINE)

@@ -1,11 +1,12 @@
 """Measuring: interleaved rounds, medians and quartiles, and what the machine is."""
 
 import json
-import os
 import platform
 import statistics
 import time
 from dataclasses import dataclass, field
+
+from quantize import speed
 
 
 @dataclass
@@ -57,16 +58,7 @@ def spread(values) -> str:
 
 def machine() -> dict:
     """What the figures were measured on."""
-    from cpunmt.simd import isa
-
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo") as file:
-            name = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), name)
-    except OSError:
-        pass
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return {"cpu": name, "isa": isa.current().value, "cores": cores, "python": platform.python_version()}
+    return {**speed.machine(), "python": platform.python_version()}
 
 
 def save(path, result: dict):

@@ -86,7 +86,7 @@ class Translator:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
-        self._default = Settings(self.options, _search(self.options))
+        self._default = Settings(self.options, search_of(self.options))
         self._checked = {}  # options of earlier calls -> Settings: checking takes 20 us
         self._loaded = model
 
@@ -265,7 +265,7 @@ class Translator:
         self._check_vocabulary(options)
         if len(self._checked) >= 100:
             self._checked.clear()
-        settings = self._checked[key] = Settings(options, _search(options))
+        settings = self._checked[key] = Settings(options, search_of(options))
         return settings
 
     def _check_vocabulary(self, options):
@@ -321,7 +321,7 @@ class Translator:
         refuse_long("target", targets)
         options = make_options(given, replace(self.options, vocabulary="full"), SCORING)
         self._check_vocabulary(options)
-        model, settings = self._model, Settings(options, _search(options))
+        model, settings = self._model, Settings(options, search_of(options))
 
         def score(numbers):
             pairs = [sources[number] for number in numbers], [targets[number] for number in numbers]
@@ -331,7 +331,7 @@ class Translator:
         return Call(self._workers, sizes, score)
 
 
-def _search(options: Options) -> Search:
+def search_of(options: Options) -> Search:
     return Search(
         beam_size=options.beam_size,
         num_hypotheses=options.num_hypotheses,

@@ -8,12 +8,8 @@ import numpy as np
 from cpunmt.architecture import Linear, is_static
 from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.kernels.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
-from cpunmt.schemes import CODEBOOKS, int8, int16
-
-_LARGEST = {"int8": (int8.LARGEST, 1), "int16": (int16.LARGEST, 1)}  # the largest integer, and its distance to the next
-for _scheme, _levels in CODEBOOKS.items():
-    _magnitudes = np.unique(np.abs(_levels.astype(int)))
-    _LARGEST[_scheme] = (int(_magnitudes[-1]), int(_magnitudes[-1] - _magnitudes[-2]))
+from cpunmt.schemes import CODEBOOKS
+from quantize.weights import REACH
 
 
 class StoredMatrix(NamedTuple):
@@ -36,8 +32,7 @@ def stored_matrix(config: ModelConfig, tensors: Mapping[str, np.ndarray], layer:
     scales = tensors[f"{name}.scale"][:columns].astype(np.float64)
     if not isinstance(layer, str) and is_static(config, name):  # that of the activations is in it
         scales = scales * tensors[f"{name}.multiplier"].astype(np.float64)
-    largest, step = _LARGEST[scheme]
-    return StoredMatrix(scheme, values * scales, (largest + step / 2) * scales)
+    return StoredMatrix(scheme, values * scales, REACH[scheme] * scales)
 
 
 def stored_bytes(tensors: Mapping[str, np.ndarray], name: str) -> int:

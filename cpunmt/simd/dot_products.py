@@ -165,19 +165,18 @@ class Coded:
 
 def int8_products():
     """The instructions of this process's instruction set for int8."""
-    return {
-        Isa.AVX512_VNNI: lambda: Vnni("vpdpbusd", parts=1),
-        Isa.AVX_VNNI: lambda: Vnni("vpdpbusd", parts=2),
-        Isa.AVX2: Avx2Bytes,
-        Isa.GENERIC: lambda: Generic(_i8),
-    }[isa.current()]()
+    return _products("vpdpbusd", Avx2Bytes, _i8)
 
 
 def int16_products():
     """The instructions of this process's instruction set for int16."""
+    return _products("vpdpwssd", Avx2Words, _i16)
+
+
+def _products(vnni, avx2, element):
     return {
-        Isa.AVX512_VNNI: lambda: Vnni("vpdpwssd", parts=1),
-        Isa.AVX_VNNI: lambda: Vnni("vpdpwssd", parts=2),
-        Isa.AVX2: Avx2Words,
-        Isa.GENERIC: lambda: Generic(_i16),
+        Isa.AVX512_VNNI: lambda: Vnni(vnni, parts=1),
+        Isa.AVX_VNNI: lambda: Vnni(vnni, parts=2),
+        Isa.AVX2: avx2,
+        Isa.GENERIC: lambda: Generic(element),
     }[isa.current()]()

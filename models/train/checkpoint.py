@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from cpunmt.errors import ModelFileError
 from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
 
 FILE = "checkpoint.safetensors"
@@ -40,6 +41,8 @@ def save(folder: Path, checkpoint: Checkpoint):
     partial.unlink(missing_ok=True)  # of a run that was killed while it wrote
     try:
         write_safetensors(partial, arrays)
+        with open(partial, "rb") as written:
+            os.fsync(written.fileno())  # or a power cut leaves a complete-looking file of holes
         os.replace(partial, folder / FILE)
     finally:
         partial.unlink(missing_ok=True)
@@ -51,6 +54,9 @@ def load(folder: Path) -> Checkpoint | None:
     if not path.exists():
         return None
     arrays = read_safetensors(path)
+    missing = [name for name in ("random", "state") if name not in arrays]
+    if missing:
+        raise ModelFileError(f"{path}: no checkpoint of a training run (no {missing[0]!r} in it); move it away")
     tensors = {kind: {} for kind in _KINDS}
     for name, array in arrays.items():
         kind, _, rest = name.partition(".")

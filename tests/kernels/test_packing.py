@@ -1,6 +1,7 @@
 """Packed layouts: every byte is where the index formula says, and comes back."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,32 +26,23 @@ columns = st.integers(1, 70)
 seeds = st.integers(0, 2**32 - 1)
 
 
-@given(depths, columns, seeds)
+@pytest.mark.parametrize(
+    ("pack", "unpack", "dtype", "group"),
+    [(pack_int8, unpack_int8, np.int8, GROUP), (pack_int16, unpack_int16, np.int16, PAIR)],
+)
+@given(depth=depths, columns=columns, seed=seeds)
 @settings(deadline=None)
-def test_pack_int8_places_every_weight(depth, columns, seed):
-    weights = np.random.default_rng(seed).integers(-127, 128, (depth, columns), np.int8)
-    packed = pack_int8(weights)
-    assert packed.flags.c_contiguous and packed.dtype == np.int8
-    assert packed.shape == (-(-columns // 16), depth // 4, 16, 4)
-    full = np.zeros((depth, packed.shape[0] * 16), np.int8)
+def test_packing_integers_places_every_weight(pack, unpack, dtype, group, depth, columns, seed):
+    largest = np.iinfo(dtype).max
+    weights = np.random.default_rng(seed).integers(-largest, largest + 1, (depth, columns), dtype)
+    packed = pack(weights)
+    assert packed.flags.c_contiguous and packed.dtype == dtype
+    assert packed.shape == (-(-columns // 16), depth // group, 16, group)
+    full = np.zeros((depth, packed.shape[0] * 16), dtype)
     full[:, :columns] = weights
     k, c = np.indices(full.shape)
-    assert np.array_equal(packed[c // PANEL, k // GROUP, c % PANEL, k % GROUP], full)
-    assert np.array_equal(unpack_int8(packed, columns), weights)
-
-
-@given(depths, columns, seeds)
-@settings(deadline=None)
-def test_pack_int16_places_every_weight(depth, columns, seed):
-    weights = np.random.default_rng(seed).integers(-32767, 32768, (depth, columns), np.int16)
-    packed = pack_int16(weights)
-    assert packed.flags.c_contiguous and packed.dtype == np.int16
-    assert packed.shape == (-(-columns // 16), depth // 2, 16, 2)
-    full = np.zeros((depth, packed.shape[0] * 16), np.int16)
-    full[:, :columns] = weights
-    k, c = np.indices(full.shape)
-    assert np.array_equal(packed[c // PANEL, k // PAIR, c % PANEL, k % PAIR], full)
-    assert np.array_equal(unpack_int16(packed, columns), weights)
+    assert np.array_equal(packed[c // PANEL, k // group, c % PANEL, k % group], full)
+    assert np.array_equal(unpack(packed, columns), weights)
 
 
 @given(depths, columns, seeds)
