@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from cpunmt.errors import ModelFileError
+from cpunmt.model_files.safetensors_file import write_safetensors
 from models.train import checkpoint
 from models.train.checkpoint import FILE, Checkpoint
 
@@ -45,4 +46,10 @@ def test_a_damaged_one_is_refused(tmp_path):
     content = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(content[:-64])
     with pytest.raises(ModelFileError, match=FILE):
+        checkpoint.load(tmp_path)
+
+
+def test_a_file_of_other_tensors_is_refused(tmp_path):
+    write_safetensors(tmp_path / FILE, {"embedding": np.ones(3, np.float32)})
+    with pytest.raises(ModelFileError, match="no checkpoint of a training run"):
         checkpoint.load(tmp_path)
