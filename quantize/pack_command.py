@@ -40,6 +40,10 @@ def add_parser(commands):
 
 
 def _run(given):
+    if not Path(given.checkpoint).exists():  # before advice on the options that it would need
+        raise ModelFileError(
+            f"{given.checkpoint}: not found; expected a Marian file (model.npz) or a model's directory"
+        )
     wrong = conflict(given, Path(given.checkpoint).is_dir())
     if wrong:
         given.parser.error(wrong)

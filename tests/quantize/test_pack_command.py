@@ -333,7 +333,9 @@ NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]
         [*NEEDED, "--short", "s"],  # not spelled out
     ],
 )
-def test_wrong_usage_exits_with_two(arguments, capsys):
+def test_wrong_usage_exits_with_two(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.npz").touch()
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
