@@ -38,29 +38,36 @@ def _student(model_dim, ffn_dim, encoder_layers, decoder, **options):
     return {"heads": model_dim // 32 if model_dim < 512 else model_dim // 64, "cell": "ssru", **sizes, **options}
 
 
+def _students(name, model_dim, ffn_dim, encoder_layers):
+    """Students of one size: with two tied SSRU layers, and the decoders of Kim et al. 2019, Figure 1."""
+    average = {"cell": "average_attention", "average_dim": ffn_dim, "average_activation": "relu"}
+    decoders = {
+        "": ((0, 0), {}),
+        "-untied": ((0, 1), {}),
+        "-sru": ((0, 1), {"cell": "sru"}),
+        "-aan": ((0, 1), average),
+        "-attention": ((0, 1), _ATTENTION),
+    }
+    return {
+        name + suffix: _student(model_dim, ffn_dim, encoder_layers, decoder, **options)
+        for suffix, (decoder, options) in decoders.items()
+    }
+
+
 _ATTENTION = {"cell": "self_attention"}
 
 # name -> fields of ModelConfig, but for the vocabulary's size
 SHAPES = {
+    **_students("pilot", 256, 1024, 3),
+    **_students("tiny", 256, 1536, 6),
+    **_students("base", 512, 2048, 6),
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
-    "pilot": _student(256, 1024, 3, (0, 0)),
-    "tiny": _student(256, 1536, 6, (0, 0)),
-    "base": _student(512, 2048, 6, (0, 0)),
     "tied6": _student(512, 2048, 6, (0,) * 6),
     # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 4
     "paper-tiny": _student(256, 1536, 6, (0,)),
     "paper-small": _student(256, 2048, 6, (0, 0, 0)),
     "paper-large": _student(1024, 4096, 6, (0, 0, 0)),
-    # the decoders of its Figure 1 at one size
-    "base-untied": _student(512, 2048, 6, (0, 1)),
-    "base-sru": _student(512, 2048, 6, (0, 1), cell="sru"),
-    "base-aan": _student(512, 2048, 6, (0, 1), cell="average_attention", average_dim=2048, average_activation="relu"),
-    "base-attention": _student(512, 2048, 6, (0, 1), **_ATTENTION),
-    "tiny-untied": _student(256, 1536, 6, (0, 1)),
-    "tiny-sru": _student(256, 1536, 6, (0, 1), cell="sru"),
-    "tiny-aan": _student(256, 1536, 6, (0, 1), cell="average_attention", average_dim=1536, average_activation="relu"),
-    "tiny-attention": _student(256, 1536, 6, (0, 1), **_ATTENTION),
     # teachers
     "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),

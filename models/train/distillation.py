@@ -8,7 +8,7 @@ import functools
 from sacrebleu.metrics import BLEU
 
 from models.train.corpora import Example
-from models.train.ensemble import Candidate, candidates
+from models.train.ensemble import proposals, scores
 
 
 @functools.cache
@@ -21,23 +21,33 @@ def sentence_bleu(text: str, references: tuple[str, ...]) -> float:
     return _metric().sentence_score(text, list(references)).score
 
 
-def nearest(found: list[Candidate], references: tuple[str, ...]) -> str | None:
-    """The candidate of the highest BLEU; of equal ones, and where there is no reference, the teachers' choice.
+def closest(texts: list[str], references: tuple[str, ...]) -> list[str]:
+    """The texts of the highest BLEU; without references, all."""
+    if len(texts) < 2 or not references:
+        return texts
+    found = [sentence_bleu(text, references) for text in texts]
+    return [text for text, bleu in zip(texts, found, strict=True) if bleu == max(found)]
 
-    None where there is no candidate.
+
+def nearest(teachers, sources: list[str], references: list[tuple[str, ...]], beam_size: int) -> list[str | None]:
+    """For each source the proposed translation of the highest BLEU; None where none is proposed.
+
+    Of equal ones, and where there is no reference, the one that is likeliest to the teachers.
     """
-    if not found:
-        return None
-    if not references:
-        return found[0].text
-    return max(found, key=lambda candidate: sentence_bleu(candidate.text, references)).text
+    proposed = proposals(teachers, sources, beam_size)
+    found = [closest(texts, wanted) for texts, wanted in zip(proposed, references, strict=True)]
+    tied = [number for number, texts in enumerate(found) if len(texts) > 1]
+    ranked = scores(teachers, [sources[number] for number in tied], [found[number] for number in tied])
+    for number, values in zip(tied, ranked, strict=True):
+        found[number] = [found[number][values.index(max(values))]]
+    return [texts[0] if texts else None for texts in found]
 
 
 def distil(teachers, examples: list[Example], beam_size: int) -> list[list[str]]:
-    """Rows (source, nearest translation, first reference) of examples; those without a candidate keep the reference."""
+    """Rows (source, nearest translation, first reference) of examples; those without a proposal keep the reference."""
     sources = [example.sources[0] for example in examples]
-    rows = []
-    for example, found in zip(examples, candidates(teachers, sources, beam_size), strict=True):
-        best = nearest(found, example.targets)
-        rows.append([example.sources[0], best or example.targets[0], example.targets[0]])
-    return rows
+    best = nearest(teachers, sources, [example.targets for example in examples], beam_size)
+    return [
+        [source, text or example.targets[0], example.targets[0]]
+        for source, text, example in zip(sources, best, examples, strict=True)
+    ]

@@ -1,39 +1,27 @@
-"""Several teachers as one: the candidates of all, each scored by all."""
-
-from typing import NamedTuple
+"""Several teachers as one: the translations that any of them proposes, and what all of them think of a text."""
 
 from cpunmt import Translator
 
 
-class Candidate(NamedTuple):
-    """A translation that some teacher proposes."""
+def proposals(teachers: list[Translator], sources: list[str], beam_size: int) -> list[list[str]]:
+    """For each source the different texts of the teachers' n-best lists, those of the first teacher first.
 
-    text: str
-    score: float  # mean over teachers of its log-probability per piece
-
-
-def candidates(teachers: list[Translator], sources: list[str], beam_size: int) -> list[list[Candidate]]:
-    """For each source the different texts among the teachers' n-best lists, the best first.
-
-    With several teachers a text is scored with the pieces that it is split into, whichever it was found with. What was
-    cut off by the length limit, and empty text, is no candidate.
+    What was cut off by the length limit, and empty text, is left out.
     """
     options = {"beam_size": beam_size, "num_hypotheses": beam_size, "vocabulary": "full"}
     found = [{} for _ in sources]
     for teacher in teachers:
         for texts, result in zip(found, teacher.translate(sources, **options), strict=True):
-            for hypothesis in result.hypotheses:
-                if hypothesis.text and not hypothesis.truncated:
-                    texts.setdefault(hypothesis.text, hypothesis.score if len(teachers) == 1 else None)
-    if len(teachers) > 1:
-        _score(teachers, sources, found)
-    return [sorted((Candidate(*pair) for pair in texts.items()), key=lambda c: -c.score) for texts in found]
+            texts |= {h.text: None for h in result.hypotheses if h.text and not h.truncated}
+    return [list(texts) for texts in found]
 
 
-def _score(teachers, sources, found):
-    """Fill in the mean score of every text."""
-    places = [(number, text) for number, texts in enumerate(found) for text in texts]
-    given, texts = [sources[number] for number, _ in places], [text for _, text in places]
-    scores = [teacher.score(given, texts) for teacher in teachers] if places else []
-    for (number, text), *results in zip(places, *scores, strict=True):
-        found[number][text] = sum(result.log_prob / len(result.log_probs) for result in results) / len(results)
+def scores(teachers: list[Translator], sources: list[str], texts: list[list[str]]) -> list[list[float]]:
+    """For each source, of each of its `texts`: the mean over teachers of its log-probability per piece."""
+    pairs = [(source, text) for source, some in zip(sources, texts, strict=True) for text in some]
+    if not pairs:
+        return [[] for _ in sources]
+    given = [list(side) for side in zip(*pairs, strict=True)]
+    results = zip(*(teacher.score(*given) for teacher in teachers), strict=True)
+    means = iter([sum(r.log_prob / len(r.log_probs) for r in some) / len(teachers) for some in results])
+    return [[next(means) for _ in some] for some in texts]

@@ -52,6 +52,7 @@ def add_parsers(commands):
     parser.add_argument("--inverse", type=Path, required=True, metavar="NPZ", help="model.npz of the inverse teacher")
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="less than 1: less noise")
     parser.add_argument("--device", default="cpu", help="of the inverse teacher: cpu or cuda (default: cpu)")
     parser.set_defaults(run=noise)
 
@@ -126,7 +127,8 @@ def noise(given):
     targets = [example.targets[0] for corpus in data.train for example in corpus.examples]
 
     def make(some, first):
-        return noisy_pairs(inverse, teachers, pieces, some, given.seed * 1_000_003 + first, given.beam_size)
+        seed = given.seed * 1_000_003 + first
+        return noisy_pairs(inverse, teachers, pieces, some, seed, given.beam_size, given.temperature)
 
     torch.set_num_threads(1)
     write_lines(given.out, targets, make, window=64)

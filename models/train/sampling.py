@@ -12,7 +12,6 @@ import torch
 
 from models.train.batches import padded
 from models.train.distillation import nearest
-from models.train.ensemble import candidates
 from models.train.network import Network
 
 
@@ -22,7 +21,9 @@ def sample(
 ) -> list[list[int]]:
     """One translation of each source, drawn by the probabilities of its pieces: ids without the final </s>.
 
-    `sources` end with </s>. <unk> is never drawn. At most max_length_factor times the source's pieces.
+    `sources` end with </s>. <unk> is never drawn. A lower temperature draws likely pieces more often than their
+    probabilities say: of a model that has learnt little, or with smoothed labels, they say too much of unlikely ones.
+    At most max_length_factor times the source's pieces.
     """
     config = network.config
     device = next(iter(network.tensors.values())).device
@@ -47,15 +48,12 @@ def sample(
 
 
 def noisy_pairs(
-    inverse: Network, teachers, vocabulary, targets: list[str], seed: int, beam_size: int
+    inverse: Network, teachers, vocabulary, targets: list[str], seed: int, beam_size: int, temperature: float = 1.0
 ) -> list[list[str]]:
     """Rows (noisy source, its translation, the real target) of targets; blank ones are left out."""
     generator = torch.Generator().manual_seed(seed)
-    drawn = sample(inverse, vocabulary.encode_batch(targets), generator)
+    drawn = sample(inverse, vocabulary.encode_batch(targets), generator, temperature)
     found = [(vocabulary.decode(ids).strip(), target) for ids, target in zip(drawn, targets, strict=True)]
     found = [(source, target) for source, target in found if source]
-    rows = []
-    lists = candidates(teachers, [source for source, _ in found], beam_size)
-    for (source, target), proposed in zip(found, lists, strict=True):
-        rows.append([source, nearest(proposed, (target,)) or target, target])
-    return rows
+    best = nearest(teachers, [source for source, _ in found], [(target,) for _, target in found], beam_size)
+    return [[source, text or target, target] for (source, target), text in zip(found, best, strict=True)]

@@ -9,7 +9,8 @@ from cpunmt.vocabulary import Vocabulary
 from models.train.batches import encode
 from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
 from models.train.data import read_data
-from models.train.network import initial_tensors, torch_tensors
+from models.train.growth import grown
+from models.train.network import initial_tensors
 from models.train.trainer import Trainer
 from models.train.validation import validate
 
@@ -35,7 +36,12 @@ def add_parser(commands):
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the run's folder; if it has a checkpoint, go on"
     )
-    parser.add_argument("--initial", metavar="NPZ", type=Path, help="begin with the parameters of a Marian checkpoint")
+    parser.add_argument(
+        "--initial",
+        metavar="NPZ",
+        type=Path,
+        help="begin with the parameters of a Marian checkpoint, of any shape: growth.py",
+    )
     parser.add_argument("--log4", action="store_true", help="weights are rounded to 4 bits while they are trained")
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     for field in dataclasses.fields(Settings):
@@ -57,9 +63,10 @@ def run(given) -> bool:
         initial = initial_tensors(config, settings.seed)
     else:
         found, arrays = read_marian_npz(given.initial)
-        if found != config:
-            raise ValueError(f"{given.initial}: is no {given.shape} of {vocabulary.size} pieces: it is {found}")
-        initial = torch_tensors(arrays)
+        try:
+            initial = grown(config, found, arrays, settings.seed)
+        except ValueError as error:
+            raise ValueError(f"{given.initial}: cannot begin a {given.shape}: {error}") from None
     data = read_data(given.corpora, given.data, given.source, given.target)
     print("\n".join(data.report), flush=True)
     examples = encode(data.train, vocabulary, vocabulary)

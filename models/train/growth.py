@@ -1,0 +1,80 @@
+"""Beginning a model with the parameters of a trained one of another shape.
+
+What both have is taken: tables, layers of the same place (layer i of n begins with layer i * m // n of m), cells of the
+same kind. An encoder's layer that repeats the one before adds nothing at first; of the ways tried (whole copies, in
+either order) this lost least, and still after some updates. Units that a wider feed-forward network has more begin with
+random weights in and none out, so that the block computes the same at first (Chen et al. 2016,
+https://arxiv.org/abs/1511.05641, ask as much of their wider layers; copies of units, as there, would stay copies, since
+nothing here drops out single units). All else begins as `initial_tensors` says.
+"""
+
+import re
+
+import numpy as np
+import torch
+
+from cpunmt.config import ModelConfig
+from models.train.network import initial_tensors, torch_tensors
+
+_LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
+
+
+def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray], seed: int) -> dict[str, torch.Tensor]:
+    """Parameters for `config` out of the `arrays` of a model of shape `found`.
+
+    Raises ValueError unless both have the same vocabulary, dimension and heads.
+    """
+    for field in ("vocab_size", "model_dim", "heads"):
+        if getattr(config, field) != getattr(found, field):
+            raise ValueError(
+                f"{field} is {getattr(found, field)} in the model to begin with and {getattr(config, field)} in the "
+                "one to train; only layers, their width and the cell may differ"
+            )
+    given, made = torch_tensors(arrays), initial_tensors(config, seed)
+    for name, fresh in made.items():
+        trained = given.get(_origin(name, config, found))
+        if trained is None:
+            continue
+        if trained.shape == fresh.shape:
+            made[name] = trained.clone()
+        elif ".feed_forward." in name:
+            made[name] = _widened(name, trained, fresh)
+    for layer in range(1, config.encoder_layers):
+        if _origin_layer(layer, config, found) == _origin_layer(layer - 1, config, found):
+            _silence(made, layer)
+    return made
+
+
+def _origin(name, config, found):
+    """The name of the trained tensor that `name` begins as."""
+    match = _LAYER.fullmatch(name)
+    if not match:
+        return name
+    side, number, rest = match[1], int(match[2]), match[3]
+    if side == "encoder":
+        return f"encoder.{_origin_layer(number, config, found)}.{rest}"
+    layer = config.decoder_parameters.index(number) * found.decoder_layers // config.decoder_layers
+    return f"decoder.{found.decoder_parameters[layer]}.{rest}"
+
+
+def _origin_layer(layer, config, found):
+    return layer * found.encoder_layers // config.encoder_layers
+
+
+def _silence(made, layer):
+    """An encoder's layer of residual blocks becomes (nearly: it normalizes again) what it is given."""
+    block, before = f"encoder.{layer}", f"encoder.{layer - 1}.feed_forward.norm"
+    for name in ("self_attention.output", "feed_forward.outer"):
+        for part in ("weight", "bias"):
+            made[f"{block}.{name}.{part}"].zero_()
+    for part in ("scale", "bias"):
+        if f"{before}.{part}" in made:
+            made[f"{block}.self_attention.norm.{part}"] = made[f"{before}.{part}"].clone()
+
+
+def _widened(name, trained, fresh):
+    """A feed-forward network's tensor with more units than were trained (or with fewer: the first of them)."""
+    made = torch.zeros_like(fresh) if ".outer." in name else fresh.clone()
+    shared = tuple(slice(min(a, b)) for a, b in zip(trained.shape, fresh.shape, strict=True))
+    made[shared] = trained[shared]
+    return made
