@@ -2,30 +2,34 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python
+TORCH ?= torch==2.13.0
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo test test-all bench check clean
+.PHONY: help demo test test-all train-tools bench check clean
 
 help:
-	@echo "make demo      translate a few sentences with the model that comes along"
-	@echo "make test      the tests that should pass before every commit"
-	@echo "make test-all  the same, and the slow ones"
-	@echo "make bench     measure kernels, translation and one decoder step"
-	@echo "make check     style: ruff"
-	@echo "make clean     remove what the others made"
+	@echo "make demo         translate a few sentences with the model that comes along"
+	@echo "make test         the tests that should pass before every commit"
+	@echo "make test-all     the same, and the slow ones"
+	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
+	@echo "make bench        measure kernels, translation and one decoder step"
+	@echo "make check        style: ruff"
+	@echo "make clean        remove what the others made"
 
 demo: $(VENV)/runtime.done
 	@printf '%s\n' $(DEMO)
 	@echo
-	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-student
+	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-tiny
 
 test: $(VENV)/test.done
 	$(RUN) -m pytest -q -m "not slow"
 
 test-all: $(VENV)/test.done
 	$(RUN) -m pytest -q
+
+train-tools: $(VENV)/train.done
 
 bench: $(VENV)/bench.done
 	$(RUN) -m bench.kernels
@@ -46,6 +50,11 @@ $(VENV)/runtime.done: setup.py pyproject.toml
 
 $(VENV)/test.done: $(VENV)/runtime.done
 	$(RUN) -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/train.done: $(VENV)/test.done
+	$(RUN) -m pip install --quiet "$(TORCH)"
+	$(RUN) -m pip install --quiet --editable ".[test,train]"
 	touch $@
 
 $(VENV)/bench.done: $(VENV)/test.done
