@@ -108,7 +108,7 @@ def _default_model() -> str:
     chosen = os.environ.get("CPUNMT_MODEL")
     if chosen:
         return chosen
-    checkout = Path(__file__).resolve().parents[1] / "models" / "ende-student"
+    checkout = Path(__file__).resolve().parents[1] / "models" / "ende-tiny"
     if checkout.is_dir():
         return str(checkout)
     raise CpunmtError("no model: name its directory with -m DIR or in the environment variable CPUNMT_MODEL")
@@ -241,7 +241,7 @@ def _add_model(parser):
         "--model",
         metavar="DIR",
         help="model directory, or the name of a fetched model such as firefox:ende (default: $CPUNMT_MODEL, else "
-        "models/ende-student of a checkout)",
+        "models/ende-tiny of a checkout)",
     )
     parser.add_argument(
         "--inter-threads",

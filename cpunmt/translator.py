@@ -27,7 +27,7 @@ LETTERS = 4  # of a piece, about
 class Translator:
     """Translates with one model. One Translator may be shared by many threads.
 
-    translator = Translator("models/ende-student")
+    translator = Translator("models/ende-tiny")
     translator.translate("A man is riding a bicycle.").text
 
     Methods and arguments have CTranslate2's names where they mean the same. Where defaults differ: `beam_size` is 1

@@ -1,5 +1,7 @@
 """Settings and fixtures of all tests."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -12,9 +14,13 @@ settings.register_profile("cpunmt", deadline=None)
 settings.load_profile("cpunmt")
 
 
+# Tests of commands expect what `student` says, unless they choose a model.
+os.environ["CPUNMT_MODEL"] = str(DIRECTORIES["int8"])
+
+
 @pytest.fixture(scope="session")
 def student():
-    """A Translator of the shipped int8 model."""
+    """A Translator of models/ende-student, of which Marian's translations are known."""
     return Translator(DIRECTORIES["int8"])
 
 

@@ -1,4 +1,4 @@
-"""The shipped model and real sentences, for tests."""
+"""Real models and real sentences, for tests."""
 
 import functools
 from pathlib import Path
@@ -10,6 +10,7 @@ from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parent.parent
+SHIPPED = ROOT / "models" / "ende-tiny"
 DIRECTORIES = {"int8": ROOT / "models" / "ende-student", "float32": ROOT / "models" / "ende-student" / "float32"}
 SENTENCES = Path(__file__).parent / "golden" / "sentences.en.txt"
 

@@ -147,7 +147,7 @@ def test_benchmark_commands_exist():
 @pytest.mark.parametrize(
     "command",
     [
-        ["bench.translate", "--model", "models/ende-student", "--sentences", "5", "--rounds", "2"],
+        ["bench.translate", "--model", "models/ende-tiny", "--sentences", "5", "--rounds", "2"],
         ["bench.kernels", "--rounds", "1", "--rows", "1"],
         ["bench.decode_step", "--sentences", "5"],
         ["bench.threads", "--sentences", "50", "--rounds", "1"],

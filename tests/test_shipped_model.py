@@ -1,0 +1,37 @@
+"""The model that comes along: whole, small, and able to do what its card says it is for."""
+
+import pytest
+
+from cpunmt import Translator
+from cpunmt.model_files.packed_directory import verify
+from tests.real_model import SHIPPED
+
+SENTENCES = {
+    "A man is riding a bicycle through the snow.": {"Mann", "fährt", "Schnee"},
+    "Two children are playing football on the beach.": {"Zwei Kinder", "Strand"},
+    "Where is the train station?": {"Wo ist"},
+    "I would like a cup of coffee.": {"Ich", "Tasse Kaffee"},
+}
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return Translator(SHIPPED)
+
+
+def test_files_are_those_of_the_metadata_and_small():
+    assert verify(SHIPPED)
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 16_000_000
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_everyday_sentences(shipped, sentence):
+    text = shipped.translate(sentence).text
+    assert all(word in text for word in SENTENCES[sentence]), text
+
+
+def test_heads_align_in_order(shipped):
+    # head 0 of the last layer has learnt to align: "Zwei Hunde" with "Two dogs", word order being equal
+    result = shipped.translate("Two dogs are playing in the snow.", return_alignments=True)
+    sources = [source for source, _ in result.alignments]
+    assert sources == sorted(sources) and len(set(sources)) > 4
