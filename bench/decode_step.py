@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from bench.timing import machine, save
-from bench.translate import SENTENCES, SHIPPED
+from bench.translate import SENTENCES, STUDENT
 
 
 def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
@@ -72,7 +72,7 @@ def main(arguments=None):
         model = chosen.model
         if model is None:
             model = Path(folder) / "tiny11"
-            write_student(model, "tiny11", "int8", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+            write_student(model, "tiny11", "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
         translator = Translator(model)
     profiled = Profiled()
     translator._model.engine._program = profiled

@@ -21,7 +21,7 @@ from bench.onnx_equality import logit_differences
 from bench.onnx_graphs import prepare
 from bench.students import write_student
 from bench.timing import machine, save, spread
-from bench.translate import SENTENCES, SHIPPED
+from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.model_files.packed_directory import read_directory, write_directory
 from quantize.float_checkpoint import read_float_checkpoint
@@ -131,10 +131,10 @@ def main(arguments=None):
     print(about, f"{len(lines)} sentences, {words} words, beam {chosen.beam}", flush=True)
     results = {"machine": about, "words": words}
     with tempfile.TemporaryDirectory() as folder:
-        models = {chosen.model.name: chosen.model} if chosen.model else {"shipped": SHIPPED / "float32"}
+        models = {chosen.model.name: chosen.model} if chosen.model else {"ende-student": STUDENT / "float32"}
         if not chosen.model:
             models["tiny11"] = Path(folder) / "tiny11"
-            write_student(models["tiny11"], "tiny11", "float32", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+            write_student(models["tiny11"], "tiny11", "float32", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
         for name, model in models.items():
             inside = Path(folder) / f"engines-{name}"
             inside.mkdir()

@@ -11,19 +11,17 @@ share of the core's peak is that of the products of a bulk translation while the
 """
 
 import argparse
-import contextlib
-import io
 import tempfile
 from pathlib import Path
 
+from bench.packing import pack_quietly
 from bench.product_share import product_share
 from bench.profiled import Profiled
 from bench.students import SIZES, write_student
 from bench.timing import machine, save
-from bench.translate import SENTENCES, SHIPPED
+from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.config import SCHEMES
-from quantize.__main__ import main as quantize
 from quantize.evaluation_set import EvaluationSet, named_set, read_evaluation_set
 from quantize.report import measure
 
@@ -80,7 +78,7 @@ def table(title, models, sets, rounds, lines) -> list[dict]:
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.schemes", description=__doc__.split("\n")[0])
-    parser.add_argument("--checkpoint", type=Path, default=SHIPPED / "float32")
+    parser.add_argument("--checkpoint", type=Path, default=STUDENT / "float32")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
@@ -95,17 +93,14 @@ def main(arguments=None):
         models = {}
         for name, options in variants(chosen.calibration).items():
             models[name] = Path(folder) / name.replace(", ", "-")
-            with contextlib.redirect_stdout(io.StringIO()) as told:
-                status = quantize(["pack", str(chosen.checkpoint), str(models[name]), *options])
-            if status:
-                raise SystemExit(told.getvalue())
+            pack_quietly(chosen.checkpoint, models[name], *options)
         sets = [read_evaluation_set(name, path) for name, path in chosen.test]
         title = str(chosen.checkpoint)
         results[title] = table(title, models, [*sets, speech], chosen.rounds, speech.sources)
         for size in chosen.sizes:
             models = {scheme: Path(folder) / f"{size}-{scheme}" for scheme in ("float32", *SCHEMES)}
             for scheme, path in models.items():
-                write_student(path, size, scheme, SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+                write_student(path, size, scheme, STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
             results[size] = table(size, models, [speech], chosen.rounds, speech.sources)
     save(chosen.json, results)
 

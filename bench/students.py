@@ -5,6 +5,7 @@ source, and would measure a workload that nobody has. Here </s> is barred and th
 so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,13 @@ SIZES = {
 LENGTH_FACTOR = 1.05
 
 
-def random_checkpoint(size: str, vocab_size: int, seed: int = 1) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config and float32 tensors of a student of one of SIZES."""
+def random_checkpoint(
+    size: str, vocab_size: int, seed: int = 1, **changes
+) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Config and float32 tensors of a student of one of SIZES; `changes` are other values of the config's fields."""
     model_dim, ffn_dim, encoder_layers, decoder = SIZES[size]
     config = ModelConfig(model_dim, ffn_dim, 8, encoder_layers, decoder, vocab_size, max_length_factor=LENGTH_FACTOR)
+    config = replace(config, **changes)
     random = np.random.default_rng(seed)
     tensors = {}
     for name, shape in checkpoint_tensors(config).items():
@@ -45,10 +49,12 @@ def random_checkpoint(size: str, vocab_size: int, seed: int = 1) -> tuple[ModelC
     return config, tensors
 
 
-def write_student(path: Path, size: str, scheme: str, vocabulary: Path, shortlist: Path | None, seed: int = 1):
+def write_student(
+    path: Path, size: str, scheme: str, vocabulary: Path, shortlist: Path | None, seed: int = 1, **changes
+):
     """Pack such a student, with the vocabulary (and shortlist) of a real model."""
     vocab = Vocabulary(vocabulary)
-    config, tensors = random_checkpoint(size, vocab.size, seed)
+    config, tensors = random_checkpoint(size, vocab.size, seed, **changes)
     config, packed, _ = pack_tensors(config, tensors, scheme)
     listed = Shortlist.load(shortlist, vocab, vocab).to_bytes() if shortlist else None
     write_directory(path, config, packed, vocabulary=vocabulary, shortlist=listed, metadata={"about": f"random {size}"})

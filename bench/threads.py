@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.timing import machine, save
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ROOT / "models" / "ende-student"
+STUDENT = ROOT / "models" / "ende-student"
 SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
 
 
@@ -37,7 +37,7 @@ def main(arguments=None):
         model = chosen.model
         if model is None:
             model = Path(folder) / "tiny11"
-            write_student(model, "tiny11", "int8", SHIPPED / "vocabulary.spm", SHIPPED / "shortlist.bin")
+            write_student(model, "tiny11", "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
         translators = {threads: Translator(model, inter_threads=threads) for threads in chosen.threads}
         first, seconds = None, {}
         for _ in range(chosen.rounds):

@@ -1,0 +1,15 @@
+"""Packing models to measure them."""
+
+import contextlib
+import io
+from pathlib import Path
+
+from quantize.__main__ import main as quantize
+
+
+def pack_quietly(checkpoint: Path, model: Path, *options: str):
+    """`quantize pack CHECKPOINT MODEL OPTIONS`; what it says is shown only if it fails, which ends the benchmark."""
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        status = quantize(["pack", str(checkpoint), str(model), *options])
+    if status:
+        raise SystemExit(told.getvalue())

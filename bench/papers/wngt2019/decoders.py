@@ -1,0 +1,70 @@
+"""Figure 1: the cells a decoder can be made of, packed as int8.
+
+Speed is that of random students of one shape, which all say equally much; BLEU is that of trained ones, if there are
+any, and with it their own speed.
+"""
+
+import statistics
+from pathlib import Path
+
+from bench.papers.wngt2019.workload import Workload, words_per_second
+from bench.students import write_student
+from bench.timing import interleave
+from cpunmt import Translator
+from models.train.configs import SHAPES
+from quantize.evaluation_set import EvaluationSet
+from quantize.text_metrics import by_rank, load_metrics
+
+BATCHES = (1, 32)
+SIZES = ("pilot", "tiny", "base")
+_SUFFIXES = {"self-attention": "-attention", "AAN": "-aan", "SRU": "-sru", "SSRU": "-untied", "SSRU, tied": ""}
+
+
+def shapes(size: str) -> dict[str, dict]:
+    """Name -> fields of ModelConfig: students with two layers of each kind, and with six as the paper's have."""
+    found = {name: SHAPES[size + suffix] for name, suffix in _SUFFIXES.items()}
+    found["SSRU, 6 layers"] = {**SHAPES[size], "decoder_parameters": tuple(range(6))}
+    found["SSRU, 6 tied"] = {**SHAPES[size], "decoder_parameters": (0,) * 6}
+    return found
+
+
+def write_random(folder: Path, size: str, vocabulary: Path, shortlist: Path) -> dict[str, Path]:
+    """A random int8 student of `size` with each decoder: name -> directory."""
+    found = {}
+    for name, fields in shapes(size).items():
+        found[name] = folder / name.replace(", ", "-").replace(" ", "-")
+        write_student(found[name], "base", "int8", vocabulary, shortlist, **fields)
+    return found
+
+
+def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet]) -> list[dict]:
+    """Rows for packed models: words/s and times the first one by batch, BLEU on each set."""
+    translators = {name: Translator(path) for name, path in models.items()}
+    rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
+    for size in BATCHES:
+        work = Workload(lines, size)
+        items = {name: work.timed(name, work.pruned(translator)) for name, translator in translators.items()}
+        interleave(list(items.values()), rounds)
+        first = next(iter(items.values()))
+        for name, item in items.items():
+            ratio = statistics.median(a / b for a, b in zip(first.seconds, item.seconds, strict=True))
+            rows[name]["batches"][size] = {"words_per_second": words_per_second(item), "speedup": ratio}
+    return list(rows.values())
+
+
+def _bleu(translator, sets):
+    found = {}
+    for one in sets:
+        texts = [result.text for result in translator.translate(one.sources)]
+        found[one.name] = load_metrics().bleu.corpus_score(texts, by_rank(one.references)).score
+    return found
+
+
+def show(title: str, rows: list[dict]):
+    print(f"\n{title}: words/s (times the first)")
+    heads = [f"batch {size}" for size in BATCHES] + [f"BLEU {name}" for name in rows[0]["bleu"]]
+    print(f"{'':18}" + "".join(f"{head:>20}" for head in heads))
+    for row in rows:
+        told = [f"{c['words_per_second']:.0f} ({c['speedup']:.2f})" for c in row["batches"].values()]
+        told += [f"{bleu:.2f}" for bleu in row["bleu"].values()]
+        print(f"{row['name']:18}" + "".join(f"{text:>20}" for text in told), flush=True)

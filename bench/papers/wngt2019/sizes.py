@@ -1,0 +1,35 @@
+"""Table 3: how large the weights of each shape are in each scheme. No model is needed: the config says it."""
+
+import math
+
+from cpunmt.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.config import SCHEMES, ModelConfig
+from models.train.configs import SHAPES
+
+VOCABULARY = 32_000
+NAMES = ("paper-large", "paper-small", "paper-tiny", "base", "tied6", "tiny", "pilot")
+
+
+def measure(vocab_size: int = VOCABULARY) -> list[dict]:
+    """Rows by shape: parameters, and bytes in each scheme."""
+    rows = []
+    for name in NAMES:
+        parameters = checkpoint_tensors(ModelConfig(vocab_size=vocab_size, **SHAPES[name]))
+        count = sum(math.prod(shape) for shape in parameters.values())
+        sizes = {scheme: _bytes(name, vocab_size, scheme) for scheme in SCHEMES}
+        rows.append({"name": name, "parameters": count, "bytes": sizes})
+    return rows
+
+
+def _bytes(name, vocab_size, scheme):
+    stored = expected_tensors(ModelConfig(vocab_size=vocab_size, scheme=scheme, **SHAPES[name]))
+    return sum(math.prod(shape) * dtype.itemsize for dtype, shape in stored.values())
+
+
+def show(rows: list[dict], vocab_size: int = VOCABULARY):
+    schemes = list(rows[0]["bytes"])
+    print(f"\nTable 3 in kind: MB of weights, {vocab_size} pieces")
+    print(f"{'':14}{'parameters':>12}" + "".join(f"{scheme:>10}" for scheme in schemes))
+    for row in rows:
+        sizes = "".join(f"{row['bytes'][scheme] / 1e6:>10.1f}" for scheme in schemes)
+        print(f"{row['name']:14}{row['parameters'] / 1e6:>11.1f}M{sizes}")

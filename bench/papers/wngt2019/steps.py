@@ -1,0 +1,59 @@
+"""Table 2: what each change brings, one sentence at a time and 32 together.
+
+Its row for vectorized functions has no counterpart, since every kernel here is vectorized. What wider vectors bring can
+be seen by running this with CPUNMT_ISA=avx2.
+"""
+
+import statistics
+
+from bench.papers.wngt2019.workload import Workload, words_per_second
+from bench.timing import interleave
+from cpunmt import Translator
+
+BATCHES = (1, 32)
+# name of the row -> (scheme, whether ended sentences leave the batch, whether others take their places)
+STEPS = {
+    "float32": ("float32", False, False),
+    "16 bits": ("int16", False, False),
+    "8 bits": ("int8", False, False),
+    "+ batch pruning": ("int8", True, False),
+    "+ top-up": ("int8", True, True),
+}
+
+
+def measure(models: dict, lines: list[str], rounds: int) -> list[dict]:
+    """Rows for a model packed as each scheme (`models`: scheme -> directory): words/s, and times float32, by batch."""
+    translators = {scheme: Translator(models[scheme]) for scheme, _, _ in STEPS.values()}
+    rows = {name: {"name": name, "batches": {}} for name in STEPS}
+    for size in BATCHES:
+        work, items = Workload(lines, size), {}
+        for name, (scheme, pruned, topped_up) in STEPS.items():
+            if size == 1 and (pruned or topped_up):
+                continue  # one sentence has no neighbours
+            translator = translators[scheme]
+            if topped_up:
+                run = _topped_up(translator, work)
+            else:
+                run = (work.pruned if pruned or size == 1 else work.unpruned)(translator)
+            items[name] = work.timed(name, run)
+        interleave(list(items.values()), rounds)
+        first = items["float32"]
+        for name, item in items.items():
+            ratio = statistics.median(a / b for a, b in zip(first.seconds, item.seconds, strict=True))
+            rows[name]["batches"][size] = {"words_per_second": words_per_second(item), "speedup": ratio}
+    return list(rows.values())
+
+
+def _topped_up(translator, work):
+    """All sentences in one call: as many side by side as the engine likes, the next ones take free places."""
+    lines = [line for batch in work.batches for line in batch]
+    return lambda: translator.translate(lines)
+
+
+def show(rows: list[dict]):
+    print("\nTable 2 in kind: words/s (times float32)")
+    print(f"{'':18}" + "".join(f"{'batch ' + str(size):>20}" for size in BATCHES))
+    for row in rows:
+        cells = [row["batches"].get(size) for size in BATCHES]
+        told = [f"{c['words_per_second']:.0f} ({c['speedup']:.2f})" if c else "same" for c in cells]
+        print(f"{row['name']:18}" + "".join(f"{text:>20}" for text in told))

@@ -1,0 +1,48 @@
+"""What is timed: sentences in batches of one size, in the order and with the work that the paper's decoder has."""
+
+from collections.abc import Callable
+
+from bench.timing import Timed
+from cpunmt import Translator
+
+MOST_FACTOR = 100.0  # no limit by the source: the length is what `unpruned` says
+
+
+class Workload:
+    """Sentences cut into batches of `size`, sorted by their number of words, as Marian sorts them."""
+
+    def __init__(self, lines: list[str], size: int):
+        ordered = sorted(lines, key=lambda line: len(line.split()))
+        self.size, self.words = size, sum(len(line.split()) for line in lines)
+        self.batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
+
+    def pruned(self, translator: Translator) -> Callable:
+        """Translates all batches; a sentence that has ended leaves its batch at once."""
+        given = [batch[0] if self.size == 1 else batch for batch in self.batches]
+        return lambda: [translator.translate(batch) for batch in given]
+
+    def unpruned(self, translator: Translator) -> Callable:
+        """The same, but each sentence goes on as long as the longest translation of its batch.
+
+        That is the work of a decoder that leaves ended sentences in the batch, with the kernels of one that does not:
+        </s> is barred until the longest has ended. What is said meanwhile is of no use, as it is there.
+        """
+        given = []
+        for batch in self.batches:
+            longest = max(len(result.pieces) for result in translator.translate(batch))
+            given.append((batch, {"min_length": longest, "max_length": longest + 1, "max_length_factor": MOST_FACTOR}))
+        return lambda: [translator.translate(batch, **options) for batch, options in given]
+
+    def timed(self, name: str, run: Callable) -> Timed:
+        """As `bench.timing.interleave` takes it."""
+
+        def repeat(times):
+            for _ in range(times):
+                run()
+
+        return Timed(name, repeat, work=self.words)
+
+
+def words_per_second(item: Timed) -> float:
+    """Of a Workload that was measured: the median of the rounds."""
+    return item.work / item.median

@@ -1,0 +1,53 @@
+"""The tables of Kim et al. 2019: that their workloads are what they say."""
+
+import pytest
+
+from bench.papers.wngt2019 import cost, decoders, sizes, steps
+from bench.papers.wngt2019.workload import Workload
+from bench.students import write_student
+from bench.translate import SENTENCES, STUDENT
+from cpunmt import Translator
+
+LINES = SENTENCES.read_text(encoding="utf8").split("\n")[:40]
+
+
+def test_batches_hold_every_sentence_once():
+    work = Workload(LINES, 16)
+    assert sorted(line for batch in work.batches for line in batch) == sorted(LINES)
+    assert [len(batch) for batch in work.batches] == [16, 16, 8]
+    assert work.words == sum(len(line.split()) for line in LINES)
+
+
+def test_unpruned_sentences_all_go_on_as_long_as_the_longest(student):
+    work = Workload(LINES, 16)
+    pruned, unpruned = work.pruned(student)(), work.unpruned(student)()
+    for ended, went_on in zip(pruned, unpruned, strict=True):
+        lengths = [len(result.pieces) for result in ended]
+        assert min(lengths) < max(lengths)
+        assert {len(result.pieces) + (not result.truncated) for result in went_on} == {max(lengths) + 1}
+
+
+def test_rows_of_steps_and_cost():
+    rows = steps.measure({"float32": STUDENT / "float32", "int16": STUDENT, "int8": STUDENT}, LINES[:3], rounds=1)
+    assert [row["name"] for row in rows] == list(steps.STEPS)
+    assert rows[0]["batches"][1]["speedup"] == 1 and set(rows[-1]["batches"]) == {32}
+    words = rows[0]["batches"][1]["words_per_second"]
+    assert cost.measure(rows, price=0.5)[0]["batches"][1] == pytest.approx(words * 3600 / 0.5 / 1e6)
+
+
+def test_sizes_are_those_of_written_models(tmp_path):
+    stored = {"log4": 0, "int8": 0, "float32": 0}
+    for scheme in stored:
+        write_student(tmp_path / scheme, "tiny11", scheme, STUDENT / "vocabulary.spm", None, decoder_parameters=(0, 0))
+        stored[scheme] = (tmp_path / scheme / "weights.safetensors").stat().st_size
+    (row,) = [row for row in sizes.measure(8000) if row["name"] == "tiny"]
+    for scheme, size in stored.items():
+        assert size == pytest.approx(row["bytes"][scheme], abs=1 << 14)  # the header
+
+
+def test_every_decoder_is_another_student(tmp_path):
+    written = decoders.write_random(tmp_path, "pilot", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+    rows = decoders.measure(written, LINES[:3], 1, [])
+    configs = {Translator(path).config for path in written.values()}
+    assert [row["name"] for row in rows] == list(written) and len(configs) == len(rows) == 7
+    assert rows[0]["batches"][1]["speedup"] == 1 and rows[0]["bleu"] == {}
