@@ -16,7 +16,7 @@ from cpunmt.options import MARIAN_FLAGS, Options
 from tests.command_line import ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
-from tests.real_model import DIRECTORIES, SHIPPED
+from tests.real_model import DIRECTORIES
 
 # In this process, as nothing but files is involved.
 
@@ -133,13 +133,6 @@ def test_fetching_without_a_network(tmp_path, capfd, monkeypatch):
     assert cli.main(["fetch", "firefox:../ende"]) == 1
     assert "names no model; expected firefox:ende" in refusal(capfd)
     assert not list(tmp_path.glob("models/*/*"))
-
-
-def test_the_default_is_the_model_of_the_checkout(source, tmp_path, monkeypatch):
-    monkeypatch.delenv("CPUNMT_MODEL")
-    assert translate(source, tmp_path / "by-default") == 0
-    assert translate(source, tmp_path / "by-name", "-m", SHIPPED) == 0
-    assert (tmp_path / "by-default").read_bytes() == (tmp_path / "by-name").read_bytes() != b""
 
 
 def test_no_model_at_all(source, tmp_path, capfd, monkeypatch):

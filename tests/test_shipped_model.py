@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt import Translator
+from cpunmt import Translator, cli
 from cpunmt.model_files.packed_directory import verify
 from tests.real_model import SHIPPED
 
@@ -35,3 +35,10 @@ def test_heads_align_in_order(shipped):
     result = shipped.translate("Two dogs are playing in the snow.", return_alignments=True)
     sources = [source for source, _ in result.alignments]
     assert sources == sorted(sources) and len(set(sources)) > 4
+
+
+def test_commands_use_it_where_none_is_named(shipped, source, tmp_path, monkeypatch):
+    monkeypatch.delenv("CPUNMT_MODEL")
+    assert cli.main(["translate", "-i", str(source), "-o", str(tmp_path / "german")]) == 0
+    expected = [result.text for result in shipped.translate(source.read_text("utf-8").splitlines())]
+    assert (tmp_path / "german").read_text("utf-8").splitlines() == expected

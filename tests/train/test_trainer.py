@@ -82,3 +82,5 @@ def test_training_at_4_bits(toy):
         if array.ndim == 2:
             columns = array.T if name != "embedding" else array
             assert max(len(np.unique(np.abs(column))) for column in columns) <= 8, name
+    _, unrounded = read_marian_npz(toy.folder / "log4" / "unrounded.npz")
+    assert len(np.unique(unrounded["embedding"])) > len(np.unique(tensors["embedding"]))
