@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from pathlib import Path
 
-from cpunmt.model_files.marian import read_marian_npz
 from cpunmt.vocabulary import Vocabulary
 from models.train.batches import encode
 from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
@@ -13,6 +12,7 @@ from models.train.growth import grown
 from models.train.network import initial_tensors
 from models.train.trainer import Trainer
 from models.train.validation import validate
+from quantize.float_checkpoint import read_float_checkpoint
 
 ENDE = Path(__file__).with_name("ende.yaml")
 
@@ -38,9 +38,9 @@ def add_parser(commands):
     )
     parser.add_argument(
         "--initial",
-        metavar="NPZ",
+        metavar="PATH",
         type=Path,
-        help="begin with the parameters of a Marian checkpoint, of any shape: growth.py",
+        help="begin with the parameters of a checkpoint, or of a directory packed in float32, of any shape: growth.py",
     )
     parser.add_argument("--log4", action="store_true", help="weights are rounded to 4 bits while they are trained")
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
@@ -62,7 +62,7 @@ def run(given) -> bool:
     if given.initial is None:
         initial = initial_tensors(config, settings.seed)
     else:
-        found, arrays = read_marian_npz(given.initial)
+        found, arrays = read_float_checkpoint(given.initial)
         try:
             initial = grown(config, found, arrays, settings.seed)
         except ValueError as error:

@@ -27,11 +27,12 @@ def test_average_of_nothing(toy, tmp_path):
         main(["average", str(tmp_path), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")])
 
 
-def test_initial_parameters_of_another_shape(toy, tmp_path):
+@pytest.mark.parametrize("name", ["model.npz", "best"])
+def test_initial_parameters_of_another_shape(toy, tmp_path, name):
     toy.trainer("initial", updates=3).run()
     arguments = ["train", "tiny", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
-    with pytest.raises(ValueError, match=r"model.npz: cannot begin a tiny: model_dim is 32"):
-        main([*arguments, "--initial", str(toy.folder / "initial" / "model.npz")])
+    with pytest.raises(ValueError, match=f"{name}: cannot begin a tiny: model_dim is 32"):
+        main([*arguments, "--initial", str(toy.folder / "initial" / name)])
 
 
 def test_distil_writes_a_corpus(toy, tmp_path):
