@@ -1,11 +1,9 @@
 """`quantize pack`: a checkpoint in, a packed model directory out, and what quantization cost each matrix."""
 
 import argparse
-import contextlib
 import dataclasses
 import hashlib
 import math
-import sys
 import tempfile
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from quantize.gate_options import given_sets
 from quantize.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.pack import LayerError, pack_tensors
 from quantize.pack_options import CALIBRATION_LINES, add_options, conflict
+from quantize.progress import progress_bar
 from quantize.ranges import Range
 
 
@@ -75,7 +74,7 @@ def pack_checkpoint(given: argparse.Namespace):
                 f"{given.checkpoint}: holds no activation scales (..._QuantMultA); give --calibration TEXT to find them"
             )
     quantizer = matrix_quantizer(config, chosen, statistics)
-    with _bar("rounding", None, " matrices") as done:
+    with progress_bar("rounding", None, " matrices") as done:
         config, packed, errors = pack_tensors(
             config,
             checkpoint.tensors,
@@ -140,7 +139,7 @@ def _calibrated(given, checkpoint):
     config, tensors = checkpoint.config, checkpoint.float_tensors()
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
     targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
-    with _bar("calibrating", len(sources), " sentences") as done:
+    with progress_bar("calibrating", len(sources), " sentences") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
     content = map_bytes(given.calibration, "calibration text", 1 << 40)
     return statistics, {
@@ -148,19 +147,6 @@ def _calibrated(given, checkpoint):
         "lines": lines,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-
-
-@contextlib.contextmanager
-def _bar(doing, total, unit):
-    """A function to call with what has been done; shows a bar on stderr if someone looks at it."""
-    if not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from tqdm import tqdm
-
-    tqdm.monitor_interval = 0  # no thread of its own
-    with tqdm(total=total, unit=unit, desc=doing, file=sys.stderr, dynamic_ncols=True, leave=False) as bar:
-        yield bar.update
 
 
 def table(errors: list[LayerError]) -> list[str]:

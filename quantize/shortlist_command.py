@@ -1,14 +1,13 @@
 """`quantize shortlist`: sentence pairs in, a lexical shortlist out, and how much of held-out text it covers."""
 
 import argparse
-import contextlib
 import math
-import sys
 from pathlib import Path
 
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 from quantize.output_file import check_output, write_file
+from quantize.progress import progress_bar
 from quantize.shortlist_corpus import Table, TwoFiles, parse_table, read_corpus
 from quantize.shortlist_coverage import coverage, table
 from quantize.shortlist_lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
@@ -97,7 +96,7 @@ def make_shortlist(given):
         other = Shortlist.load(given.compare, source, target, given.first, given.best)
     held_out = [(file, read_corpus([file], source, target, given.max_length)[0]) for file in given.held_out]
     files = [*map(TwoFiles, given.source, given.target), *given.tsv]
-    with _bar(None, "reading", " lines") as progress:
+    with progress_bar("reading", None, " lines") as progress:
         corpus, left_out = read_corpus(files, source, target, given.max_length, progress)
     print(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
     lexicon = _learn(given, corpus, source.size, target.size)
@@ -121,7 +120,7 @@ def _learn(given, corpus, source_size, target_size):
 
     from quantize.word_alignment import translations  # it imports Numba, which the other commands do without
 
-    with _bar(given.iterations * corpus.pairs, "aligning", " pairs") as progress:
+    with progress_bar("aligning", given.iterations * corpus.pairs, " pairs") as progress:
         learnt = translations(corpus, source_size, target_size, given.iterations, given.diagonal, progress=progress)
     shown = " ".join(f"{value:.1f}" for value in learnt.perplexities)
     print(f"{learnt.targets.size} pairs of pieces; perplexity at each iteration: {shown}")
@@ -129,19 +128,6 @@ def _learn(given, corpus, source_size, target_size):
     frequencies = np.bincount(corpus.target, weights, target_size)
     probabilities = smoothed(learnt.offsets, learnt.targets, learnt.counts, frequencies)
     return best_pairs(learnt.offsets, learnt.targets, probabilities, given.best, given.threshold)
-
-
-@contextlib.contextmanager
-def _bar(total, name, unit):
-    """A function to call with how much is done; shows a bar where stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from tqdm import tqdm
-
-    tqdm.monitor_interval = 0  # no thread of its own
-    with tqdm(total=total, desc=name, unit=unit, file=sys.stderr, dynamic_ncols=True) as bar:
-        yield bar.update
 
 
 def _table(text) -> Table:

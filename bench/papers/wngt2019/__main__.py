@@ -1,7 +1,7 @@
 """The tables of Kim et al. 2019 in kind. On one core: taskset -c 1 python -m bench.papers.wngt2019
 
     --only TABLE ...      of steps, decoders, sigmas, sizes, cost (default: all)
-    --checkpoint PATH     of steps and sigmas: a checkpoint or a directory (default: models/ende-student/float32)
+    --checkpoint PATH     of steps and sigmas: a checkpoint or a directory (default: models/ende-tiny/float16)
     --decoder NAME=PATH   a trained student with another decoder; may be given several times
     --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
     --size NAME           of the random students of `decoders` (default: base)
@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
 from bench.timing import machine, save
-from bench.translate import SENTENCES, STUDENT
+from bench.translate import SENTENCES, SHIPPED, STUDENT
 from quantize.evaluation_set import named_set, read_evaluation_set
 
 TABLES = ("steps", "decoders", "sigmas", "sizes", "cost")
@@ -26,7 +26,7 @@ TABLES = ("steps", "decoders", "sigmas", "sizes", "cost")
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="python -m bench.papers.wngt2019", description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
-    parser.add_argument("--checkpoint", type=Path, default=STUDENT / "float32")
+    parser.add_argument("--checkpoint", type=Path, default=SHIPPED / "float16")
     parser.add_argument("--decoder", type=named_set, action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
