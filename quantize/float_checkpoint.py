@@ -6,21 +6,22 @@ from pathlib import Path
 
 import numpy as np
 
-from cpunmt.architecture import expected_tensors, linears, matrices, norms, table_sizes
+from cpunmt.architecture import expected_tensors, is_static, linears, matrices, norms, table_sizes
 from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.kernels.packing import unpack_float32
 from cpunmt.model_files.any_directory import kind_of, read_model
 from cpunmt.model_files.marian import read_marian
 from cpunmt.model_files.marian_file import StoredIntegers
 from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
 from cpunmt.model_files.safetensors_file import check_finite, check_tensors
+from quantize.stored_weights import stored_matrix
 
 
-def read_float_checkpoint(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Config, and what `architecture.checkpoint_tensors` lists.
 
-    Integers that another program stored become what they stand for. A packed model must be float32 or float16.
+    Integers that another program stored become what they stand for. A packed model must be float32 or float16; if
+    `rounded`, it may have integers too (but not with static activation scales), which also become what they stand for.
 
     Raises ModelFileError for what is missing, broken or of another kind.
     """
@@ -33,12 +34,13 @@ def read_float_checkpoint(path: str | os.PathLike) -> tuple[ModelConfig, dict[st
         return found.config, unpacked_tensors(found.config, found.tensors)
     packed = read_directory(path)
     config = packed.config
-    used = {config.scheme_of(name) for name in matrices(config)}
-    rounded = sorted(scheme for scheme in used if SCHEMES[scheme] != "float32")
-    if rounded:
+    used = {(config.scheme_of(name), is_static(config, name)) for name in matrices(config)}
+    refused = sorted({scheme for scheme, static in used if SCHEMES[scheme] != "float32" and (static or not rounded)})
+    if refused:
+        expected = "dynamic ones" if rounded else "float32"
         raise ModelFileError(
-            f"{path}: packed as {', '.join(rounded)}, expected float32: the checkpoint it was made of, or a "
-            "directory packed with --scheme float32"
+            f"{path}: packed as {', '.join(refused)}{' with static scales' * rounded}, expected {expected}: the checkpoint "
+            "it was made of, or a directory packed with --scheme float32"
         )
     check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
     check_finite(packed.tensors, path / WEIGHTS)
@@ -50,15 +52,15 @@ def _floats(tensor):
 
 
 def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The checkpoint that `conversion.packed_tensors` made such tensors of, all of them floats."""
-    found = {name: _float32(tensors[f"{name}.weight"]) for name in table_sizes(config)}
+    """The checkpoint that `conversion.packed_tensors` made such tensors of, or what its integers stand for."""
+    found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
     found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
     for linear in linears(config):
         count = len(linear.parts)
-        weights = _float32(unpack_float32(tensors[f"{linear.name}.weight"], linear.columns))
+        weights = stored_matrix(config, tensors, linear).weights
         biases = np.split(tensors[f"{linear.name}.bias"][: linear.columns], count)
         for (weight, bias), values, offsets in zip(linear.parts, np.split(weights, count, axis=1), biases, strict=True):
-            found[weight] = np.ascontiguousarray(values)
+            found[weight] = _float32(values)
             if bias:
                 found[bias] = offsets
     for norm in norms(config):
@@ -67,4 +69,4 @@ def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dic
 
 
 def _float32(weights):
-    return weights.astype(np.float32, copy=False)
+    return np.ascontiguousarray(weights, np.float32)

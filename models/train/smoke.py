@@ -53,8 +53,9 @@ def smoke(
     distilled = folder / "distilled.yaml"
     distilled.write_text(yaml.safe_dump(described), "utf-8")
     train("student", "smoke", *fewer, description=distilled)
-    initial = ["--log4", "--initial", folder / "student" / "model.npz"]
-    train("log4", "smoke", *initial, "--updates", max(2, updates // 2), "--validate-every", max(1, updates // 4))
+    student = folder / "student" / "model.npz"
+    imitating = ["--log4", "--initial", student, "--imitate", student]
+    train("log4", "smoke", *imitating, "--updates", max(2, updates // 2), "--validate-every", max(1, updates // 4))
     step("evaluate", folder / "student" / "best")
     test = read_corpora(corpora, "test", "en", "de", folder)
     made = {

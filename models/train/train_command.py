@@ -9,7 +9,7 @@ from models.train.batches import encode
 from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
 from models.train.data import read_data
 from models.train.growth import grown
-from models.train.network import initial_tensors
+from models.train.network import Network, initial_tensors, torch_tensors
 from models.train.trainer import Trainer
 from models.train.validation import validate
 from quantize.float_checkpoint import read_float_checkpoint
@@ -40,9 +40,15 @@ def add_parser(commands):
         "--initial",
         metavar="PATH",
         type=Path,
-        help="begin with the parameters of a checkpoint, or of a directory packed in float32, of any shape: growth.py",
+        help="begin with the parameters of a checkpoint or of a packed directory, of any shape: growth.py",
     )
     parser.add_argument("--log4", action="store_true", help="weights are rounded to 4 bits while they are trained")
+    parser.add_argument(
+        "--imitate",
+        metavar="PATH",
+        type=Path,
+        help="learn what this model predicts at each place, not only the texts; of any shape, with the same vocabulary",
+    )
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     for field in dataclasses.fields(Settings):
         parser.add_argument(
@@ -62,16 +68,37 @@ def run(given) -> bool:
     if given.initial is None:
         initial = initial_tensors(config, settings.seed)
     else:
-        found, arrays = read_float_checkpoint(given.initial)
+        found, arrays = read_float_checkpoint(given.initial, rounded=True)
         try:
             initial = grown(config, found, arrays, settings.seed)
         except ValueError as error:
             raise ValueError(f"{given.initial}: cannot begin a {given.shape}: {error}") from None
+    teacher = None if given.imitate is None else _teacher(given.imitate, config)
     data = read_data(given.corpora, given.data, given.source, given.target)
     print("\n".join(data.report), flush=True)
     examples = encode(data.train, vocabulary, vocabulary)
     validator = functools.partial(validate, corpora=data.development)
     trainer = Trainer(
-        given.out, config, settings, examples, given.vocabulary, validator, initial, given.device, given.log4
+        given.out,
+        config,
+        settings,
+        examples,
+        given.vocabulary,
+        validator,
+        initial,
+        given.device,
+        given.log4,
+        teacher,
     )
     return trainer.run()
+
+
+def _teacher(path, config):
+    """The network that is imitated."""
+    found, arrays = read_float_checkpoint(path)
+    if (found.vocab_size, found.source_size, found.eos_id) != (config.vocab_size, config.source_size, config.eos_id):
+        raise ValueError(
+            f"{path}: cannot be imitated: its vocabulary has {found.vocab_size} pieces, that of the model to train "
+            f"{config.vocab_size}"
+        )
+    return Network(found, torch_tensors(arrays))

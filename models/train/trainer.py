@@ -43,15 +43,19 @@ class Trainer:
         initial: dict[str, torch.Tensor],
         device: str = "cpu",
         log4: bool = False,
+        teacher: Network | None = None,
     ):
-        """`validator` takes the directory of a packed model; `initial` are the parameters to begin with."""
+        """`validator` takes the directory of a packed model; `initial` are the parameters to begin with.
+
+        A `teacher` of the same vocabulary is imitated: see `Updates`.
+        """
         self.folder, self.config, self.settings = folder, config, settings
         self._examples, self._vocabulary, self._validator, self._log4 = examples, vocabulary, validator, log4
         self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.seed)
         network = Network(config, initial)
-        self.updates = Updates(network, settings, torch.device(device), self._rounding())
+        self.updates = Updates(network, settings, torch.device(device), self._rounding(), teacher)
         self._stopped = False
         self._resume()
         self._alignments = None

@@ -9,7 +9,7 @@ from models.train.batches import Batch
 from models.train.configs import Settings
 from models.train.guided_alignment import alignment_loss
 from models.train.network import Network, mask
-from models.train.output_loss import output_loss
+from models.train.output_loss import Prediction, output_loss
 from models.train.schedule import learning_rate
 from models.train.smoothing import smooth, smoothing_weight
 
@@ -28,14 +28,24 @@ class Updates:
     """Parameters in training, and their smoothed means.
 
     The network's tensors are `parameters`, or, with `rounding` (name, tensor) -> tensor, what it makes of them:
-    gradients are taken at the rounded weights and move the float ones.
+    gradients are taken at the rounded weights and move the float ones. With a `teacher` its predictions are learnt,
+    not the targets, which only say at what place.
     """
 
-    def __init__(self, network: Network, settings: Settings, device: torch.device, rounding: Callable | None = None):
-        self.network, self.settings, self.device = network, settings, device
+    def __init__(
+        self,
+        network: Network,
+        settings: Settings,
+        device: torch.device,
+        rounding: Callable | None = None,
+        teacher: Network | None = None,
+    ):
+        self.network, self.settings, self.device, self._teacher = network, settings, device, teacher
+        if teacher is not None:
+            teacher.tensors = {name: tensor.to(device) for name, tensor in teacher.tensors.items()}
         self.done = 0
         self._rounding = rounding
-        self.parameters = {name: tensor.to(device).requires_grad_() for name, tensor in network.tensors.items()}
+        self.parameters = {n: t.detach().to(device, copy=True).requires_grad_() for n, t in network.tensors.items()}
         self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
         if rounding is None:
             network.tensors = self.parameters
@@ -109,11 +119,19 @@ class Updates:
         align = points is not None
         with mixed_precision(self.device):
             decoded = self.network.teacher_forced(batch.sources, batch.source_lengths, batch.targets, align)
-            table, bias = self.network.output()
-            sums = output_loss(decoded.output[scored], table, bias, batch.targets[scored], settings.label_smoothing)
+            student = Prediction(decoded.output[scored], *self.network.output())
+            sums = output_loss(student, batch.targets[scored], settings.label_smoothing, self._taught(batch, scored))
         loss = sums[0] / tokens
         if align:
             share = settings.guided_alignment * batch.tokens / tokens
             loss = loss + share * alignment_loss(decoded.alignment, points.to(self.device))
         loss.backward()
         return sums.detach()
+
+    @torch.no_grad()
+    def _taught(self, batch, scored):
+        """What the teacher predicts."""
+        if self._teacher is None:
+            return None
+        decoded = self._teacher.teacher_forced(batch.sources, batch.source_lengths, batch.targets)
+        return Prediction(decoded.output[scored], *self._teacher.output())

@@ -5,11 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors, matrices
+from cpunmt.architecture import checkpoint_tensors, linears, matrices, table_sizes
 from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
 from cpunmt.model_files.packed_directory import write_directory
 from quantize.float_checkpoint import read_float_checkpoint, unpacked_tensors
+from quantize.matrix_quantizer import exceptions
+from quantize.stored_weights import stored_matrix
 from tests.architectures import NAMED, make_config
 from tests.marian_model import write_marian_npz
 from tests.random_models import random_tensors
@@ -70,6 +72,33 @@ def test_integers_are_refused(tmp_path, schemes):
     write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
     with pytest.raises(ModelFileError, match="packed as log4, expected float32"):
         read_float_checkpoint(tmp_path / "packed")
+
+
+def test_integers_stand_for_what_they_are_multiplied_with(tmp_path):
+    """Every scheme at once; the network of what is read is the network of the integers."""
+    config = make_config(vocab_size=128)
+    train_vocabulary(tmp_path / "vocab.spm", 128)
+    schemes = {"encoder.*": "int8", "decoder.*": "int16", "*.inner": "code4", "*.outer": "float16"}
+    schemes = exceptions(config, schemes.items())
+    packed = packed_tensors(config, random_tensors(config, 2), "log4", schemes=schemes)
+    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    found, weights = read_float_checkpoint(tmp_path / "packed", rounded=True)
+    assert found == config
+    for name in table_sizes(config):
+        np.testing.assert_array_equal(weights[name], np.float32(stored_matrix(*packed, name).weights.T))
+    for linear in linears(config):
+        together = np.concatenate([weights[part] for part, _ in linear.parts], axis=1)
+        np.testing.assert_array_equal(together, np.float32(stored_matrix(*packed, linear).weights))
+
+
+def test_static_activation_scales_are_in_the_bias_and_are_refused(tmp_path):
+    config = make_config(vocab_size=128)
+    train_vocabulary(tmp_path / "vocab.spm", 128)
+    alphas = dict.fromkeys(checkpoint_tensors(config), 3.0)
+    packed = packed_tensors(config, random_tensors(config, 2), "int8", alphas=alphas)
+    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    with pytest.raises(ModelFileError, match="packed as int8 with static scales, expected dynamic ones"):
+        read_float_checkpoint(tmp_path / "packed", rounded=True)
 
 
 def test_what_is_missing_is_one_error(tmp_path):

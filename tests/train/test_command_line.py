@@ -2,9 +2,13 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 from models.train.__main__ import main
+from quantize.__main__ import main as quantize
+from quantize.float_checkpoint import read_float_checkpoint
+from tests.real_model import DIRECTORIES
 
 
 def options(toy):
@@ -33,6 +37,26 @@ def test_initial_parameters_of_another_shape(toy, tmp_path, name):
     arguments = ["train", "tiny", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
     with pytest.raises(ValueError, match=f"{name}: cannot begin a tiny: model_dim is 32"):
         main([*arguments, "--initial", str(toy.folder / "initial" / name)])
+
+
+def test_an_imitated_model_has_the_same_vocabulary(toy, tmp_path):
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="float32: cannot be imitated: its vocabulary has 8000 pieces, .* 60"):
+        main([*arguments, "--imitate", str(DIRECTORIES["float32"])])
+
+
+def test_four_bits_begin_where_rounding_left_them_and_imitate_the_float_model(toy, tmp_path):
+    """Begun with a packed log4 model, training in no update changes nothing of it."""
+    toy.trainer("imitated", updates=3).run()
+    student, packed = toy.folder / "imitated" / "best", tmp_path / "packed"
+    assert quantize(["pack", str(student), str(packed), "--scheme", "log4"]) == 0
+    arguments = ["train", "smoke", "--log4", *options(toy), "--vocabulary", str(toy.vocabulary)]
+    arguments += ["--out", str(tmp_path / "run"), "--initial", str(packed), "--imitate", str(student)]
+    assert main([*arguments, "--updates", "1", "--validate-every", "1", "--peak-rate", "1e-12"]) == 0
+    _, expected = read_float_checkpoint(packed, rounded=True)
+    _, found = read_float_checkpoint(tmp_path / "run" / "best")
+    for name, weights in expected.items():
+        np.testing.assert_allclose(found[name], weights, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 def test_distil_writes_a_corpus(toy, tmp_path):

@@ -1,12 +1,14 @@
 """One update: accumulation, clipping, rounding, and what is kept of it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from models.train.batches import make_batch
 from models.train.configs import settings_of
-from models.train.network import Network, initial_tensors
+from models.train.network import Network, initial_tensors, mask
 from models.train.updates import Updates
 
 CPU = torch.device("cpu")
@@ -14,9 +16,9 @@ PAIRS = np.repeat(np.arange(12), 2).reshape(12, 2)
 PLAIN = {"guided_alignment": 0.0, "warmup": 1, "cooldown": 0.0, "peak_rate": 1e-3}
 
 
-def make(toy, rounding=None, **settings):
+def make(toy, rounding=None, teacher=None, **settings):
     network = Network(toy.config, initial_tensors(toy.config, 1))
-    return Updates(network, settings_of("smoke", **PLAIN | settings), CPU, rounding)
+    return Updates(network, settings_of("smoke", **PLAIN | settings), CPU, rounding, teacher)
 
 
 def batch(toy, rows):
@@ -90,3 +92,32 @@ def test_gradients_of_rounded_weights_move_the_float_ones(toy):
         moved = plain.parameters[name].detach() - coarse(name, before[name])
         torch.testing.assert_close(tensor.detach() - before[name], moved, rtol=0, atol=1e-6)
         assert torch.equal(rounded.network.tensors[name], coarse(name, tensor))
+
+
+def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
+    """Of another shape; the loss is the divergence from its predictions, which stay what they were."""
+    config = dataclasses.replace(toy.config, model_dim=64, cell="sru")
+    teacher = Network(config, initial_tensors(config, 3))
+    before = {name: tensor.clone() for name, tensor in teacher.tensors.items()}
+    updates = make(toy, teacher=teacher, peak_rate=5e-3)
+    given, _ = batch(toy, slice(0, 12))
+    losses = [updates.update([(given, None)])[0] for _ in range(30)]
+    assert losses[-1] < losses[0] / 2
+    for name, tensor in teacher.tensors.items():
+        assert torch.equal(tensor, before[name]), name
+    scored = mask(given.target_lengths, given.targets.shape[1])
+    with torch.no_grad():
+        said, goal = (
+            network.logits(network.teacher_forced(*given[:3]).output[scored]).log_softmax(1)
+            for network in (updates.network, teacher)
+        )
+    assert (goal.exp() * (goal - said)).sum(1).mean() < losses[-1] + 1e-3
+
+
+def test_a_student_that_begins_as_its_teacher_shares_nothing_with_it(toy):
+    tensors = initial_tensors(toy.config, 1)
+    teacher = Network(toy.config, tensors)
+    updates = Updates(Network(toy.config, tensors), settings_of("smoke", **PLAIN), CPU, None, teacher)
+    with torch.no_grad():
+        updates.parameters["output.bias"].add_(1)
+    assert not torch.equal(teacher.tensors["output.bias"], updates.network.tensors["output.bias"])
