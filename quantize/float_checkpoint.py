@@ -37,10 +37,10 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
     used = {(config.scheme_of(name), is_static(config, name)) for name in matrices(config)}
     refused = sorted({scheme for scheme, static in used if SCHEMES[scheme] != "float32" and (static or not rounded)})
     if refused:
-        expected = "dynamic ones" if rounded else "float32"
+        found = ", ".join(refused)
+        told = f"{found} with static scales, expected dynamic ones" if rounded else f"{found}, expected float32"
         raise ModelFileError(
-            f"{path}: packed as {', '.join(refused)}{' with static scales' * rounded}, expected {expected}: the checkpoint "
-            "it was made of, or a directory packed with --scheme float32"
+            f"{path}: packed as {told}: the checkpoint it was made of, or a directory packed with --scheme float32"
         )
     check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
     check_finite(packed.tensors, path / WEIGHTS)
