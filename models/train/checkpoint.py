@@ -1,8 +1,8 @@
 """A training run on disk: everything that is needed to go on as if it had never stopped, in one file.
 
-`checkpoint.safetensors` holds tensors under "parameters.", "means.", "adam_mean." and "adam_square.", the state of the
-random generator, and what else there is as JSON in bytes. It is written under another name and renamed: a file of that
-name is complete. Nothing is ever unpickled.
+`checkpoint.safetensors` holds tensors under "parameters.", "means.", "adam_mean.", "adam_square." and (of rounded
+weights) "scales.", the state of the random generator, and what else there is as JSON in bytes. It is written under
+another name and renamed: a file of that name is complete. Nothing is ever unpickled.
 """
 
 import json
@@ -17,7 +17,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
 
 FILE = "checkpoint.safetensors"
-_KINDS = ("parameters", "means", "adam_mean", "adam_square")
+_KINDS = ("parameters", "means", "adam_mean", "adam_square", "scales")
 
 
 class Checkpoint(NamedTuple):
@@ -33,7 +33,7 @@ def save(folder: Path, checkpoint: Checkpoint):
     arrays = {
         f"{kind}.{name}": tensor.detach().cpu().numpy()
         for kind in _KINDS
-        for name, tensor in checkpoint.tensors[kind].items()
+        for name, tensor in checkpoint.tensors.get(kind, {}).items()
     }
     arrays["random"] = checkpoint.random.numpy()
     arrays["state"] = np.frombuffer(json.dumps(checkpoint.state).encode(), np.uint8)

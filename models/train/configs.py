@@ -89,7 +89,18 @@ SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
 SETTINGS |= {"smoke": _SMOKE, "smoke-teacher": _SMOKE}
 # continuing from a trained student: lower rates, no long beginning
 CONTINUED = {"peak_rate": 3e-4, "warmup": 200}
-LOG4 = {"peak_rate": 1e-4, "warmup": 100, "updates": 3_000}
+# 4 bits, begun with calibrated rounding: many small updates, and nothing dropped out that rounding has to make good
+LOG4 = {
+    "peak_rate": 6e-4,
+    "warmup": 150,
+    "updates": 3_600,
+    "cooldown": 0.6,
+    "update_tokens": 2_250,
+    "batch_tokens": 2_800,
+    "dropout": 0.0,
+    "guided_alignment": 0.0,
+    "parameter_smoothing": 1e-3,
+}
 
 
 def model_config(shape: str, vocab_size: int) -> ModelConfig:

@@ -19,41 +19,62 @@ def rounded(weights: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
 
 
 def fitted_scales(weights: torch.Tensor, rounds: int = 4) -> torch.Tensor:
-    """Scales (columns,) of small squared error: levels for given scales and scales for given levels, in turn.
+    """Scales (columns,) of small squared error; 1 for a column of zeros.
 
-    From several beginnings, since there are many local optima; 1 for a column of zeros.
+    The best of what `refitted_scales` makes of several beginnings, since there are many local optima.
     """
     largest = weights.abs().amax(0)
     best = torch.where(largest > 0, largest / LARGEST, 1.0)
     least = torch.full_like(best, torch.inf)
     for part in (1.0, 0.84, 0.71, 0.59, 0.5, 0.42, 0.35, 0.25):
         scales = torch.where(largest > 0, part * largest / LARGEST, 1.0)
-        for _ in range(rounds):
-            levels = rounded(weights, scales)
-            square = levels.square().sum(0)
-            scales = torch.where(square > 0, (weights * levels).sum(0) / square.clamp(min=1.0), scales)
+        scales = refitted_scales(weights, scales, rounds)
         error = (weights - scales * rounded(weights, scales)).square().sum(0)
         best, least = torch.where(error < least, scales, best), torch.minimum(error, least)
     return best
 
 
-class Rounding:
-    """Rounds matrices by their names; scales are fitted again every `every` roundings."""
+def refitted_scales(weights: torch.Tensor, scales: torch.Tensor, rounds: int = 4) -> torch.Tensor:
+    """Better scales than these, near them: levels for given scales and scales for given levels, in turn."""
+    for _ in range(rounds):
+        levels = rounded(weights, scales)
+        square = levels.square().sum(0)
+        scales = torch.where(square > 0, (weights * levels).sum(0) / square.clamp(min=1.0), scales)
+    return scales
 
-    def __init__(self, tables: set[str], every: int = 100):
+
+class Rounding:
+    """Rounds matrices by their names, at scales that are fitted to the first matrix of each name.
+
+    `scales` has them, and changes in `follow` alone: what is learnt is learnt at these scales, and other ones, even
+    such that lose less of the weights, move the levels of whole columns at once.
+    """
+
+    def __init__(self, tables: set[str]):
         """`tables`: names of matrices whose rows have the scales."""
-        self._tables, self._every = tables, every
-        self._scales, self._used = {}, {}
+        self._tables = tables
+        self.scales = {}
 
     @torch.no_grad()
     def __call__(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
         """The rounded matrix; a vector, and trained positions, as they are."""
-        if tensor.dim() != 2 or name == "positions":
+        if not _is_rounded(name, tensor):
             return tensor
-        weights = tensor.T if name in self._tables else tensor
-        used = self._used.get(name, 0)
-        if used % self._every == 0:
-            self._scales[name] = fitted_scales(weights)
-        self._used[name] = used + 1
-        made = self._scales[name] * rounded(weights, self._scales[name])
-        return made.T if name in self._tables else made
+        weights = self._columns(name, tensor)
+        if name not in self.scales:
+            self.scales[name] = fitted_scales(weights)
+        return self._columns(name, self.scales[name] * rounded(weights, self.scales[name]))
+
+    @torch.no_grad()
+    def follow(self, tensors: dict[str, torch.Tensor]):
+        """Fit the scales to what the matrices have become, from where they are."""
+        for name, tensor in tensors.items():
+            if _is_rounded(name, tensor):
+                self.scales[name] = refitted_scales(self._columns(name, tensor), self.scales[name])
+
+    def _columns(self, name, matrix):
+        return matrix.T if name in self._tables else matrix
+
+
+def _is_rounded(name, tensor):
+    return tensor.dim() == 2 and name != "positions"

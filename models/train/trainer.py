@@ -50,12 +50,13 @@ class Trainer:
         A `teacher` of the same vocabulary is imitated: see `Updates`.
         """
         self.folder, self.config, self.settings = folder, config, settings
-        self._examples, self._vocabulary, self._validator, self._log4 = examples, vocabulary, validator, log4
+        self._examples, self._vocabulary, self._validator = examples, vocabulary, validator
         self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.seed)
         network = Network(config, initial)
-        self.updates = Updates(network, settings, torch.device(device), self._rounding(), teacher)
+        rounding = Rounding(set(tables(config).values())) if log4 else None
+        self.updates = Updates(network, settings, torch.device(device), rounding, teacher)
         self._stopped = False
         self._resume()
         self._alignments = None
@@ -107,7 +108,7 @@ class Trainer:
 
     def _validate(self, entropy, speed):
         """Translate what is held out with the smoothed parameters; keep them if they are the best so far, or nearly."""
-        rounding = self._rounding()
+        rounding = self.updates.rounding
         means = {name: rounding(name, mean) if rounding else mean for name, mean in self.updates.means.items()}
         candidate = self.folder / "candidate"
         write_float32(candidate, self.config, means, self._vocabulary)
@@ -144,6 +145,8 @@ class Trainer:
 
     def _save(self):
         tensors = {"parameters": self.updates.parameters, "means": self.updates.means, **self.updates.moments()}
+        if self.updates.rounding is not None:
+            tensors["scales"] = self.updates.rounding.scales
         state = {
             "update": self.updates.done, "place": self._place, "best": self._best, "stale": self._stale,
             "seconds": self._seconds, "config": self.config.to_json(), "settings": dataclasses.asdict(self.settings),
@@ -168,9 +171,6 @@ class Trainer:
         """How to get and set the state of the generator that drops out."""
         source = torch.cuda if self.updates.device.type == "cuda" else torch
         return source.get_rng_state, source.set_rng_state
-
-    def _rounding(self):
-        return Rounding(set(tables(self.config).values())) if self._log4 else None
 
     def _stop(self, number, frame):
         self._stopped = True

@@ -1,6 +1,5 @@
 """One update of the parameters: gradients of several batches, clipping, Adam, smoothing."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 
 import torch
@@ -8,12 +7,14 @@ import torch
 from models.train.batches import Batch
 from models.train.configs import Settings
 from models.train.guided_alignment import alignment_loss
+from models.train.log4 import Rounding
 from models.train.network import Network, mask
 from models.train.output_loss import Prediction, output_loss
 from models.train.schedule import learning_rate
 from models.train.smoothing import smooth, smoothing_weight
 
 _BETAS, _EPSILON = (0.9, 0.98), 1e-9
+_FOLLOWED = 100  # updates after which the scales of rounded weights follow them
 
 
 def mixed_precision(device: torch.device):
@@ -27,9 +28,9 @@ def mixed_precision(device: torch.device):
 class Updates:
     """Parameters in training, and their smoothed means.
 
-    The network's tensors are `parameters`, or, with `rounding` (name, tensor) -> tensor, what it makes of them:
-    gradients are taken at the rounded weights and move the float ones. With a `teacher` its predictions are learnt,
-    not the targets, which only say at what place.
+    The network's tensors are `parameters`, or, with `rounding`, what it makes of them: gradients are taken at the
+    rounded weights and move the float ones. With a `teacher` its predictions are learnt, not the targets, which only
+    say at what place.
     """
 
     def __init__(
@@ -37,14 +38,14 @@ class Updates:
         network: Network,
         settings: Settings,
         device: torch.device,
-        rounding: Callable | None = None,
+        rounding: Rounding | None = None,
         teacher: Network | None = None,
     ):
         self.network, self.settings, self.device, self._teacher = network, settings, device, teacher
         if teacher is not None:
             teacher.tensors = {name: tensor.to(device) for name, tensor in teacher.tensors.items()}
         self.done = 0
-        self._rounding = rounding
+        self.rounding = rounding
         self.parameters = {n: t.detach().to(device, copy=True).requires_grad_() for n, t in network.tensors.items()}
         self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
         if rounding is None:
@@ -65,7 +66,7 @@ class Updates:
             totals += self._gradients(batch.to(self.device), points, tokens)
         self.network.dropout = 0.0
         parameters = list(self.parameters.values())
-        if self._rounding is not None:
+        if self.rounding is not None:
             for name, tensor in self.network.tensors.items():
                 self.parameters[name].grad, tensor.grad = tensor.grad, None
         torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm, error_if_nonfinite=True)
@@ -74,7 +75,9 @@ class Updates:
         self.adam.step()
         self.adam.zero_grad(set_to_none=True)
         smooth(self.means, self.parameters, smoothing_weight(self.done, settings.parameter_smoothing))
-        if self._rounding is not None:
+        if self.rounding is not None:
+            if self.done % _FOLLOWED == 0:
+                self.rounding.follow(self.parameters)
             self._round()
         loss, entropy = (totals / tokens).tolist()
         return loss, entropy
@@ -105,13 +108,14 @@ class Updates:
                 "exp_avg": tensors["adam_mean"][name].to(self.device),
                 "exp_avg_sq": tensors["adam_square"][name].to(self.device),
             }
-        if self._rounding is not None:
+        if self.rounding is not None:
+            self.rounding.scales = {name: scales.to(self.device) for name, scales in tensors["scales"].items()}
             self._round()
 
     @torch.no_grad()
     def _round(self):
         for name, tensor in self.network.tensors.items():
-            tensor.copy_(self._rounding(name, self.parameters[name]))
+            tensor.copy_(self.rounding(name, self.parameters[name]))
 
     def _gradients(self, batch, points, tokens):
         """Add the gradients of one batch; sums of loss and cross-entropy."""

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from models.train.log4 import LARGEST, Rounding, fitted_scales, rounded
+from models.train.log4 import LARGEST, Rounding, fitted_scales, refitted_scales, rounded
 
 LEVELS = np.array([0, *(sign * 2.0**power for sign in (-1, 1) for power in range(7))])
 
@@ -57,14 +57,22 @@ def test_tables_have_a_scale_for_each_row_and_vectors_stay():
     assert rounding("x.bias", bias) is bias
 
 
-def test_scales_are_fitted_now_and_then():
-    rounding, given = Rounding(set(), every=2), weights()
-    first = rounding("w", given)
-    torch.testing.assert_close(rounding("w", 64 * given), _at(given, 64 * given))
-    torch.testing.assert_close(rounding("w", 64 * given), 64 * first)
+def test_scales_are_those_of_the_first_weights_until_they_follow():
+    rounding, given = Rounding({"table"}), weights()
+    scales, larger = fitted_scales(given), 1.2 * given
+    for name, turned in (("w", lambda matrix: matrix), ("table", lambda matrix: matrix.T)):
+        for matrix in (given, larger):
+            torch.testing.assert_close(rounding(name, turned(matrix)), turned(scales * rounded(matrix, scales)))
+    rounding.follow({"w": larger, "table": larger.T, "bias": torch.ones(3)})
+    followed = refitted_scales(larger, scales)
+    torch.testing.assert_close(rounding.scales, {"w": followed, "table": followed})
+    assert not torch.allclose(followed, scales, rtol=0.01)
 
 
-def _at(fitted, given):
-    """`given` rounded at the scales of `fitted`."""
-    scales = fitted_scales(fitted)
-    return scales * rounded(given, scales)
+def test_scales_follow_to_where_less_is_lost():
+    given = weights()
+    errors = [
+        (given - scales * rounded(given, scales)).square().sum(0)
+        for scales in (fitted_scales(given) * 1.3, refitted_scales(given, fitted_scales(given) * 1.3))
+    ]
+    assert (errors[1] < errors[0]).all()

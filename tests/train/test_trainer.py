@@ -9,7 +9,7 @@ import torch
 
 from cpunmt import Translator
 from cpunmt.model_files.marian import read_marian_npz
-from models.train import checkpoint
+from models.train import checkpoint, updates
 from models.train.validation import validate
 
 
@@ -30,10 +30,13 @@ def test_what_a_run_leaves(toy):
     assert {name: round(score.bleu, 2) for name, score in scores.items()} == best["bleu"]
 
 
-def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy):
-    toy.trainer("whole", dropout=0.2).run()
-    toy.trainer("parts", dropout=0.2, updates=3, cooldown=0.0)  # not run: nothing is written before there is anything
-    interrupted = toy.trainer("parts", dropout=0.2)
+@pytest.mark.parametrize("log4", [False, True])
+def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch, log4):
+    monkeypatch.setattr(updates, "_FOLLOWED", 2)  # scales of 4 bits move before the interruption and after it
+    names = [name + "-log4" * log4 for name in ("whole", "parts")]
+    toy.trainer(names[0], log4, dropout=0.2).run()
+    toy.trainer(names[1], log4, dropout=0.2, updates=3, cooldown=0.0)  # nothing is written before there is anything
+    interrupted = toy.trainer(names[1], log4, dropout=0.2)
     plain = interrupted.updates.update
 
     def update_and_interrupt(batches):
@@ -43,9 +46,10 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy):
 
     interrupted.updates.update = update_and_interrupt
     assert not interrupted.run()
-    assert checkpoint.load(toy.folder / "parts").state["update"] == 5
-    assert toy.trainer("parts", dropout=0.2).run()
-    whole, parts = (checkpoint.load(toy.folder / name) for name in ("whole", "parts"))
+    assert checkpoint.load(toy.folder / names[1]).state["update"] == 5
+    assert toy.trainer(names[1], log4, dropout=0.2).run()
+    whole, parts = (checkpoint.load(toy.folder / name) for name in names)
+    assert bool(whole.tensors["scales"]) == log4
     assert whole.state["place"] == parts.state["place"] and torch.equal(whole.random, parts.random)
     for kind, tensors in whole.tensors.items():
         assert all(torch.equal(parts.tensors[kind][name], tensor) for name, tensor in tensors.items()), kind
@@ -82,5 +86,10 @@ def test_training_at_4_bits(toy):
         if array.ndim == 2:
             columns = array.T if name != "embedding" else array
             assert max(len(np.unique(np.abs(column))) for column in columns) <= 8, name
+    scales = checkpoint.load(toy.folder / "log4").tensors["scales"]
+    assert scales.keys() == {name for name, array in tensors.items() if array.ndim == 2}
+    levels = tensors["embedding"] / scales["embedding"].numpy()[:, None]  # those it was trained with
+    sizes = np.abs(levels[levels != 0])
+    np.testing.assert_allclose(sizes, 2.0 ** np.round(np.log2(sizes)), rtol=1e-5)
     _, unrounded = read_marian_npz(toy.folder / "log4" / "unrounded.npz")
     assert len(np.unique(unrounded["embedding"])) > len(np.unique(tensors["embedding"]))

@@ -1,13 +1,16 @@
 """One update: accumulation, clipping, rounding, and what is kept of it."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 import torch
 
+from models.train import updates as module
 from models.train.batches import make_batch
 from models.train.configs import settings_of
+from models.train.log4 import Rounding
 from models.train.network import Network, initial_tensors, mask
 from models.train.updates import Updates
 
@@ -74,11 +77,8 @@ def test_no_parameters_are_made_of_nonsense(toy):
 
 
 def test_gradients_of_rounded_weights_move_the_float_ones(toy):
-    """Rounding to a coarse grid: the network has the rounded weights, and the gradients are those of a plain one."""
-
-    def coarse(name, tensor):
-        return torch.round(tensor * 8) / 8
-
+    """The network has the rounded weights, and the gradients are those of a plain one."""
+    coarse = Rounding({"embedding"})
     rounded = make(toy, rounding=coarse)
     plain = make(toy)
     with torch.no_grad():
@@ -92,6 +92,18 @@ def test_gradients_of_rounded_weights_move_the_float_ones(toy):
         moved = plain.parameters[name].detach() - coarse(name, before[name])
         torch.testing.assert_close(tensor.detach() - before[name], moved, rtol=0, atol=1e-6)
         assert torch.equal(rounded.network.tensors[name], coarse(name, tensor))
+
+
+def test_scales_follow_now_and_then(toy, monkeypatch):
+    monkeypatch.setattr(module, "_FOLLOWED", 3)
+    updates = make(toy, rounding=Rounding({"embedding"}), peak_rate=1e-2)
+    seen = [updates.rounding.scales["embedding"]]
+    for _ in range(4):
+        updates.update([batch(toy, slice(0, 12))])
+        seen.append(updates.rounding.scales["embedding"])
+    assert [torch.equal(a, b) for a, b in itertools.pairwise(seen)] == [True, True, False, True]
+    parameter = updates.parameters["embedding"].detach()
+    assert torch.equal(updates.network.tensors["embedding"], updates.rounding("embedding", parameter))
 
 
 def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
