@@ -1,6 +1,7 @@
 """`train`: one model, from corpora to a directory that cpunmt runs."""
 
 import dataclasses
+import fnmatch
 import functools
 from pathlib import Path
 
@@ -42,6 +43,11 @@ def add_parser(commands):
         type=Path,
         help="begin with the parameters of a checkpoint or of a packed directory, of any shape: growth.py",
     )
+    parser.add_argument(
+        "--fresh",
+        metavar="PATTERN",
+        help="with --initial: parameters of such names, as of the shell, begin with random weights all the same",
+    )
     parser.add_argument("--log4", action="store_true", help="weights are rounded to 4 bits while they are trained")
     parser.add_argument(
         "--imitate",
@@ -59,6 +65,8 @@ def add_parser(commands):
 
 def run(given) -> bool:
     """Do what the command line says; False if it was interrupted."""
+    if given.fresh is not None and given.initial is None:
+        raise ValueError("--fresh is of --initial: without it all parameters begin with random weights")
     changes = {} if given.initial is None else dict(LOG4 if given.log4 else CONTINUED)
     asked = {field.name: getattr(given, field.name) for field in dataclasses.fields(Settings)}
     changes |= {name: value for name, value in asked.items() if value is not None}
@@ -73,6 +81,8 @@ def run(given) -> bool:
             initial = grown(config, found, arrays, settings.seed)
         except ValueError as error:
             raise ValueError(f"{given.initial}: cannot begin a {given.shape}: {error}") from None
+        if given.fresh is not None:
+            initial |= _fresh(given.fresh, config, settings.seed)
     teacher = None if given.imitate is None else _teacher(given.imitate, config)
     data = read_data(given.corpora, given.data, given.source, given.target)
     print("\n".join(data.report), flush=True)
@@ -91,6 +101,15 @@ def run(given) -> bool:
         teacher,
     )
     return trainer.run()
+
+
+def _fresh(pattern, config, seed):
+    """Beginnings of the parameters whose names match."""
+    tensors = initial_tensors(config, seed)
+    found = {name: tensors[name] for name in fnmatch.filter(tensors, pattern)}
+    if not found:
+        raise ValueError(f"--fresh {pattern}: no parameter is called so; there are {', '.join(tensors)}")
+    return found
 
 
 def _teacher(path, config):

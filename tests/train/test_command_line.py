@@ -5,7 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
+from cpunmt.model_files.marian import read_marian_npz
 from models.train.__main__ import main
+from models.train.network import initial_tensors
 from quantize.__main__ import main as quantize
 from quantize.float_checkpoint import read_float_checkpoint
 from tests.real_model import DIRECTORIES
@@ -43,6 +45,31 @@ def test_an_imitated_model_has_the_same_vocabulary(toy, tmp_path):
     arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
     with pytest.raises(ValueError, match="float32: cannot be imitated: its vocabulary has 8000 pieces, .* 60"):
         main([*arguments, "--imitate", str(DIRECTORIES["float32"])])
+
+
+def test_some_parameters_may_begin_anew(toy, tmp_path):
+    toy.trainer("begun", updates=3).run()
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    arguments += ["--initial", str(toy.folder / "begun" / "model.npz"), "--updates", "1", "--peak-rate", "1e-12"]
+    assert main([*arguments, "--validate-every", "1", "--fresh", "*.cell.[!n]*"]) == 0
+    (_, trained), (_, found) = (
+        read_marian_npz(folder / "model.npz") for folder in (toy.folder / "begun", tmp_path / "run")
+    )
+    fresh = initial_tensors(toy.config, 1)
+    anew = {name for name in found if ".cell." in name and ".norm." not in name}
+    assert len(anew) == 3
+    for name, array in found.items():
+        expected = fresh[name].numpy() if name in anew else trained[name]
+        np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_a_pattern_of_no_parameter(toy, tmp_path):
+    toy.trainer("patterned", updates=3).run()
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="--fresh nothing: no parameter is called so; there are embedding"):
+        main([*arguments, "--initial", str(toy.folder / "patterned" / "best"), "--fresh", "nothing"])
+    with pytest.raises(ValueError, match="--fresh is of --initial"):
+        main([*arguments, "--fresh", "*"])
 
 
 def test_four_bits_begin_where_rounding_left_them_and_imitate_the_float_model(toy, tmp_path):
