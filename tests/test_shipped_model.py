@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt import Translator, cli
-from cpunmt.model_files.packed_directory import verify
+from cpunmt.model_files.packed_directory import WEIGHTS, verify
 from tests.real_model import SHIPPED
 
 SENTENCES = {
@@ -19,14 +19,26 @@ def shipped():
     return Translator(SHIPPED)
 
 
-def test_files_are_those_of_the_metadata_and_small():
-    assert verify(SHIPPED)
+@pytest.fixture(scope="module")
+def four_bits():
+    return Translator(SHIPPED / "log4")
+
+
+@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4"])
+def test_files_are_those_of_the_metadata(folder):
+    assert verify(folder)
+
+
+def test_it_is_small():
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 16_000_000
+    int8, float16, log4 = ((SHIPPED / scheme / WEIGHTS).stat().st_size for scheme in (".", "float16", "log4"))
+    assert log4 <= 2 * float16 / 7 < int8 < float16
 
 
+@pytest.mark.parametrize("model", ["shipped", "four_bits"])
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_everyday_sentences(shipped, sentence):
-    text = shipped.translate(sentence).text
+def test_everyday_sentences(request, model, sentence):
+    text = request.getfixturevalue(model).translate(sentence).text
     assert all(word in text for word in SENTENCES[sentence]), text
 
 

@@ -93,7 +93,7 @@ CONTINUED = {"peak_rate": 3e-4, "warmup": 200}
 LOG4 = {
     "peak_rate": 6e-4,
     "warmup": 150,
-    "updates": 3_600,
+    "updates": 2_000,
     "cooldown": 0.6,
     "update_tokens": 2_250,
     "batch_tokens": 2_800,
