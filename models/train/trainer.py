@@ -21,7 +21,7 @@ from models.train.network import Network
 from models.train.updates import Updates
 from models.train.validation import Score
 
-BEST, MODEL, UNROUNDED = "best", "model.npz", "unrounded.npz"
+BEST, MODEL = "best", "model.npz"
 
 
 class Trainer:
@@ -29,7 +29,7 @@ class Trainer:
 
     What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
     in float32), `model.npz` (the same for Marian), `checkpoints/NUMBER.npz` (the best ones), `curve.jsonl` and `.png`.
-    With `log4` all models are rounded, and `unrounded.npz` has the newest parameters behind them, for `quantize pack`.
+    With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
     """
 
     def __init__(
@@ -124,8 +124,6 @@ class Trainer:
         curve.draw(self.folder)
         tqdm.write(f"update {self.updates.done}: {entropy:.3f} nats, {speed:.0f} pieces/s, BLEU {line['bleu']}")
         self._keep(means)
-        if rounding:
-            write_npz(self.folder / UNROUNDED, self.config, self.updates.means)
         self._stale = 0 if mean > self._best else self._stale + 1
         if mean > self._best:
             self._best = mean

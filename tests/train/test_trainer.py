@@ -11,6 +11,8 @@ from cpunmt import Translator
 from cpunmt.model_files.marian import read_marian_npz
 from models.train import checkpoint, updates
 from models.train.validation import validate
+from quantize.__main__ import main as quantize
+from quantize.float_checkpoint import read_float_checkpoint
 
 
 def test_what_a_run_leaves(toy):
@@ -91,5 +93,7 @@ def test_training_at_4_bits(toy):
     levels = tensors["embedding"] / scales["embedding"].numpy()[:, None]  # those it was trained with
     sizes = np.abs(levels[levels != 0])
     np.testing.assert_allclose(sizes, 2.0 ** np.round(np.log2(sizes)), rtol=1e-5)
-    _, unrounded = read_marian_npz(toy.folder / "log4" / "unrounded.npz")
-    assert len(np.unique(unrounded["embedding"])) > len(np.unique(tensors["embedding"]))
+    assert quantize(["pack", str(toy.folder / "log4" / "best"), str(toy.folder / "packed"), "--scheme", "log4"]) == 0
+    _, packed = read_float_checkpoint(toy.folder / "packed", rounded=True)
+    for name, array in tensors.items():
+        np.testing.assert_allclose(packed[name], array, rtol=1e-5, atol=1e-8, err_msg=name)
