@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from cpunmt.errors import CpunmtError
 from models.train import recipe_commands, train_command
 from models.train.smoke import smoke
 
@@ -23,5 +24,14 @@ def main(arguments=None) -> int:
     return 0 if given.run(given) is not False else 130
 
 
+def command_line() -> int:
+    """`main`, with what is wrong with the input told in one line."""
+    try:
+        return main()
+    except (CpunmtError, OSError, ValueError) as error:
+        print(f"models.train: error: {'; '.join(map(str.strip, str(error).splitlines()))}", file=sys.stderr)
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line())

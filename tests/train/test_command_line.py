@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.model_files.marian import read_marian_npz
-from models.train.__main__ import main
+from models.train.__main__ import command_line, main
 from models.train.network import initial_tensors
 from quantize.__main__ import main as quantize
 from quantize.float_checkpoint import read_float_checkpoint
@@ -100,3 +100,12 @@ def test_no_command(capsys):
     with pytest.raises(SystemExit):
         main([])
     assert "which command" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_one_line(toy, tmp_path, monkeypatch, capsys):
+    given = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    monkeypatch.setattr("sys.argv", ["models.train", *given, "--imitate", str(tmp_path / "none")])
+    assert command_line() == 1
+    told = capsys.readouterr().err
+    assert told.startswith("models.train: error: ") and "none: model not found" in told and told.count("\n") == 1
+    assert not (tmp_path / "run").exists()
