@@ -50,23 +50,24 @@ class _OutputLoss(torch.autograd.Function):
                 rows, wanted = slice(begin, begin + part), targets[begin : begin + part, None]
                 z = student.logits(rows)
                 z.sub_(z.amax(1, keepdim=True))
-                mean, right = z.mean(1), z.gather(1, wanted)[:, 0]
-                if teacher is not None:
+                right = z.gather(1, wanted)[:, 0]
+                if teacher is None:
+                    total[0] -= ((1 - smoothing) * right + smoothing * z.mean(1)).sum()
+                else:
                     goal = teacher.logits(rows).log_softmax(1)
                     probable = goal.exp()
                     total[0] += (probable * (goal - z)).sum()
                 gradient = z.exp_()
                 sums = gradient.sum(1)
                 normalizer = sums.log()
+                total[0] += normalizer.sum()
                 total[1] += (normalizer - right).sum()
                 gradient.div_(sums[:, None])
-                if teacher is not None:
-                    total[0] += normalizer.sum()
-                    gradient.sub_(probable)
-                else:
-                    total[0] += (normalizer - (1 - smoothing) * right - smoothing * mean).sum()
+                if teacher is None:
                     gradient.sub_(smoothing / size)
                     gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
+                else:
+                    gradient.sub_(probable)
                 to_bias += gradient.sum(0)
                 gradient = gradient.to(mixed)
                 to_x[rows] = gradient @ student.table

@@ -53,7 +53,7 @@ def add_parser(commands):
         "--imitate",
         metavar="PATH",
         type=Path,
-        help="learn what this model predicts at each place, not only the texts; of any shape, with the same vocabulary",
+        help="learn what this model, of any shape, predicts at each place of the texts, instead of their next piece",
     )
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     for field in dataclasses.fields(Settings):
