@@ -1,8 +1,8 @@
 """Arguments of the public calls: each wrong one is one clear TypeError or ValueError."""
 
-import numbers
 from collections.abc import Iterable
 
+from cpunmt.checks import same, shown
 from cpunmt.config import ModelConfig
 from cpunmt.vocabulary import Vocabulary
 
@@ -11,16 +11,8 @@ MOST_THREADS = 256
 
 def expect(name: str, value, expected: list, reason: str):
     """Raise ValueError unless `value` is one of `expected`."""
-    if not any(value == e and type(value) is type(e) for e in expected):
-        raise ValueError(f"{name} is {value!r}, expected {' or '.join(map(repr, expected))}: {reason}")
-
-
-def expect_whole(name: str, value, low: int, high: int):
-    """Raise TypeError or ValueError unless `value` is an integer from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} is {value!r}, expected an integer")
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value!r}, expected {low} to {high}")
+    if not any(same(value, one) for one in expected):
+        raise ValueError(f"{name} is {shown(value)}, expected {' or '.join(map(repr, expected))}: {reason}")
 
 
 def text_list(texts: Iterable[str], caller: str) -> list[str]:

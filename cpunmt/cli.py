@@ -14,7 +14,8 @@ from pathlib import Path
 import cpunmt
 from cpunmt import program
 from cpunmt.alignments import alignment_kind
-from cpunmt.arguments import MOST_THREADS, expect_whole
+from cpunmt.arguments import MOST_THREADS
+from cpunmt.checks import whole
 from cpunmt.config import ACTIVATION_SCALES, MOST_BEAM
 from cpunmt.conversion import SCHEMES
 from cpunmt.errors import CpunmtError
@@ -99,7 +100,7 @@ def _checked(given, options):
     """Wrong usage unless the options can be right for some model, whose beam may be a larger one than ours."""
     try:
         make_options({"beam_size": MOST_BEAM, **options})
-        expect_whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
+        whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
         given.parser.error(str(error))
 

@@ -1,12 +1,13 @@
 """What a model is (`ModelConfig`): plain, frozen, checked on construction.
 
 A model's config is written as `config.json` in its directory and read back by `ModelConfig.from_json`;
-readers of foreign formats build one from what they find. Nothing here imports anything but the errors.
+readers of foreign formats build one from what they find.
 """
 
 import dataclasses
 from dataclasses import dataclass, field
 
+from cpunmt.checks import number, whole
 from cpunmt.errors import ModelFileError
 
 ACTIVATION_SCALES = ("dynamic", "static")  # int8: of each row as it comes, or found beforehand
@@ -19,6 +20,12 @@ SCHEMES = {
     "code4": "int8",
     "float16": "float32",
     "float32": "float32",
+}
+_REAL = {  # range of each number that is no count
+    "layer_norm_epsilon": (1e-20, 1.0),  # in float32 it must not become 0
+    "max_length_factor": (0.1, 100.0),
+    "length_penalty": (0.0, 5.0),
+    "word_penalty": (-100.0, 100.0),
 }
 FORMAT_VERSION = 3  # of the packed model directory; raised when an older reader could not read a newer file
 
@@ -118,8 +125,8 @@ class ModelConfig:
         for option in dataclasses.fields(self):
             self._check(option, getattr(self, option.name))
         used = self.decoder_parameters
-        whole = all(type(number) is int for number in used)
-        if not whole or not 0 < len(used) <= 128 or sorted(set(used)) != list(range(len(set(used)))):
+        plain = all(type(one) is int for one in used)
+        if not plain or not 0 < len(used) <= 128 or sorted(set(used)) != list(range(len(set(used)))):
             raise ModelFileError(f"config: decoder_parameters {used!r}, expected the numbers 0, 1, ... without a gap")
         widths = [self.ffn_dim, self.decoder_width]
         if self.cell == "average_attention":
@@ -136,21 +143,19 @@ class ModelConfig:
                 f"config: alignment_layer is {self.alignment_layer}, but there are {self.decoder_layers} decoder layers"
             )
         for name in ("eos_id", "unk_id"):
-            value = getattr(self, name)
-            if type(value) is not int or not 0 <= value < min(self.vocab_size, self.source_size):
-                raise ModelFileError(f"config: {name} is {value!r}, expected an id of both vocabularies")
+            self._convert(whole, name, 0, min(self.vocab_size, self.source_size) - 1)  # an id of both vocabularies
         if self.shared_vocabulary and self.source_size != self.vocab_size:
             raise ModelFileError(f"config: a shared vocabulary of {self.source_size} and {self.vocab_size} pieces")
         if self.shared_embedding and self.source_size != self.vocab_size:
             raise ModelFileError(f"config: one embedding for {self.source_size} and {self.vocab_size} pieces")
-        if not isinstance(self.max_length_factor, int | float) or not 0.1 <= self.max_length_factor <= 100:
-            raise ModelFileError(f"config: max_length_factor is {self.max_length_factor!r}, expected 0.1 to 100")
-        for name, limit in (("length_penalty", 5), ("word_penalty", 100)):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not (-limit if name == "word_penalty" else 0) <= value <= limit:
-                raise ModelFileError(f"config: {name} is {value!r}, expected at most {limit}")
-        if not isinstance(self.layer_norm_epsilon, float) or not 0 < self.layer_norm_epsilon < 1:
-            raise ModelFileError(f"config: layer_norm_epsilon is {self.layer_norm_epsilon!r}, expected 0 to 1")
+        for name, (low, high) in _REAL.items():
+            self._convert(number, name, low, high)
+
+    def _convert(self, check, name, low, high):
+        try:
+            object.__setattr__(self, name, check(name, getattr(self, name), low, high))
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"config: {error}") from None
 
     def _check_schemes(self):
         try:
@@ -169,7 +174,7 @@ class ModelConfig:
 
     def _check(self, option, value):
         rule = option.metadata
-        if option.type is bool and not isinstance(value, bool):
+        if option.type is bool and value is not True and value is not False:
             raise ModelFileError(f"config: {option.name} is {value!r}, expected true or false")
         if "choices" in rule and value not in rule["choices"]:
             expected = ", ".join(map(repr, rule["choices"]))
@@ -177,8 +182,8 @@ class ModelConfig:
         low, high = rule.get("low"), rule.get("high")
         if option.name in ("source_vocab_size", "decoder_ffn_dim", "alignment_layer") and value is not None:
             low, high = (0, 127) if option.name == "alignment_layer" else (1, 1 << 22)
-        if low is not None and (type(value) is not int or not low <= value <= high):
-            raise ModelFileError(f"config: {option.name} is {value!r}, expected an integer from {low} to {high}")
+        if low is not None:
+            self._convert(whole, option.name, low, high)
 
     def to_json(self) -> dict:
         """The fields as a dict that `json.dump` takes, with the format version."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 
+from cpunmt.checks import switch
 from cpunmt.errors import CpunmtError
 from cpunmt.line_stream import encode_line
 from cpunmt.results import ExecutionStats
@@ -43,7 +44,7 @@ def translate_file(
 
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
-    began = time.perf_counter()
+    began, with_scores = time.perf_counter(), switch("with_scores", with_scores)
     detokenize = target_detokenize_fn or " ".join
     sources = map(source_tokenize_fn or _pieces, _lines(source_path))
     prefixes = missing = None

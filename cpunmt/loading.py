@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.architecture import expected_tensors
+from cpunmt.checks import choice
 from cpunmt.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
 from cpunmt.engine import Engine
 from cpunmt.errors import ModelFileError
@@ -43,11 +44,9 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
 
     Raises ModelFileError for a missing or broken directory, ValueError for another value.
     """
-    if compute_type not in COMPUTE_TYPES:
-        expected = ", ".join(map(repr, COMPUTE_TYPES))
-        raise ValueError(f"compute_type is {compute_type!r}, expected one of {expected}")
-    if activation_scales not in (None, *ACTIVATION_SCALES):
-        raise ValueError(f"activation_scales is {activation_scales!r}, expected 'dynamic' or 'static'")
+    compute_type = choice("compute_type", compute_type, COMPUTE_TYPES)
+    if activation_scales is not None:
+        activation_scales = choice("activation_scales", activation_scales, ACTIVATION_SCALES)
     if compute_type in ("int16", "float32") and activation_scales == "static":
         raise ValueError(
             f"activation_scales is 'static', but compute_type={compute_type!r} has no 8-bit activations; leave it out"

@@ -1,9 +1,9 @@
 """The options of a translation: one definition, from which API, command line and documentation come."""
 
 import dataclasses
-import numbers
 from dataclasses import dataclass, field
 
+from cpunmt.checks import choice, number, same, shown, switch, whole
 from cpunmt.config import MOST_BEAM
 
 VOCABULARIES = ("shortlist", "full")
@@ -95,7 +95,7 @@ class Options:
 
     def __post_init__(self):
         for option in _FIELDS:
-            _check(option, getattr(self, option.name))
+            object.__setattr__(self, option.name, _checked(option, getattr(self, option.name)))
         if self.num_hypotheses > self.beam_size:
             raise ValueError(
                 f"num_hypotheses is {self.num_hypotheses} and beam_size is {self.beam_size}, expected at most beam_size"
@@ -118,24 +118,16 @@ def kind(option: dataclasses.Field) -> type:
     return next(k for k in (bool, int, float, str) if option.type in (k, k | None))
 
 
-def _check(option, value):
-    """Raise TypeError or ValueError, naming the option, unless `value` fits it."""
+def _checked(option, value):
+    """`value` as what an option takes. Raises TypeError or ValueError, naming the option, unless it fits."""
     name, rule = option.name, option.metadata
     if value is None and option.default is None:
-        return
+        return None
     if rule["choices"]:
-        if value not in rule["choices"]:
-            raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, rule['choices']))}")
-        return
+        return choice(name, value, rule["choices"])
     if rule["low"] is None:
-        if not isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r}, expected True or False")
-        return
-    whole = kind(option) is int
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral if whole else numbers.Real):
-        raise TypeError(f"{name} is {value!r}, expected {'an integer' if whole else 'a number'}")
-    if not rule["low"] <= value <= rule["high"]:
-        raise ValueError(f"{name} is {value!r}, expected {rule['low']} to {rule['high']}")
+        return switch(name, value)
+    return (whole if kind(option) is int else number)(name, value, rule["low"], rule["high"])
 
 
 DEFAULTS = Options()
@@ -165,21 +157,19 @@ def model_options(config) -> Options:
 def _translated(given: dict, allowed) -> dict:
     """`given` under our names. Raises TypeError for an unknown name, ValueError for what we cannot do."""
     found = {}
-    batch_type = given.get("batch_type", "examples")
+    counts_tokens = choice("batch_type", given.get("batch_type", "examples"), ("examples", "tokens")) == "tokens"
     for name, value in given.items():
         ours = CTRANSLATE2_NAMES.get(name, name)
         if name in CTRANSLATE2_OFF:
             _refuse_unless_off(name, value)
             continue
         if name == "batch_type":
-            if value not in ("examples", "tokens"):
-                raise ValueError(f"batch_type is {value!r}, expected 'examples' or 'tokens'")
             continue
         if name == "disable_unk":  # <unk> is never chosen, so both of its values can be had
             continue
         if name == "use_vmap":
-            ours, value = "vocabulary", "shortlist" if value else "full"
-        elif name == "max_batch_size" and batch_type == "tokens" and value:
+            ours, value = "vocabulary", "shortlist" if switch(name, value) else "full"
+        elif name == "max_batch_size" and counts_tokens and whole(name, value, 0, 1 << 24):
             ours = "max_batch_tokens"
         if ours not in allowed:
             raise TypeError(f"unknown option {name!r}; expected one of: {', '.join(allowed)}")
@@ -191,5 +181,5 @@ def _translated(given: dict, allowed) -> dict:
 
 def _refuse_unless_off(name, value):
     off = CTRANSLATE2_OFF[name]
-    if value is not off and (off is None or value != off):
-        raise ValueError(f"{name} is {value!r}, which is not supported; expected {off!r}, which turns it off")
+    if not same(value, off):
+        raise ValueError(f"{name} is {shown(value)}, which is not supported; expected {off!r}, which turns it off")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from cpunmt.arguments import MOST_THREADS, expect, expect_whole, prefix_ids, source_ids, target_ids, text_ids, text_list
+from cpunmt.arguments import MOST_THREADS, expect, prefix_ids, source_ids, target_ids, text_ids, text_list
 from cpunmt.batching import target_limit
 from cpunmt.calls import Call, Settings
+from cpunmt.checks import whole
 from cpunmt.config import SCHEMES
 from cpunmt.engine import Search
 from cpunmt.file_translation import translate_file
@@ -71,8 +72,8 @@ class Translator:
         expect("flash_attention", flash_attention, [False], "it is for GPUs")
         expect("tensor_parallel", tensor_parallel, [False], "it is for GPUs")
         expect("files", files, [None], "a model is loaded from its directory")
-        expect_whole("inter_threads", inter_threads, 1, MOST_THREADS)
-        expect_whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
+        inter_threads = whole("inter_threads", inter_threads, 1, MOST_THREADS)
+        max_queued_batches = whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
         self.path = find(model_path) if is_name(model_path) else Path(model_path)
@@ -316,7 +317,7 @@ class Translator:
         """A call that scores pairs of id lists."""
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many of both")
-        expect_whole("offset", offset, 0, 1 << 30)
+        offset = whole("offset", offset, 0, 1 << 30)
         refuse_long("source", sources)
         refuse_long("target", targets)
         options = make_options(given, replace(self.options, vocabulary="full"), SCORING)

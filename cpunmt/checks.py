@@ -1,0 +1,82 @@
+"""What a caller gives as a number, a switch or a choice -> Python's own int, float, bool or str, checked.
+
+Sizes of memory are computed from these, and compiled code believes them: a number of NumPy's types would overflow on
+the way. So whatever takes one from outside goes through here, and uses what is returned, never what was given.
+"""
+
+import decimal
+import numbers
+import operator
+import reprlib
+from collections.abc import Collection
+
+import numpy as np
+
+
+def whole(name: str, value, low: int, high: int) -> int:
+    """`value` as an int. Raises TypeError unless it is an integer of any type, ValueError outside `low` to `high`."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise TypeError
+        found = operator.index(value)  # TypeError: a time span of NumPy's, which calls itself an integer
+    except TypeError:
+        raise TypeError(f"{name} is {shown(value)}, expected an integer") from None
+    if not low <= found <= high:
+        raise ValueError(f"{name} is {shown(value)}, expected {low} to {high}")
+    return found
+
+
+def number(name: str, value, low: float, high: float) -> float:
+    """`value` as a float. Raises TypeError unless it is a real number of any type, ValueError outside the range."""
+    try:
+        if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Real | decimal.Decimal):
+            raise TypeError
+        found = float(value)
+    except TypeError:
+        raise TypeError(f"{name} is {shown(value)}, expected a number") from None
+    except (ValueError, ArithmeticError):  # too large for a float; a Decimal that is a signalling NaN
+        found = float("nan")
+    if not low <= found <= high:
+        raise ValueError(f"{name} is {shown(value)}, expected {low} to {high}")
+    return found
+
+
+def switch(name: str, value) -> bool:
+    """`value` as a bool. Raises TypeError unless it is Python's or NumPy's."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} is {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def choice(name: str, value, choices: Collection[str]) -> str:
+    """The member of `choices` that `value` equals. Raises TypeError unless it is text, ValueError if none does."""
+    expected = " or ".join(map(repr, choices)) if len(choices) == 2 else f"one of {', '.join(map(repr, choices))}"
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {shown(value)}, expected {expected}")
+    for one in choices:
+        if one == value:
+            return one
+    raise ValueError(f"{name} is {shown(value)}, expected {expected}")
+
+
+def same(value, expected) -> bool:
+    """Whether `value` is `expected` (None, text, a switch, a number or a list of such), of whatever type of number."""
+    try:
+        if isinstance(expected, list):
+            return isinstance(value, list | tuple) and len(value) == len(expected) and all(map(same, value, expected))
+        if isinstance(expected, bool):
+            return switch("", value) is expected
+        if isinstance(expected, int | float):
+            return number("", value, expected, expected) == expected
+        return value is expected if expected is None else isinstance(value, str) and value == expected
+    except (TypeError, ValueError):
+        return False
+
+
+def shown(value) -> str:
+    """`repr`, shortened, for a message; of what has none, its type."""
+    try:
+        text = repr(value) if isinstance(value, str | int | float) else reprlib.repr(value)
+    except Exception:  # an integer of 5,000 digits; whatever a stranger's __repr__ raises
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= 100 else f"{text[:97]}..."
