@@ -1,20 +1,26 @@
-"""Ids in, ids out: one compiled call per batch, and the memory it needs."""
+"""Ids in, ids out: one batch through compiled code, and the memory it needs."""
 
 import itertools
-import threading
+import time
 from array import array
 from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt import program, records
+from cpunmt.first_use import LOCK
 from cpunmt.kernels.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.model import Model
+from cpunmt.native_calls import native
 from cpunmt.search.workspace import Size, Workspace
 
 SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
 ROWS = 32  # hypotheses decoded side by side, if that is more than one sentence has
+BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
+LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
+KEPT = 16  # workspaces that are kept for later calls at most,
+USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
 TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the second cache
 
 
@@ -59,8 +65,8 @@ class Engine:
         self.shortlist = shortlist
         self._program = program.load()
         self._workspaces = []  # of finished calls: append and pop are atomic
+        self._usual = USUAL + 4 * model.bytes
         self._full_output = None
-        self._lock = threading.Lock()
         self._model_at = _address(model.record)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
@@ -135,8 +141,9 @@ class Engine:
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )
         record = array("q", batch)  # a BATCH record, whose fields are all int64
-        self._program.translate(self._model_at, _at(record), workspace.address)
-        self._workspaces.append(workspace)
+        self._run(_at(record), workspace)
+        if workspace.bytes <= self._usual and len(self._workspaces) < KEPT:
+            self._workspaces.append(workspace)
         del kept
 
         eos, results = self.model.config.eos_id, []
@@ -158,6 +165,17 @@ class Engine:
                 found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
             results.append(found)
         return results
+
+    def _run(self, batch_at: int, workspace: Workspace):
+        """Translate a batch; an interrupt is heard between two calls of compiled code, an exit waits for one."""
+        begin, budget, more = 1, BUDGET, True
+        while more:
+            began = time.perf_counter()
+            with native:
+                more = self._program.translate(self._model_at, batch_at, workspace.address, begin, budget)
+            begin = 0
+            if time.perf_counter() - began < LONGEST_CALL / 4:
+                budget *= 2
 
     def _search(self, search: Search, steps: int):
         """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
@@ -200,10 +218,10 @@ class Engine:
 
     def _output(self):
         """Address of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""
-        with self._lock:
+        with native, LOCK:
             if self._full_output is None:
                 self._full_output = self._pack_output()
-            return _address(self._full_output[0])
+        return _address(self._full_output[0])
 
     def _pack_output(self):
         config = self.model.config

@@ -6,7 +6,6 @@ lives in a `search.workspace.Workspace`.
 
 import itertools
 import math
-import threading
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from cpunmt.architecture import (
     tables,
 )
 from cpunmt.config import ModelConfig
+from cpunmt.first_use import LOCK
 from cpunmt.kernels.packing import panels
 from cpunmt.kernels.tables import position_signal, sigmoid_table
 from cpunmt.schemes.int8 import STATIC_OFFSET
@@ -31,12 +31,16 @@ from cpunmt.weights import linear_weights, table_weights
 
 
 class Model:
-    """`config`, and `record`: a MODEL record whose addresses stay valid as long as this object."""
+    """`config`, `bytes` of its tensors, and `record`: a MODEL record.
+
+    The record's addresses stay valid as long as this object.
+    """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, np.ndarray]):
         """`tensors` is what `architecture.expected_tensors` lists, checked, C-contiguous."""
         self.config = config
         self._tensors = tensors
+        self.bytes = sum(tensor.nbytes for tensor in tensors.values())
         self._kept = []  # arrays made here that the record points to
         self._tables = {name: table_weights(config, tensors, name) for name in set(tables(config).values())}
         encoder = np.zeros(config.encoder_layers, records.ENCODER_LAYER)
@@ -69,7 +73,7 @@ class Model:
         for field, name in other_norms(config).items():
             self._norm(fields[field], name)
         self._readers(fields, encoder, decoder)
-        self._positions, self._growing = 0, threading.Lock()
+        self._positions = 0
         self.reserve_positions(config.max_source_length)
 
     def reserve_positions(self, count: int):
@@ -77,9 +81,9 @@ class Model:
 
         Calls that run meanwhile read the old table, which stays; nobody may see a number before its table.
         """
-        if count <= self._positions:  # most calls; a child that is forked while another thread grows it need not wait
+        if count <= self._positions:  # most calls
             return
-        with self._growing:
+        with LOCK:
             if count > self._positions:
                 table = self._position_table(max(count, 2 * self._positions))
                 self.record[0]["positions"] = self._keep(table)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.native_calls import native
 from cpunmt.piece_table import read_table
 from cpunmt.vocabulary import clean, load_processor
 
@@ -67,7 +68,7 @@ class PieceVocabulary:
         """
         language, rest = self._language(clean(text))
         ids, unknown = self._ids, self.unk_id
-        found = [ids.get(piece, unknown) for piece in self._processor.encode(rest, out_type=str)]
+        found = [ids.get(piece, unknown) for piece in self._cut(rest)]
         return [*[ids[piece] for piece in language], *found, self.eos_id] if found else [self.eos_id]
 
     def _language(self, text):
@@ -76,6 +77,14 @@ class PieceVocabulary:
         if start.startswith(">>") and (end := start.find("<<", 2)) != -1 and start[: end + 2] in self._ids:
             return [start[: end + 2]], start[end + 2 :]
         return [], text
+
+    def _cut(self, text):
+        with native:
+            return self._processor.encode(text, out_type=str)
+
+    def _joined(self, pieces):
+        with native:
+            return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
 
     def encode_batch(self, texts):
         """Ids of each of `texts`: a list of lists."""
@@ -90,7 +99,7 @@ class PieceVocabulary:
         if self.eos_id in ids:
             ids = ids[: ids.index(self.eos_id)]
         pieces = self.pieces([id_ for id_ in ids if id_ != self.unk_id])
-        return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
+        return self._joined(pieces)
 
     def pieces(self, ids):
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
@@ -102,11 +111,11 @@ class PieceVocabulary:
     def surfaces(self, text):
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         language, rest = self._language(clean(text))
-        return language + self._processor.encode(rest, out_type=str)
+        return language + self._cut(rest)
 
     def text_of(self, pieces):
         """The text of pieces, whether the vocabulary has them or not."""
-        return self._processor.decode_pieces([clean(piece) for piece in pieces]).replace("▁", " ").strip()
+        return self._joined([clean(piece) for piece in pieces])
 
     def ids(self, pieces):
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""

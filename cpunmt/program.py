@@ -21,13 +21,14 @@ import platform
 import stat
 import sys
 import tempfile
-import threading
 from importlib import metadata
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
 
+from cpunmt.first_use import LOCK
+from cpunmt.native_calls import native
 from cpunmt.simd import isa
 
 ENTRY = "cpunmt.search.beam"  # importing it defines every kernel
@@ -36,7 +37,6 @@ _SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "program.py", "reco
 _MAGIC = b"cpunmt program 1\n"
 _DIGEST = 32  # bytes
 _TYPES = {"i": ctypes.c_int64, "f": ctypes.c_float, "v": None}
-_LOCK = threading.Lock()
 
 
 class Program:
@@ -147,7 +147,7 @@ def _load_once() -> Program:
 
 def load() -> Program:
     """The program for this process's instruction set; compiles it, and says so on stderr, where there is none yet."""
-    with _LOCK:
+    with native, LOCK:
         return _load_once()
 
 

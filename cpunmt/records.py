@@ -238,6 +238,9 @@ WORKSPACE = _record(
     ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, model_dim]
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
     ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
+    ("waiting", COUNT),  # the first sentence of the batch that has not begun
+    ("active_count", COUNT),  # slots in use
+    ("rows", COUNT),  # hypotheses that go on, over all slots
     ("free_slots", ADDRESS),  # int64 [slots]: a stack
     ("free_count", COUNT),  # its height
     ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows

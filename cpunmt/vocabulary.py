@@ -11,6 +11,7 @@ import sentencepiece
 
 from cpunmt.errors import ModelFileError
 from cpunmt.gzip_file import expanded
+from cpunmt.native_calls import native
 
 _MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
@@ -53,7 +54,8 @@ class Vocabulary:
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
-        return self._processor.encode(clean(text))
+        with native:
+            return self._processor.encode(clean(text))
 
     def encode_batch(self, texts):
         """Ids of each of `texts`: a list of lists."""
@@ -74,7 +76,8 @@ class Vocabulary:
         if self.eos_id in ids:
             ids = ids[: ids.index(self.eos_id)]
         try:
-            return self._processor.decode(ids)
+            with native:
+                return self._processor.decode(ids)
         except (IndexError, UnicodeDecodeError) as error:
             raise self._refused(error) from None
 
@@ -87,22 +90,26 @@ class Vocabulary:
             raise self._refused(error) from None
 
     def _piece(self, id_):
-        return self._known.setdefault(id_, self._processor.id_to_piece(id_))
+        with native:
+            return self._known.setdefault(id_, self._processor.id_to_piece(id_))
 
     def ids(self, pieces):
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
-        return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
+        with native:
+            return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
 
     def surfaces(self, text):
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
-        return self._processor.encode(clean(text), out_type=str)[:-1]
+        with native:
+            return self._processor.encode(clean(text), out_type=str)[:-1]
 
     def text_of(self, pieces):
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text, in which there is no mark
         spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
-        text = self._processor.decode(spaced)
+        with native:
+            text = self._processor.decode(spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 
     def _refused(self, error):
@@ -116,8 +123,9 @@ def load_processor(path, **options):
     content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
-        processor.LoadFromSerializedProto(content)
-        processor.decode(list(range(processor.get_piece_size())))  # finds pieces that are not UTF-8, 1 ms for 8,000
+        with native:
+            processor.LoadFromSerializedProto(content)
+            processor.decode(list(range(processor.get_piece_size())))  # finds pieces that are not UTF-8, 1 ms for 8,000
     except (RuntimeError, UnicodeDecodeError) as error:
         raise ModelFileError(
             f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"

@@ -1,5 +1,7 @@
 """The engine: what the reference says, and the same bits whatever is translated beside a sentence."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine, Search
+from cpunmt.engine import KEPT, Engine, Search
 from cpunmt.model import Model
 from quantize.formulas import log_softmax
 from quantize.packed_reference import PackedReference
@@ -213,3 +215,42 @@ def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
             chosen = order[first : first + size]
             made = engine.translate([sources[i] for i in chosen], [limits[i] for i in chosen], search, slots=slots)
             assert bits(made) == [alone[i] for i in chosen]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_the_memory_of_an_unusual_call_is_given_back():
+    """A call that takes 60 MB more than others leaves what any call leaves."""
+    code = """
+import sys
+from cpunmt import Translator
+translator = Translator(sys.argv[1])
+def resident(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith(name))
+text = "A man is riding a bicycle in the park."
+translator.translate([text] * 40, beam_size=4)
+before = resident("VmRSS")
+translator.translate(text * 12, min_length=2000, max_length=65536, beam_size=64, return_alignments=True)
+print(before, resident("VmHWM"), resident("VmRSS"))
+"""
+    command = [sys.executable, "-c", code, str(real_model.DIRECTORIES["int8"])]
+    done = subprocess.run(command, cwd=real_model.ROOT, capture_output=True, text=True, timeout=120)
+    before, peak, after = map(int, done.stdout.split())
+    assert peak > before + 50 and after < before + 20, done.stdout
+
+
+def test_few_workspaces_are_kept(engines):
+    """As many threads as there may be leave so many at most."""
+    engine, start = engines[0], threading.Barrier(3 * KEPT)
+    source = random_sources(1, engines[2], 1)
+
+    def run():
+        start.wait()
+        engine.translate(source, [300])
+
+    threads = [threading.Thread(target=run) for _ in range(3 * KEPT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 1 <= len(engine._workspaces) <= KEPT

@@ -134,33 +134,98 @@ print(translator.translate(lines) == expected)
     assert (done.stdout, done.stderr) == ("0 200\n" * 2 + "True\n", "")
 
 
-def test_ctrl_c_ends_a_call():
+@pytest.mark.parametrize(
+    ("threads", "options"),
+    [
+        (2, {"beam_size": 4}),
+        (1, {"max_batch_tokens": 1 << 24}),
+        (1, {"beam_size": 8}),
+        (1, {"beam_size": 64, "vocabulary": "full"}),
+    ],
+)
+def test_ctrl_c_ends_a_call(threads, options):
+    """With one thread it was heard when the batch was done: 49 seconds later with a beam of 8."""
     code = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from cpunmt import Translator
-translator = Translator(sys.argv[1], inter_threads=2)
+translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
 lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:-1]
 print("ready", flush=True)
 try:
-    translator.translate(lines * 20, beam_size=4)
+    translator.translate(lines * 20, **eval(sys.argv[3]))
 except KeyboardInterrupt:
-    print("interrupted", len(translator.translate(lines[:10])), flush=True)
+    print("interrupted", flush=True)
+    print(len(translator.translate(lines[:10])), flush=True)
 """
     process = subprocess.Popen(
-        [sys.executable, "-c", code, DIRECTORIES["int8"]], stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT
+        [sys.executable, "-c", code, DIRECTORIES["int8"], str(threads), repr(options)],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=ROOT,
     )
     try:
         assert process.stdout.readline() == "ready\n"
         time.sleep(1)  # in the middle of many seconds' work
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
-        assert process.stdout.readline() == "interrupted 10\n"
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - began < 5  # a fifth of a second where nothing else runs
+        assert process.stdout.readline() == "10\n"
         assert process.wait(TIMEOUT) == 0
         assert time.monotonic() - began < 15
     finally:
         process.kill()
         process.communicate()
+
+
+END = """
+import atexit, os, sys, threading, time
+from cpunmt import Translator
+lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:400]
+translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_thread_may_outlive_the_main_thread(threads):
+    """Its first call with workers, too, which a ThreadPoolExecutor refuses."""
+    code = f"""{END}
+main = threading.main_thread()
+def work():
+    main.join()
+    print(len(translator.translate(lines)))
+    print(len(translator.translate_batch([["▁A"]], asynchronous=True)[0].result().hypotheses))
+threading.Thread(target=work).start()
+"""
+    done = run(code, DIRECTORIES["int8"], threads)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "400\n1\n", "")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_exit_while_daemon_threads_translate(threads):
+    """They were in C++ code, or in compiled code whose memory went, when the interpreter did."""
+    code = f"""{END}
+def work():
+    while True:
+        translator.translate(lines)
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(float(sys.argv[3]))
+"""
+    for moment in range(4):
+        done = run(code, DIRECTORIES["int8"], threads, 0.05 * moment)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_registered_for_the_exit_may_translate(threads):
+    code = f"""{END}
+atexit.register(lambda: print(len(translator.translate(lines)), flush=True))
+"""
+    before = "import atexit; atexit.register(lambda: print(len(translator.translate(lines)), 'late', flush=True))"
+    done = run(before + code, DIRECTORIES["int8"], threads)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "400\n400 late\n", "")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.real_model import ROOT
 # Modules of cpunmt, lowest first. A module imports only from lines above its own, and from its own line. Of
 # `program`, which compiles what stands above it, only those import that run the program.
 LEVELS = [
-    ["errors", "checks"],
+    ["errors", "checks", "first_use", "native_calls"],
     ["config", "files", "records"],
     ["gzip_file"],
     ["simd", "simd.isa"],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files import read_json
+from cpunmt.first_use import LOCK
 from cpunmt.model_files.foreign_model import ForeignModel
 
 KINDS = {
@@ -28,9 +29,9 @@ def kind_of(path: str | os.PathLike) -> str:
             return "packed"
         if "model_type" in fields:
             return "huggingface"
-    # our own models need none of the readers of others, which take 30 ms to import
-    from cpunmt.model_files.bergamot_directory import listing
-    from cpunmt.model_files.bergamot_directory import looks_like_one as looks_like_marian
+    with LOCK:  # our own models need none of the readers of others, which take 30 ms to import
+        from cpunmt.model_files.bergamot_directory import listing
+        from cpunmt.model_files.bergamot_directory import looks_like_one as looks_like_marian
 
     names = listing(folder)
     if "weights.safetensors" in names:
@@ -54,8 +55,9 @@ def read_model(path: str | os.PathLike, scheme: str | None = None, activation_sc
     kind = kind_of(path)
     if kind == "packed":
         raise ModelFileError(f"{path}: is packed already; load it as it is")
-    if kind == "huggingface":
-        from cpunmt.model_files.huggingface_directory import read_huggingface_directory as read
-    else:
-        from cpunmt.model_files.marian_directory import read_marian_directory as read
+    with LOCK:
+        if kind == "huggingface":
+            from cpunmt.model_files.huggingface_directory import read_huggingface_directory as read
+        else:
+            from cpunmt.model_files.marian_directory import read_marian_directory as read
     return read(path, scheme, activation_scales)

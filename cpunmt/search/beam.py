@@ -1,4 +1,4 @@
-"""Beam search: one compiled call translates a batch. Greedy search is the beam of one hypothesis.
+"""Beam search: one compiled loop translates a batch. Greedy search is the beam of one hypothesis.
 
 Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
 A sentence that ends leaves at once; when half of the slots are free, the next sentences are encoded and take
@@ -7,9 +7,12 @@ on who is beside it.
 
 Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
 hypothesis has said is a chain of items in the history of its sentence.
+
+All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python hears
+an interrupt only while it is not in compiled code.
 """
 
-from cpunmt.jit import address, kernel
+from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.reading import batch_at, hypothesis_at, slot_at, workspace_at
 from cpunmt.layers.decoder import decode_step
 from cpunmt.layers.encoder import encode
@@ -19,14 +22,22 @@ from cpunmt.simd.intrinsics import lesser, load_i64, store_i64
 
 
 @kernel
-def translate(model: address, batch: address, workspace: address):
-    """Translate a BATCH with a MODEL in the memory of a WORKSPACE."""
+def translate(model: address, batch: address, workspace: address, begin: count, budget: count) -> count:
+    """Translate a BATCH with a MODEL in the memory of a WORKSPACE, or as much of it as the budget allows.
+
+    begin     1: from the beginning; 0: from where the call before stopped
+    budget    rows that are encoded or decoded before it returns, at least one step's
+
+    Returns 1 if there is more to do, else 0.
+    """
     b, w = batch_at(batch, 0), workspace_at(workspace, 0)
-    waiting, active, rows = 0, 0, 0
-    w.free_count = w.slots
-    for slot in range(w.slots):
-        store_i64(w.free_slots, slot, w.slots - 1 - slot)
-    while waiting < b.sentences or active > 0:
+    if begin:
+        w.waiting, w.active_count, w.rows = 0, 0, 0
+        w.free_count = w.slots
+        for slot in range(w.slots):
+            store_i64(w.free_slots, slot, w.slots - 1 - slot)
+    waiting, active, rows, spent = w.waiting, w.active_count, w.rows, 0
+    while (waiting < b.sentences or active > 0) and spent < budget:
         if waiting < b.sentences and 2 * active <= b.slots:
             while waiting < b.sentences and active < b.slots:
                 first, tokens = waiting, 0
@@ -37,11 +48,13 @@ def translate(model: address, batch: address, workspace: address):
                     tokens += length
                     waiting += 1
                 encode(model, workspace, b.ids, b.offsets + 8 * first, waiting - first)
+                spent += tokens
                 for sentence in range(first, waiting):
                     store_i64(w.active, active, start_sentence(model, batch, workspace, sentence, rows))
                     active += 1
                     rows += 1
         decode_step(model, workspace, rows)
+        spent += rows
         row = 0
         while row < rows:
             together = lesser(w.logit_rows, rows - row)
@@ -65,3 +78,7 @@ def translate(model: address, batch: address, workspace: address):
         active, rows = kept, next_row
         w.hypotheses, w.next_hypotheses = w.next_hypotheses, w.hypotheses
         w.cells, w.next_cells = w.next_cells, w.cells
+    w.waiting, w.active_count, w.rows = waiting, active, rows
+    if waiting < b.sentences or active > 0:
+        return 1
+    return 0

@@ -24,7 +24,7 @@ class Size(NamedTuple):
 
 
 class Workspace:
-    """`record`: a WORKSPACE record whose buffers live as long as this object.
+    """`record`: a WORKSPACE record whose buffers, `bytes` in all, live as long as this object.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
@@ -42,7 +42,7 @@ class Workspace:
         panels = -(-candidates // PANEL)
         logit_rows = 8 if full else beam
         columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
-        self._kept = []
+        self._kept, self.bytes = [], 0
         self.record = np.zeros(1, records.WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
@@ -118,6 +118,7 @@ class Workspace:
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = np.empty(size + 128, np.uint8)
+        self.bytes += memory.nbytes
         begin = -memory.ctypes.data % 64
         array = memory[begin : begin + size].view(dtype).reshape(shape)
         self._kept.append(array)

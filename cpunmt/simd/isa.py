@@ -12,6 +12,7 @@ import platform
 import llvmlite.binding as llvm
 
 from cpunmt.errors import UnsupportedIsaError
+from cpunmt.first_use import LOCK
 
 
 class Isa(enum.Enum):
@@ -43,7 +44,8 @@ _LOWERED = {
 @functools.cache
 def host_features() -> frozenset[str]:
     """LLVM's names of what this processor (and its operating system) supports."""
-    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+    with LOCK:  # llvmlite has a lock of its own
+        return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
 
 
 def supported() -> list[Isa]:

@@ -1,0 +1,50 @@
+"""Calls that run without Python's lock (compiled kernels, SentencePiece), and the end of the process.
+
+    with native:
+        ...                       one call, short enough that an exit may wait for it
+
+While a daemon thread is in such a call, the interpreter must not be taken down around it: the memory that it works
+in would go, and on its way back Python ends the thread by unwinding its stack, which C++ code answers with abort().
+So an exit waits for the calls that run, and a thread that begins another one then waits until the process is gone.
+"""
+
+import atexit
+import os
+import threading
+import time
+from threading import get_ident
+
+_inside = set()  # threads that are in such a call; adding and discarding are atomic
+_ending = None  # the thread that ends the process
+_PATIENCE = 10.0  # seconds
+
+
+class _Native:
+    def __enter__(self):
+        _inside.add(get_ident())
+        if _ending is not None and _ending != get_ident():
+            _inside.discard(get_ident())
+            threading.Event().wait()  # for nothing: the process ends
+
+    def __exit__(self, *_):
+        _inside.discard(get_ident())
+
+
+native = _Native()
+
+
+def is_ending() -> bool:
+    """Whether the process ends: threads that are started now may not get to work any more."""
+    return _ending is not None
+
+
+def _end():
+    global _ending
+    _ending = get_ident()
+    deadline = time.monotonic() + _PATIENCE
+    while _inside - {_ending} and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+atexit.register(_end)
+os.register_at_fork(after_in_child=_inside.clear)  # the other threads are not there
