@@ -53,7 +53,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "cpunmt = cpunmt.cli:main",
+            "cpunmt = cpunmt.__main__:main",
             "cpunmt-quantize = quantize.__main__:main",
         ]
     },

@@ -4,11 +4,17 @@ from cpunmt import Translator
 Translator("models/ende-tiny").translate("A man is riding a bicycle.").text
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from cpunmt.errors import CpunmtError, ModelFileError, UnsupportedIsaError
-from cpunmt.loading import contains_model, get_supported_compute_types
-from cpunmt.options import Options
-from cpunmt.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult
-from cpunmt.translator import Translator
+from cpunmt.first_use import LOCK
+
+if TYPE_CHECKING:
+    from cpunmt.loading import contains_model, get_supported_compute_types
+    from cpunmt.options import Options
+    from cpunmt.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult
+    from cpunmt.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,3 +31,24 @@ __all__ = [
     "contains_model",
     "get_supported_compute_types",
 ]
+
+# Imported when they are first asked for: the command line must be in charge before anything takes time (see `process`).
+_MODULES = {
+    "loading": ("contains_model", "get_supported_compute_types"),
+    "options": ("Options",),
+    "results": ("ExecutionStats", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
+    "translator": ("Translator",),
+}
+
+
+def __getattr__(name):
+    for module, names in _MODULES.items():
+        if name == module or name in names:
+            with LOCK:
+                found = importlib.import_module(f"cpunmt.{module}")
+            return found if name == module else globals().setdefault(name, getattr(found, name))
+    raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,8 +1,14 @@
-"""`python -m cpunmt`."""
+"""`python -m cpunmt`, and the command `cpunmt`."""
 
 import sys
 
-from cpunmt.cli import main
+from cpunmt.process import run
+
+
+def main() -> int:
+    """The command line as a process; returns its exit status."""
+    return run("cpunmt", "cpunmt.cli")
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,23 +1,64 @@
 """Which source piece a target piece comes from: pairs out of an attention matrix, and their text.
 
 An attention matrix is float32 [target pieces, source pieces]: how much of its attention each target piece gave to
-each source piece. </s> is in neither, so a row may sum up to less than one. Text is that of Marian's --alignment.
+each source piece. </s> is in neither, so a row may sum up to less than one. Of a text that was translated in parts it
+is block-diagonal, and is kept as its blocks, here called parts: a whole matrix grows with the square of the text.
 """
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-
-def hard_alignment(attention: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs (source piece, target piece), ascending: for each target piece the first with the most attention."""
-    if attention.shape[1] == 0:
-        return []
-    return sorted(zip(attention.argmax(1).tolist(), range(len(attention)), strict=True))
+Parts = Sequence[np.ndarray]  # of one text, in the order of source and target
 
 
-def threshold_alignment(attention: np.ndarray, threshold: float) -> list[tuple[int, int]]:
-    """Pairs (source piece, target piece), ascending, of all with more attention than `threshold`."""
-    sources, targets = np.nonzero((attention > threshold).T)
-    return list(zip(sources.tolist(), targets.tolist(), strict=True))
+def whole_matrix(parts: Parts) -> np.ndarray:
+    """The matrix of a text: zeros, but where a part is; of one part that part itself."""
+    if len(parts) == 1:
+        return parts[0]
+    rows, columns = (sum(part.shape[axis] for part in parts) for axis in (0, 1))
+    whole = np.zeros((rows, columns), np.float32)
+    for part, row, column in _placed(parts):
+        whole[row : row + part.shape[0], column : column + part.shape[1]] = part
+    return whole
+
+
+def matrix_rows(parts: Parts) -> Iterator[list[float]]:
+    """The rows of that matrix, one at a time."""
+    columns = sum(part.shape[1] for part in parts)
+    for part, _, column in _placed(parts):
+        before, after = [0.0] * column, [0.0] * (columns - column - part.shape[1])
+        for row in part.tolist():
+            yield [*before, *row, *after]
+
+
+def _placed(parts: Parts) -> Iterator[tuple[np.ndarray, int, int]]:
+    """Each part, and the row and column where it begins."""
+    row = column = 0
+    for part in parts:
+        yield part, row, column
+        row, column = row + part.shape[0], column + part.shape[1]
+
+
+def hard_alignment(parts: Parts) -> list[tuple[int, int]]:
+    """Pairs (source piece, target piece), ascending: for each target piece that of its part with most attention.
+
+    Of equals it is the first.
+    """
+    pairs = []
+    for part, row, column in _placed(parts):
+        if part.shape[1]:
+            pairs += sorted((column + source, row + target) for target, source in enumerate(part.argmax(1).tolist()))
+    return pairs
+
+
+def threshold_alignment(parts: Parts, threshold: float) -> list[tuple[int, int]]:
+    """Pairs (source piece, target piece), ascending, of all with more attention than `threshold`, at least 0."""
+    pairs = []
+    for part, row, column in _placed(parts):
+        sources, targets = np.nonzero((part > threshold).T)
+        pairs += zip((sources + column).tolist(), (targets + row).tolist(), strict=True)
+    return pairs
 
 
 def pharaoh_text(pairs: list[tuple[int, int]]) -> str:
@@ -25,16 +66,22 @@ def pharaoh_text(pairs: list[tuple[int, int]]) -> str:
     return " ".join(f"{source}-{target}" for source, target in pairs)
 
 
-def soft_text(attention: np.ndarray) -> str:
-    """Each target piece's attention to all source pieces, as `0.9,0.1 0.2,0.8`."""
-    return " ".join(",".join(f"{value:g}" for value in row) for row in attention.tolist())
+def soft_text(parts: Parts) -> Iterator[str]:
+    """Each target piece's attention to all source pieces, as `0.9,0.1 0.2,0.8`, a piece of text for each."""
+    columns = sum(part.shape[1] for part in parts)
+    gap = ""
+    for part, _, column in _placed(parts):
+        before, after = "0," * column, ",0" * (columns - column - part.shape[1])
+        for row in part.tolist():
+            yield f"{gap}{before}{','.join(f'{value:g}' for value in row)}{after}"
+            gap = " "
 
 
-def alignment_text(attention: np.ndarray, kind: str | float) -> str:
-    """Text of an alignment: `kind` is "hard", "soft" or a threshold."""
+def alignment_text(parts: Parts, kind: str | float) -> Iterator[str]:
+    """Text of an alignment, in pieces, as Marian writes it: `kind` is "hard", "soft" or a threshold."""
     if kind == "soft":
-        return soft_text(attention)
-    return pharaoh_text(hard_alignment(attention) if kind == "hard" else threshold_alignment(attention, kind))
+        return soft_text(parts)
+    return iter([pharaoh_text(hard_alignment(parts) if kind == "hard" else threshold_alignment(parts, kind))])
 
 
 def alignment_kind(text: str) -> str | float:
@@ -48,16 +95,3 @@ def alignment_kind(text: str) -> str | float:
     if not 0 <= threshold <= 1:
         raise ValueError(f"{text!r} is no kind of alignment, expected 'hard', 'soft' or a number from 0 to 1")
     return "hard" if threshold == 1 else threshold
-
-
-def joined_attention(parts: list[np.ndarray]) -> np.ndarray:
-    """The matrix of a sentence from those of its parts, one after the other in source and target."""
-    if len(parts) == 1:
-        return parts[0]
-    rows, columns = np.sum([part.shape for part in parts], axis=0)
-    whole = np.zeros((rows, columns), np.float32)
-    row = column = 0
-    for part in parts:
-        whole[row : row + part.shape[0], column : column + part.shape[1]] = part
-        row, column = row + part.shape[0], column + part.shape[1]
-    return whole

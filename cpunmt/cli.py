@@ -1,14 +1,12 @@
 """Command line: `cpunmt translate | score | info | convert | ls | fetch | warmup`.
 
-Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 130 after Ctrl-C, and 141, as a shell
-reports it of other programs, when nobody reads the output any more.
+Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
+Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
 """
 
 import argparse
 import os
-import signal
 import sys
-import threading
 from pathlib import Path
 
 import cpunmt
@@ -17,6 +15,7 @@ from cpunmt.alignments import alignment_kind
 from cpunmt.arguments import MOST_THREADS
 from cpunmt.checks import whole
 from cpunmt.config import ACTIVATION_SCALES, MOST_BEAM
+from cpunmt.console import Parser, one_line, say, tell
 from cpunmt.conversion import SCHEMES
 from cpunmt.errors import CpunmtError
 from cpunmt.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
@@ -29,47 +28,18 @@ from cpunmt.translate_command import translate_lines
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit status; wrong usage raises SystemExit, and Ctrl-C ends the process."""
-    if sys.stderr is None:  # closed by whoever started us
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
-    given = _parser().parse_args(arguments)
+    """Run the command line and return its exit status; wrong usage raises SystemExit."""
     try:
-        return _run_interruptible(given)
+        given = _parser().parse_args(arguments)
+        return given.run(given)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python flushes when it shuts down
         return 141
-    except (CpunmtError, OSError) as error:
-        text = "; ".join(line.strip() for line in str(error).splitlines())
-        print(f"cpunmt: error: {text}", file=sys.stderr)
+    except (CpunmtError, OSError, MemoryError) as error:
+        say(f"cpunmt: error: {one_line(error)}")
         return 1
 
 
-def _run_interruptible(given) -> int:
-    """Run the command in a thread, so that Ctrl-C ends it at once: Python sees it only in the main thread, and
-    there only between two calls of compiled code."""
-    writing, done, ended = threading.Lock(), threading.Event(), []
-
-    def work():
-        try:
-            ended.append(given.run(given, writing))
-        except BaseException as error:
-            ended.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=work, name="cpunmt", daemon=True).start()
-    try:
-        done.wait()
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        writing.acquire(timeout=1)  # lines that are being written come out whole
-        os._exit(130)  # not sys.exit: compiled code is still running in memory that it would take away
-    if isinstance(ended[0], BaseException):
-        raise ended[0]
-    return ended[0]
-
-
-def _translate(given, writing) -> int:
+def _translate(given) -> int:
     options = _options(given, Options.__dataclass_fields__)
     alignment = options.pop("return_alignments", None)
     form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
@@ -77,18 +47,18 @@ def _translate(given, writing) -> int:
         options["return_alignments"] = True
     _checked(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
     model = given.model or _default_model()
-    translate_lines(given.input, given.output, model, options, form, given.inter_threads, given.stats, writing)
+    translate_lines(given.input, given.output, model, options, form, given.inter_threads, given.stats)
     return 0
 
 
-def _score(given, writing) -> int:
+def _score(given) -> int:
     if (given.source is None) != (given.target is None):
         given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
     options = _options(given, SCORING)
     _checked(given, options)
     model = given.model or _default_model()
-    score_lines(given.source, given.target, given.output, model, options, given.per_token, given.inter_threads, writing)
-    return 0
+    files = given.source, given.target, given.output
+    return 1 if score_lines(*files, model, options, given.per_token, given.inter_threads) else 0
 
 
 def _options(given, names) -> dict:
@@ -121,27 +91,23 @@ def _located(directory) -> Path:
     return find(chosen) if is_name(chosen) else Path(chosen)
 
 
-def _info(given, writing) -> int:
+def _info(given) -> int:
     from cpunmt.model_commands import describe  # the readers of other programs' files, which few commands need
 
     lines = describe(_located(given.directory), given.verify)
     width = max(map(len, lines)) + 2
-    for name, value in lines.items():
-        print(f"{name + ':':{width}}{value}")
-    sys.stdout.flush()
+    tell(*[f"{name + ':':{width}}{value}" for name, value in lines.items()])
     return 0
 
 
-def _convert(given, writing) -> int:
+def _convert(given) -> int:
     from cpunmt.model_commands import convert
 
-    for line in convert(_located(given.directory), given.out, given.scheme, given.activation_scales, given.force):
-        print(line)
-    sys.stdout.flush()
+    tell(*convert(_located(given.directory), given.out, given.scheme, given.activation_scales, given.force))
     return 0
 
 
-def _warm_up(given, writing) -> int:
+def _warm_up(given) -> int:
     where = program.cache_file()
     progress = iter
     if sys.stderr.isatty():
@@ -152,24 +118,15 @@ def _warm_up(given, writing) -> int:
         def progress(kernels):
             return tqdm(kernels, desc="compiling", unit=" kernels", file=sys.stderr)
     else:
-        print(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...", file=sys.stderr)
+        say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
     if not program.warm_up(progress):
         return 1  # stderr has said why
-    print(where, flush=True)
+    tell(str(where))
     return 0
 
 
-class _Parser(argparse.ArgumentParser):
-    def __init__(self, **settings):
-        super().__init__(allow_abbrev=False, **settings)
-
-    def error(self, message):
-        """Exit with 2 after one line; argparse would print the whole synopsis first."""
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
+    parser = Parser(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
     parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 

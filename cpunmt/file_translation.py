@@ -1,15 +1,13 @@
 """CTranslate2's `translate_file`: a file of tokenized lines in, a file of translations out."""
 
-import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from itertools import zip_longest
 
 from cpunmt.checks import switch
 from cpunmt.errors import CpunmtError
 from cpunmt.line_stream import encode_line
+from cpunmt.output_files import replacing_file, told
 from cpunmt.results import ExecutionStats
 
 
@@ -53,7 +51,7 @@ def translate_file(
         missing = _then_raise(prefixes, f"{target_path}: has fewer lines than {source_path}, expected as many")
     results = translator.translate_iterable(sources, missing, **{**options, "return_scores": with_scores})
     tokens = examples = 0
-    with _replacing(output_path) as file:
+    with told(output_path), replacing_file(output_path) as file:
         for result in results:
             for pieces, score in zip_longest(result.hypotheses, result.scores):
                 file.write(encode_line((f"{score:g} ||| " if with_scores else "") + detokenize(pieces)))
@@ -84,23 +82,3 @@ def _lines(path) -> Iterator[str]:
 def _then_raise(items, message):
     yield from items
     raise CpunmtError(message)
-
-
-@contextmanager
-def _replacing(path):
-    """A binary file that is called `path` at the end, or removed after an error; a device is written as it is."""
-    path = os.path.realpath(path)
-    in_place = os.path.exists(path) and not os.path.isfile(path)
-    temporary = path if in_place else f"{path}.{secrets.token_hex(4)}.part"
-    try:
-        with open(temporary, "wb" if in_place else "xb") as file:
-            yield file
-        if not in_place:
-            os.replace(temporary, path)
-    except BaseException as error:
-        if not in_place:
-            with suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise CpunmtError(f"{path}: cannot write: {error.strerror}") from None
-        raise

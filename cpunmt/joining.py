@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from cpunmt import engine
-from cpunmt.alignments import joined_attention
 from cpunmt.batching import cut_sentences, translate_parts
 from cpunmt.calls import Settings
 from cpunmt.loading import LoadedModel
@@ -87,7 +86,7 @@ def _of_part(found: engine.Hypothesis, vocabulary, source_pieces, keep_attention
         text = vocabulary.text_of(pieces)
     else:
         text = vocabulary.decode(ids)
-    kept = attention if keep_attention else None
+    kept = (attention,) if keep_attention else None
     return Hypothesis(text, score, log_prob, truncated, tuple(pieces), token_log_probs, kept)
 
 
@@ -100,10 +99,14 @@ def _joined(parts: list[Hypothesis], lengths) -> Hypothesis:
         score,
         math.fsum(part.log_prob for part in parts),
         any(part.truncated for part in parts),
-        sum((part.pieces for part in parts), ()),
-        None if given.token_log_probs is None else sum((part.token_log_probs for part in parts), ()),
-        None if given.attention is None else joined_attention([part.attention for part in parts]),
+        _chained(part.pieces for part in parts),
+        None if given.token_log_probs is None else _chained(part.token_log_probs for part in parts),
+        None if given.attention_parts is None else _chained(part.attention_parts for part in parts),
     )
+
+
+def _chained(tuples) -> tuple:
+    return tuple(itertools.chain.from_iterable(tuples))
 
 
 def blank_result(prefix: list[int], vocabulary: Vocabulary, options: Options) -> Result:
@@ -111,7 +114,7 @@ def blank_result(prefix: list[int], vocabulary: Vocabulary, options: Options) ->
     ids = prefix[:-1] if prefix[-1:] == [vocabulary.eos_id] else prefix
     log_prob = -math.inf if ids else 0.0
     terms = (-math.inf,) * len(ids) + (0.0,) if options.return_token_log_probs else None
-    attention = np.zeros((len(ids), 0), np.float32) if options.return_alignments else None
+    attention = (np.zeros((len(ids), 0), np.float32),) if options.return_alignments else None
     hypothesis = Hypothesis(
         vocabulary.decode(ids), log_prob, log_prob, False, tuple(vocabulary.pieces(ids)), terms, attention
     )

@@ -7,10 +7,14 @@ nothing to lose on Ctrl-C, and nothing left to fail when the interpreter shuts d
 
 import os
 import queue
+import select
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from cpunmt.errors import CpunmtError
+
+MOST_LINE = 16 << 20  # bytes of a line: the pieces and translations of so long a one take 1.2 GB
 _CHUNK = 1 << 16  # bytes read at once
 _CHUNKS = 16  # read ahead at most
 _MOST_BYTES = 1 << 20  # a window takes no more lines after this many bytes: memory stays small
@@ -28,11 +32,13 @@ def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]
 
     Raises
     ------
-    OSError
-        The file cannot be read; what came before the error has been returned.
+    OSError, CpunmtError
+        The file cannot be read, or has a line of more than MOST_LINE bytes; what came before has been returned.
+    MemoryError
+        Of this thread, or of the one that reads ahead.
     """
     chunks = queue.Queue(_CHUNKS)
-    threading.Thread(target=_read_ahead, args=(descriptor, chunks), name="cpunmt reader", daemon=True).start()
+    start_thread(_read_ahead, descriptor, chunks)
     patient = stat.S_ISREG(os.fstat(descriptor).st_mode)
     lines, size, end = [], first, None
     while lines or end is None:
@@ -51,31 +57,59 @@ def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]
             window, lines = lines[:size], lines[size:]
             yield window
             size = min(2 * size, most)
-    if isinstance(end, OSError):
+    if isinstance(end, BaseException):
         raise end
 
 
-def _read_ahead(descriptor, chunks):
-    """Put lists of lines into `chunks`, and at the end True, or the error that ended it."""
+def start_thread(work, *arguments):
+    """Start a thread that does not keep the process alive. Raises CpunmtError if the system allows no more of them."""
     try:
-        for lines in _split(iter(lambda: os.read(descriptor, _CHUNK), b"")):
+        threading.Thread(target=work, args=arguments, name="cpunmt", daemon=True).start()
+    except RuntimeError:
+        raise CpunmtError("the system allows no further thread; see ulimit -u and ulimit -v") from None
+
+
+def _read_ahead(descriptor, chunks):
+    """Put lists of lines into `chunks`, and at the end True, or the error that ended it: nothing may end it unheard."""
+    try:
+        for lines in _split(iter(lambda: _read(descriptor), b"")):
             chunks.put(lines)
         chunks.put(True)
-    except OSError as error:
+    except BaseException as error:
+        error.__traceback__ = None  # nor keep the memory that there may be too little of
         chunks.put(error)
 
 
-def _split(blocks) -> Iterator[list[bytes]]:
-    begun = []  # what is there of a line whose end is not
+def _read(descriptor) -> bytes:
+    """Up to _CHUNK bytes; nothing at the end. Of a descriptor that does not block it waits for them."""
+    while True:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            _wait(descriptor, select.POLLIN)
+
+
+def _wait(descriptor, event):
+    waiting = select.poll()
+    waiting.register(descriptor, event)
+    waiting.poll()
+
+
+def _split(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    begun, size, number = [], 0, 1  # what is there of a line whose end is not, its bytes, and which line it is
     for block in blocks:
         rest, end, others = block.partition(b"\n")
         begun.append(rest)
+        size += len(rest)
+        if size > MOST_LINE:
+            raise CpunmtError(f"line {number} of the input has more than {MOST_LINE} bytes; is it a text?")
         if end:
             lines = others.split(b"\n")
             last = lines.pop()
             yield [b"".join(begun), *lines]
-            begun = [last]
-    if any(begun):
+            number += 1 + len(lines)
+            begun, size = [last], len(last)
+    if size:
         yield [b"".join(begun)]
 
 
@@ -104,13 +138,24 @@ def decode_line(line: bytes) -> tuple[str, int]:
         return text, text.count("\ufffd") - line.count("\ufffd".encode())
 
 
+def encode_text(text: str) -> bytes:
+    """UTF-8 that ends no line, whatever the text holds."""
+    return text.replace("\n", " ").encode(errors="replace")
+
+
 def encode_line(text: str) -> bytes:
-    """One line of UTF-8, whatever the text holds."""
-    return text.replace("\n", " ").encode(errors="replace") + b"\n"
+    """One line of it."""
+    return encode_text(text) + b"\n"
 
 
 def write_all(descriptor: int, data: bytes):
-    """Write all of `data` now. Raises OSError (BrokenPipeError: nobody reads any more)."""
+    """Write all of `data` now, waiting for room if need be.
+
+    Raises OSError (BrokenPipeError: nobody reads any more).
+    """
     rest = memoryview(data)
     while rest:
-        rest = rest[os.write(descriptor, rest) :]
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            _wait(descriptor, select.POLLOUT)

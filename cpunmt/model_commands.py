@@ -10,8 +10,9 @@ from cpunmt.config import SCHEMES
 from cpunmt.errors import ModelFileError
 from cpunmt.loading import open_parts
 from cpunmt.model_files.any_directory import kind_of, read_model
-from cpunmt.model_files.packed_directory import WEIGHTS, read_directory, verify, write_directory
+from cpunmt.model_files.packed_directory import NAMES, WEIGHTS, read_directory, verify, write_directory
 from cpunmt.model_files.safetensors_file import check_tensors
+from cpunmt.output_files import check_directory, refuse_overwriting
 from cpunmt.piece_vocabulary import PieceVocabulary
 
 _CELLS = {
@@ -90,6 +91,8 @@ def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, f
 
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """
+    refuse_overwriting([out], [path])
+    check_directory(out, force, NAMES)  # before the work
     found = read_model(path, scheme, activation_scales)
     source, target, shortlist = open_parts(found)
     if isinstance(source, PieceVocabulary) != isinstance(target, PieceVocabulary):

@@ -4,10 +4,11 @@ translation ||| 0-0 1-2 ||| WordScores= -0.1 -0.2        each behind the first w
 0 ||| translation ||| ... ||| F0= -0.3 ||| -0.1          n-best: number of the line, log-probability, score
 """
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpunmt.alignments import alignment_text
-from cpunmt.line_stream import encode_line
+from cpunmt.line_stream import encode_line, encode_text
 from cpunmt.results import Hypothesis, Result
 
 
@@ -19,26 +20,29 @@ class OutputFormat(NamedTuple):
     word_scores: bool = False
 
 
-def output_lines(number: int, result: Result, form: OutputFormat) -> bytes:
-    """The lines of the `number`-th sentence, counted from 0."""
+def output_lines(number: int, result: Result, form: OutputFormat) -> Iterator[bytes]:
+    """The lines of the `number`-th sentence, counted from 0, in pieces: a soft alignment may be very large."""
     if form == _PLAIN:
-        return encode_line(result.text)
-    if not form.n_best:
-        return encode_line(" ||| ".join(_fields(result.hypotheses[0], form)))
-    lines = []
-    for hypothesis in result.hypotheses:
-        scores = [f"F0= {hypothesis.log_prob:g}", f"{hypothesis.score:g}"]
-        lines.append(encode_line(" ||| ".join([str(number), *_fields(hypothesis, form), *scores])))
-    return b"".join(lines)
+        yield encode_line(result.text)
+        return
+    for hypothesis in result.hypotheses if form.n_best else result.hypotheses[:1]:
+        fields = list(_fields(hypothesis, form))
+        if form.n_best:
+            fields = [[str(number)], *fields, [f"F0= {hypothesis.log_prob:g}"], [f"{hypothesis.score:g}"]]
+        for place, field in enumerate(fields):
+            if place:
+                yield b" ||| "
+            for text in field:
+                yield encode_text(text)
+        yield b"\n"
 
 
 _PLAIN = OutputFormat()
 
 
-def _fields(hypothesis: Hypothesis, form: OutputFormat) -> list[str]:
-    fields = [hypothesis.text]
+def _fields(hypothesis: Hypothesis, form: OutputFormat) -> Iterator[Iterable[str]]:
+    yield [hypothesis.text]
     if form.alignment is not None:
-        fields.append(alignment_text(hypothesis.attention, form.alignment))
+        yield alignment_text(hypothesis.attention_parts, form.alignment)
     if form.word_scores:
-        fields.append(" ".join(["WordScores=", *(f"{value:.5f}" for value in hypothesis.token_log_probs)]))
-    return fields
+        yield [" ".join(["WordScores=", *(f"{value:.5f}" for value in hypothesis.token_log_probs)])]

@@ -27,8 +27,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 
+from cpunmt.console import say
 from cpunmt.first_use import LOCK
 from cpunmt.native_calls import native
+from cpunmt.output_files import replacing_file
 from cpunmt.simd import isa
 
 ENTRY = "cpunmt.search.beam"  # importing it defines every kernel
@@ -139,7 +141,7 @@ def _load_once() -> Program:
     path = cache_file()
     data = _read(path)
     if data is None:
-        print("cpunmt: compiling for this processor (once; a few seconds) ...", file=sys.stderr, flush=True)
+        say("cpunmt: compiling for this processor (once; a few seconds) ...")
         data = build()
         _write(path, data)
     return _program(data)
@@ -211,19 +213,13 @@ def _write(path: Path, data: bytes) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not _private(path.parent):
             raise PermissionError("the folder belongs to someone else, or others can write in it")
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with replacing_file(path) as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(data)
         return True
     except OSError as error:
-        print(
+        say(
             f"cpunmt: cannot keep the compiled program in {path.parent} ({error.strerror or error}); every start "
-            "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own.",
-            file=sys.stderr,
+            "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own."
         )
         return False

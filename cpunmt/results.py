@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cpunmt.alignments import hard_alignment
+from cpunmt.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.options import Options
 from cpunmt.repetition import repeats
 
@@ -19,7 +19,8 @@ class Hypothesis:
     truncated        the length limit cut it off
     pieces           its pieces, </s> left out
     token_log_probs  the terms of that sum, in order; None unless asked for (return_token_log_probs)
-    attention        float32 [pieces, source pieces], </s> left out; None unless asked for (return_alignments)
+    attention_parts  float32 [pieces, source pieces] of each part that was translated, mostly one, </s> left out; None
+                     unless asked for (return_alignments)
 
     Of a sentence that was translated in parts, `log_prob` is the sum over the parts, and there is one </s> for each;
     `score` is the mean of their scores, weighted by their source pieces.
@@ -31,12 +32,17 @@ class Hypothesis:
     truncated: bool
     pieces: tuple[str, ...]
     token_log_probs: tuple[float, ...] | None = None
-    attention: np.ndarray | None = field(default=None, compare=False, repr=False)
+    attention_parts: tuple[np.ndarray, ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def attention(self) -> np.ndarray | None:
+        """The parts as one float32 [pieces, source pieces]: of a long text mostly zeros, and as large as its square."""
+        return None if self.attention_parts is None else whole_matrix(self.attention_parts)
 
     @property
     def alignments(self) -> list[tuple[int, int]] | None:
         """Pairs (source piece, target piece), ascending: each target piece with that which it attends to most."""
-        return None if self.attention is None else hard_alignment(self.attention)
+        return None if self.attention_parts is None else hard_alignment(self.attention_parts)
 
     @property
     def repeats(self) -> bool:
@@ -89,7 +95,7 @@ class Result:
 
     @property
     def attention(self) -> np.ndarray | None:
-        """The soft alignment, float32 [pieces, source_pieces]; None unless alignments were asked for."""
+        """The soft alignment, float32 [pieces, source_pieces]; see `Hypothesis.attention`."""
         return self.hypotheses[0].attention
 
     @property
@@ -166,5 +172,5 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
     return TranslationResult(
         [list(hypothesis.pieces) for hypothesis in found],
         [hypothesis.score for hypothesis in found] if options.return_scores else [],
-        [hypothesis.attention.tolist() for hypothesis in found] if options.return_alignments else [],
+        [list(matrix_rows(hypothesis.attention_parts)) for hypothesis in found] if options.return_alignments else [],
     )

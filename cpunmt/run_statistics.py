@@ -5,6 +5,8 @@ from array import array
 
 import numpy as np
 
+from cpunmt.console import say
+
 
 class RunStatistics:
     """Counts and times of one run."""
@@ -45,7 +47,7 @@ class RunStatistics:
         if memory:
             lines.append(("peak memory", f"{memory / 1e6:.0f} MB"))
         for name, value in lines:
-            print(f"{name + ':':15}{value}", file=sys.stderr)
+            say(f"{name + ':':15}{value}")
 
 
 def _peak_memory() -> int | None:

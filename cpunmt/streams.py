@@ -2,66 +2,131 @@
 
 import contextlib
 import os
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from cpunmt.console import say
 from cpunmt.errors import CpunmtError
+from cpunmt.interrupts import uncut
 from cpunmt.line_stream import count_lines, read_windows, write_all
 
+_GATHERED = 1 << 18  # bytes that are written at once, about
 FIRST = 64  # lines in the first window of a file: something comes out early, at little cost
 
 
-def opened_input(path) -> contextlib.AbstractContextManager[int]:
-    """Descriptor of the file to read, or of standard input if `path` is None."""
-    return _opened(path, sys.stdin, os.O_RDONLY, "input")
-
-
-def opened_output(path) -> contextlib.AbstractContextManager[int]:
-    """Descriptor of the file to write, emptied, or of standard output if `path` is None."""
-    return _opened(path, sys.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, "output")
+STANDARD = "-"  # the standard stream, where a path is expected
 
 
 @contextlib.contextmanager
-def _opened(path, standard, flags, role) -> Iterator[int]:
-    if path is None:
-        if standard is None:
-            raise CpunmtError(f"standard {role} is closed; give a file")
-        yield 0 if role == "input" else 1
+def opened_input(path) -> Iterator[int]:
+    """Descriptor of the file to read, or of standard input if `path` is None or "-"."""
+    if path in (None, STANDARD):
+        if sys.stdin is None:
+            raise CpunmtError("standard input is closed; give a file")
+        _refuse_directory("standard input", 0)
+        yield 0
         return
+    descriptor = _open(path, os.O_RDONLY, "input")
     try:
-        descriptor = os.open(path, flags, 0o666)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CpunmtError(f"{path}: cannot open the {role}: {getattr(error, 'strerror', error)}") from None
-    try:
+        _refuse_directory(path, descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def refuse_same_file(descriptor: int, path):
-    """Raise CpunmtError if what is being read is the file `path`, which is to be written."""
-    with contextlib.suppress(OSError, TypeError, ValueError):  # no such file yet, or standard output
-        if os.path.samestat(os.fstat(descriptor), os.stat(path)) and os.path.isfile(path):
-            raise CpunmtError(f"{path}: is input and output; choose another name for the output")
+class Output:
+    """Where lines go. A file that was there is emptied by the first write, or by `finish`: not before."""
+
+    def __init__(self, descriptor: int, old: bool):
+        self.descriptor = descriptor
+        self.untouched = old
+
+    def write(self, chunks: Iterable[bytes]):
+        """Write all, in one piece even if the process is interrupted.
+
+        Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more.
+        """
+        with uncut, _told("cannot write the output"):
+            self.finish()
+            gathered, size = [], 0
+            for chunk in chunks:
+                gathered.append(chunk)
+                size += len(chunk)
+                if size >= _GATHERED:
+                    write_all(self.descriptor, b"".join(gathered))
+                    gathered, size = [], 0
+            write_all(self.descriptor, b"".join(gathered))
+
+    def finish(self):
+        """What was in the file before is gone."""
+        if self.untouched and stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            os.ftruncate(self.descriptor, 0)
+        self.untouched = False
+
+
+@contextlib.contextmanager
+def opened_output(path) -> Iterator[Output]:
+    """The file to write, or standard output if `path` is None or "-".
+
+    After an error before the first write the file is as it was, or is not there if it was not.
+    """
+    if path in (None, STANDARD):
+        if sys.stdout is None:
+            raise CpunmtError("standard output is closed; give a file")
+        yield Output(1, False)
+        return
+    created = not os.path.lexists(path)
+    descriptor = _open(path, os.O_WRONLY | os.O_CREAT, "output")
+    output = Output(descriptor, True)
+    try:
+        yield output
+        with _told("cannot write the output"):
+            output.finish()
+    except BaseException:
+        if created and output.untouched:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _open(path, flags, role) -> int:
+    try:
+        return os.open(path, flags, 0o666)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise CpunmtError(f"{path}: cannot open the {role}: {getattr(error, 'strerror', error)}") from None
+
+
+def _refuse_directory(path, descriptor):
+    """It can be opened, and fails when it is read: too late."""
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise CpunmtError(f"{path}: cannot open the input: it is a directory, expected a file of text")
+
+
+def refuse_same_file(read_from: int, output: Output, path):
+    """Raise CpunmtError if what is being read is the file that is to be written: it would never end."""
+    found = os.fstat(read_from)
+    if stat.S_ISREG(found.st_mode) and os.path.samestat(found, os.fstat(output.descriptor)):
+        name = "standard output" if path in (None, STANDARD) else path
+        raise CpunmtError(f"{name}: is input and output; choose another name for the output")
 
 
 def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
     """`line_stream.read_windows`, whose OSError becomes a CpunmtError."""
-    try:
+    with _told("cannot read the input"):
         yield from read_windows(descriptor, first, most)
-    except OSError as error:
-        raise CpunmtError(f"cannot read the input: {error.strerror}") from None
 
 
-def write_lines(descriptor: int, data: bytes, writing):
-    """Write all of `data` while `writing`, a lock, is held. Raises BrokenPipeError if nobody reads any more."""
+@contextlib.contextmanager
+def _told(problem):
     try:
-        with writing:
-            write_all(descriptor, data)
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CpunmtError(f"cannot write the output: {error.strerror}") from None
+        raise CpunmtError(f"{problem}: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -80,4 +145,4 @@ def progress_bar(read_from: int, write_to: int):
 def report_replaced(count: int):
     """Say on stderr that U+FFFD was read `count` times for bytes that are not UTF-8."""
     if count:
-        print(f"cpunmt: the input is not all UTF-8: {count} times U+FFFD was read instead", file=sys.stderr)
+        say(f"cpunmt: the input is not all UTF-8: {count} times U+FFFD was read instead")

@@ -1,5 +1,6 @@
 """`cpunmt translate`: a file of lines in, a file of as many lines out, or of as many n-best lists."""
 
+import itertools
 import os
 import time
 
@@ -15,25 +16,22 @@ from cpunmt.streams import (
     progress_bar,
     refuse_same_file,
     report_replaced,
-    write_lines,
 )
 from cpunmt.translator import WINDOW, Translator
 
 
-def translate_lines(source, target, model, options, form: OutputFormat, threads, stats, writing):
+def translate_lines(source, target, model, options, form: OutputFormat, threads, stats):
     """Translate line by line.
 
     Parameters
     ----------
-    source, target : path, or None for standard input and output
+    source, target : path; None or "-" for standard input and output
     model : directory
     options : dict of translation options; `num_hypotheses` 0 means `beam_size`
     threads : int
         How many translate side by side.
     stats : bool
         Tell on stderr how long it took.
-    writing : lock
-        Held while lines are written, so that an interrupt can wait for the end of one.
 
     Raises
     ------
@@ -43,8 +41,8 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
         Nobody reads the output any more.
     """
     began = time.perf_counter()
-    with opened_input(source) as read_from:
-        refuse_same_file(read_from, target)
+    with opened_input(source) as read_from, opened_output(target) as output:
+        refuse_same_file(read_from, output, target)
         translator = Translator(model, inter_threads=threads)
         if options.get("num_hypotheses") == 0:
             options = {**options, "num_hypotheses": options.get("beam_size", translator.options.beam_size)}
@@ -52,17 +50,16 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
             translator.translate([], **options)  # before the output is touched
         except ValueError as error:
             raise CpunmtError(str(error)) from None
-        with opened_output(target) as write_to:
-            statistics = RunStatistics(translator, time.perf_counter() - began) if stats else None
-            _translate(translator, read_from, write_to, options, form, statistics, writing)
+        statistics = RunStatistics(translator, time.perf_counter() - began) if stats else None
+        _translate(translator, read_from, output, options, form, statistics)
     if statistics:
         statistics.report()
 
 
-def _translate(translator, read_from, write_to, options, form, statistics, writing):
+def _translate(translator, read_from, output, options, form, statistics):
     number = replaced = 0
-    with progress_bar(read_from, write_to) as advance:
-        for window in input_windows(read_from, 1 if os.isatty(write_to) else FIRST, WINDOW):
+    with progress_bar(read_from, output.descriptor) as advance:
+        for window in input_windows(read_from, 1 if os.isatty(output.descriptor) else FIRST, WINDOW):
             began = time.perf_counter()
             texts = []
             for line in window:
@@ -70,8 +67,8 @@ def _translate(translator, read_from, write_to, options, form, statistics, writi
                 texts.append(text)
                 replaced += wrong
             results = translator.translate(texts, **options)
-            lines = [output_lines(number + i, result, form) for i, result in enumerate(results)]
-            write_lines(write_to, b"".join(lines), writing)
+            lines = (output_lines(number + i, result, form) for i, result in enumerate(results))
+            output.write(itertools.chain.from_iterable(lines))
             if statistics:
                 statistics.add(texts, results, time.perf_counter() - began)
             number += len(window)

@@ -4,9 +4,10 @@ import argparse
 import importlib.util
 from pathlib import Path
 
+from cpunmt.console import tell
 from cpunmt.errors import CpunmtError
+from cpunmt.output_files import check_directory
 from quantize.float_checkpoint import read_float_checkpoint
-from quantize.output_directory import check_output_directory
 
 
 def add_parser(commands):
@@ -38,12 +39,12 @@ def _run(given):
         raise CpunmtError("export-onnx needs the package onnx; install it with: pip install 'cpunmt[onnx]'")
     from quantize.onnx_export import FILES, default_positions, export_onnx
 
-    check_output_directory(given.out, given.force, FILES)  # before the work
+    check_directory(given.out, given.force, FILES)  # before the work
     config, tensors = read_float_checkpoint(given.checkpoint)
     positions = given.positions or default_positions(config)
     export_onnx(given.out, config, tensors, positions, given.force)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir())
-    print(f"{given.out}: {len(FILES)} files, {size / 1e6:.1f} MB, for up to {positions} pieces")
+    tell(f"{given.out}: {len(FILES)} files, {size / 1e6:.1f} MB, for up to {positions} pieces")
 
 
 def _positions(text):

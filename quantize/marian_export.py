@@ -1,15 +1,14 @@
 """Write a float32 checkpoint as Marian's `model.npz`, which Marian and its forks load."""
 
 import os
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import yaml
 
 from cpunmt.config import ModelConfig
 from cpunmt.model_files.marian_names import marian_names
+from cpunmt.output_files import replacing_file
 
 _AUTOREGRESSION = {"self_attention": "self-attention", "average_attention": "average-attention"}
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu_sigmoid": "gelu"}
@@ -78,12 +77,5 @@ def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapp
     arrays = {theirs: np.atleast_2d(tensors[ours]) for ours, theirs in marian_names(config, numbers).items()}
     options = yaml.safe_dump(marian_options(config)).encode() + b"\0"
     arrays["special:model.yml"] = np.frombuffer(options, np.int8)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".npz")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing_file(path) as file:
+        np.savez(file, **arrays)

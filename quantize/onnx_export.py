@@ -20,11 +20,11 @@ import onnx
 
 from cpunmt import __version__
 from cpunmt.config import ModelConfig
+from cpunmt.output_files import replacing_directory
 from quantize.onnx_blocks import Blocks
 from quantize.onnx_encoder import add_encoder
 from quantize.onnx_graph import OPSET, Graph, WeightFile
 from quantize.onnx_step import add_candidates, add_step
-from quantize.output_directory import output_directory
 
 CONFIG, WEIGHTS = "config.json", "weights.bin"
 GRAPHS = {
@@ -58,7 +58,7 @@ def export_onnx(
         positions = default_positions(config)
     described = {"format": "cpunmt-onnx", "version": 1, "made_by": f"cpunmt {__version__}", "opset": OPSET}
     described |= {"positions": positions, "model": config.to_json()}
-    with output_directory(path, force, FILES) as folder:
+    with replacing_directory(path, force, FILES) as folder:
         weights = WeightFile(WEIGHTS)
         for name, add in GRAPHS.items():
             graph = Graph(name.removesuffix(".onnx"), weights)

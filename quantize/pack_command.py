@@ -4,14 +4,15 @@ import argparse
 import dataclasses
 import hashlib
 import math
-import tempfile
 from pathlib import Path
 
 from cpunmt import __version__
+from cpunmt.console import tell
 from cpunmt.conversion import packed_tensors
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files import map_bytes
-from cpunmt.model_files.packed_directory import write_directory
+from cpunmt.model_files.packed_directory import NAMES, write_directory
+from cpunmt.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.shortlist import Shortlist
 from quantize.activation_scales import static_alphas
 from quantize.calibration import greedy_translations, input_statistics
@@ -46,6 +47,8 @@ def _run(given):
     wrong = conflict(given, Path(given.checkpoint).is_dir())
     if wrong:
         given.parser.error(wrong)
+    refuse_overwriting([given.out], [given.checkpoint])
+    check_directory(given.out, given.force, NAMES)  # before the work
     pack_checkpoint(given)
 
 
@@ -101,16 +104,14 @@ def pack_checkpoint(given: argparse.Namespace):
         baseline = packed_tensors(checkpoint.config, checkpoint.float_tensors(), "float32")
         _keep_limits(given, sets, (config, packed), baseline, beside)
     write_directory(given.out, config, packed, force=given.force, **beside)
-    for line in table(errors):
-        print(line)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
-    print(f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
 
 
 def _keep_limits(given, sets, model, baseline, beside):
     """Raise CpunmtError if a model, (config, tensors), breaks a limit against its baseline."""
-    with tempfile.TemporaryDirectory(dir=Path(given.out).resolve().parent, prefix=".gate.") as folder:
-        paths = [Path(folder) / name for name in ("model", "float32")]
+    with told(given.out), scratch_directory(given.out) as folder:
+        paths = [folder / name for name in ("model", "float32")]
         for path, packed in zip(paths, (model, baseline), strict=True):
             write_directory(path, *packed, **beside)
         broken = check(*paths, sets, given.gate)

@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import sys
 
 from cpunmt.config import MOST_BEAM
+from cpunmt.console import say, tell
 from cpunmt.options import VOCABULARIES
+from cpunmt.output_files import check_file, refuse_overwriting, write_file
 from quantize.gate import judge
 from quantize.gate_options import LIMITS, add_gate_options, given_sets
-from quantize.output_file import check_output, write_file
 from quantize.report import measure
 from quantize.report_picture import load_figure, picture
 from quantize.report_progress import report_progress
@@ -56,7 +56,9 @@ def _run(given) -> int:
     Raises CpunmtError for what stands in the way, before the work as far as it can be known.
     """
     for path in filter(None, (given.json, given.picture)):
-        check_output(path, given.force)
+        check_file(path, given.force)
+    read = [given.model, given.baseline, *(path for _, path in given.test)]
+    refuse_overwriting([given.json, given.picture], read)
     if given.picture:
         load_figure()
     sets = given_sets(given)
@@ -73,15 +75,14 @@ def _run(given) -> int:
         )
     verdicts = judge(report, given.gate)
     report["gate"] = [verdict.to_json() for verdict in verdicts]
-    print("\n".join(report_lines(report, verdicts)))
+    tell(*report_lines(report, verdicts))
     if given.json:
         write_file(given.json, (json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
     if given.picture:
         write_file(given.picture, picture(report))
     broken = [verdict for verdict in verdicts if not verdict.kept]
     if broken:
-        sys.stdout.flush()
-        print(f"{given.parser.prog}: {len(broken)} of {len(verdicts)} limits broken", file=sys.stderr)
+        say(f"{given.parser.prog}: {len(broken)} of {len(verdicts)} limits broken")
     return 1 if broken else 0
 
 

@@ -4,9 +4,10 @@ import argparse
 import math
 from pathlib import Path
 
+from cpunmt.console import tell
+from cpunmt.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
-from quantize.output_file import check_output, write_file
 from quantize.progress import progress_bar
 from quantize.shortlist_corpus import Table, TwoFiles, parse_table, read_corpus
 from quantize.shortlist_coverage import coverage, table
@@ -87,7 +88,10 @@ def make_shortlist(given):
     CpunmtError for an output that exists or cannot be written.
     """
     out = Path(given.out)
-    check_output(out, given.force)
+    check_file(out, given.force)
+    tables = [table.path for table in (*given.tsv, *given.held_out)]
+    vocabularies = [given.vocab, given.source_vocab, given.target_vocab]
+    refuse_overwriting([out], [*given.source, *given.target, *tables, *vocabularies, given.compare])
     paths = [given.vocab, given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
     source = Vocabulary(paths[0])
     target = source if given.vocab else Vocabulary(paths[1])
@@ -98,7 +102,7 @@ def make_shortlist(given):
     files = [*map(TwoFiles, given.source, given.target), *given.tsv]
     with progress_bar("reading", None, " lines") as progress:
         corpus, left_out = read_corpus(files, source, target, given.max_length, progress)
-    print(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
+    tell(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
     lexicon = _learn(given, corpus, source.size, target.size)
     shortlist = shortlist_of(lexicon, given.first, given.best, source.size, target.size)
     content = shortlist.to_bytes() if is_binary(out) else text_of(lexicon, source, target)
@@ -109,9 +113,7 @@ def make_shortlist(given):
             if measured is not None:
                 found = coverage(measured, text, bool(given.vocab), source.eos_id)
                 rows.append((Path(file.path).name, Path(name).name, measured, found))
-    for line in table(rows):
-        print(line)
-    print(f"{out}: {lexicon.targets.size} pairs, first {shortlist.first}, best {shortlist.best}")
+    tell(*table(rows), f"{out}: {lexicon.targets.size} pairs, first {shortlist.first}, best {shortlist.best}")
 
 
 def _learn(given, corpus, source_size, target_size):
@@ -123,7 +125,7 @@ def _learn(given, corpus, source_size, target_size):
     with progress_bar("aligning", given.iterations * corpus.pairs, " pairs") as progress:
         learnt = translations(corpus, source_size, target_size, given.iterations, given.diagonal, progress=progress)
     shown = " ".join(f"{value:.1f}" for value in learnt.perplexities)
-    print(f"{learnt.targets.size} pairs of pieces; perplexity at each iteration: {shown}")
+    tell(f"{learnt.targets.size} pairs of pieces; perplexity at each iteration: {shown}")
     weights = np.repeat(corpus.weights, np.diff(corpus.target_ends))
     frequencies = np.bincount(corpus.target, weights, target_size)
     probabilities = smoothed(learnt.offsets, learnt.targets, learnt.counts, frequencies)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from quantize.__main__ import main
+from quantize.cli import main
 from quantize.evaluation_set import EvaluationSet
 from tests.marian_model import write_marian_npz
 from tests.small_vocabulary import train_vocabulary

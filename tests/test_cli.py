@@ -157,7 +157,8 @@ def test_inputs_that_cannot_be_read(tmp_path, capfd):
     assert translate(tmp_path / "none", tmp_path / "german") == 1
     assert refusal(capfd) == f"{tmp_path / 'none'}: cannot open the input: No such file or directory\n"
     assert translate(tmp_path, tmp_path / "german") == 1
-    assert refusal(capfd) == "cannot read the input: Is a directory\n"
+    assert refusal(capfd) == f"{tmp_path}: cannot open the input: it is a directory, expected a file of text\n"
+    assert not (tmp_path / "german").exists()
     assert translate("nul\0", tmp_path / "german") == 1
     assert "cannot open the input" in refusal(capfd)
 

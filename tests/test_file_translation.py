@@ -87,7 +87,7 @@ def test_files_of_different_length_are_refused_and_nothing_is_written(student, t
 def test_files_that_cannot_be_used(student, tokenized, tmp_path):
     with pytest.raises(CpunmtError, match="none: cannot read: No such file or directory$"):
         student.translate_file(tmp_path / "none", tmp_path / "target")
-    with pytest.raises(CpunmtError, match="target: cannot write: No such file or directory$"):
+    with pytest.raises(CpunmtError, match="target: cannot be written: No such file or directory$"):
         student.translate_file(tokenized, tmp_path / "no" / "target")
     (tmp_path / "latin").write_bytes(b"fine\nna\xefve\n")
     with pytest.raises(CpunmtError, match="latin: line 2 is not UTF-8: "):

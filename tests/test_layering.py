@@ -10,8 +10,9 @@ from tests.real_model import ROOT
 # Modules of cpunmt, lowest first. A module imports only from lines above its own, and from its own line. Of
 # `program`, which compiles what stands above it, only those import that run the program.
 LEVELS = [
-    ["errors", "checks", "first_use", "native_calls"],
-    ["config", "files", "records"],
+    ["errors", "checks", "first_use", "native_calls", "interrupts", "windows", "process"],
+    ["config", "files", "records", "line_stream"],
+    ["console", "output_files"],
     ["gzip_file"],
     ["simd", "simd.isa"],
     ["simd.vector"],
@@ -43,7 +44,7 @@ LEVELS = [
     ["weights"],
     ["model"],
     ["engine"],
-    ["options", "splitting", "line_stream", "vocabulary", "piece_table", "shortlist_text"],
+    ["options", "splitting", "vocabulary", "piece_table", "shortlist_text"],
     ["alignments", "repetition", "workers", "piece_vocabulary"],
     ["shortlist"],
     ["model_files", "model_files.npz", "model_files.safetensors_file", "model_files.yaml_text"],
@@ -160,7 +161,7 @@ def test_heavy_packages_are_imported_in_few_places():
 
 def test_importing_the_packages_does_not_import_numba():
     """Neither do packing, the reference and the command line: what compiles is imported when it compiles."""
-    modules = "cpunmt, cpunmt.cli, quantize.reference, quantize.pack, quantize.weights"
+    modules = "cpunmt, cpunmt.cli, quantize.cli, quantize.reference, quantize.pack, quantize.weights"
     code = f"import sys, {modules}; print([name for name in sys.modules if name.split('.')[0] == 'numba'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

@@ -150,9 +150,9 @@ def test_convert_destroys_nothing(made, copied, tmp_path, capfd):
     assert refusal(capfd, *convert, kept).startswith(f"{kept}: exists; choose another directory")
     assert "holds other files (letter), so it is not replaced" in refusal(capfd, *convert, kept, "--force")
     folder = copied("bergamot")
-    assert "holds other files" in refusal(capfd, "convert", folder, folder, "--force")  # not itself either
+    assert "is read, and would be replaced" in refusal(capfd, "convert", folder, folder, "--force")
     assert (kept / "letter").read_text() == "dear" and contains_model(folder)
-    assert "cannot write the model directory" in refusal(capfd, *convert, tmp_path / "no" / "where")
+    assert "there is no directory" in refusal(capfd, *convert, tmp_path / "no" / "where")
     message = refusal(capfd, "convert", DIRECTORIES["int8"], tmp_path / "packed")
     assert message == f"{DIRECTORIES['int8']}: is packed already; load it as it is"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "model"]

@@ -7,10 +7,10 @@ from cpunmt.output_lines import OutputFormat, output_lines
 from cpunmt.results import Hypothesis, Result
 
 ATTENTION = np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)
-FIRST = Hypothesis("Ein Mann.", -0.25, -0.75, False, ("▁Ein", "▁Mann."), (-0.5, -0.125, -0.125), ATTENTION)
-SECOND = Hypothesis("Mann", -12.3456789, -1e-7, True, ("▁Mann",), (-1.0,), ATTENTION[1:, ::-1])
+FIRST = Hypothesis("Ein Mann.", -0.25, -0.75, False, ("▁Ein", "▁Mann."), (-0.5, -0.125, -0.125), (ATTENTION,))
+SECOND = Hypothesis("Mann", -12.3456789, -1e-7, True, ("▁Mann",), (-1.0,), (ATTENTION[1:, ::-1],))
 RESULT = Result((FIRST, SECOND))
-BLANK = Result((Hypothesis("", 0.0, 0.0, False, (), (0.0,), np.zeros((0, 0), np.float32)),))
+BLANK = Result((Hypothesis("", 0.0, 0.0, False, (), (0.0,), (np.zeros((0, 0), np.float32),)),))
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ BLANK = Result((Hypothesis("", 0.0, 0.0, False, (), (0.0,), np.zeros((0, 0), np.
     ],
 )
 def test_formats(form, expected, blank):
-    assert output_lines(7, RESULT, form).decode() == expected
+    assert b"".join(output_lines(7, RESULT, form)).decode() == expected
     if blank is not None:
-        assert output_lines(7, BLANK, form).decode() == blank
+        assert b"".join(output_lines(7, BLANK, form)).decode() == blank
 
 
 def test_a_line_feed_in_a_translation_ends_no_line():
     made = output_lines(0, Result((Hypothesis("a\nb", 0.0, 0.0, False, ()),)), OutputFormat(n_best=True))
-    assert made == b"0 ||| a b ||| F0= 0 ||| 0\n"
+    assert b"".join(made) == b"0 ||| a b ||| F0= 0 ||| 0\n"

@@ -9,8 +9,8 @@ from cpunmt.options import Options
 from cpunmt.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult, translation_result
 
 ATTENTION = np.array([[0.75, 0.25], [0.25, 0.5]], np.float32)
-FIRST = Hypothesis("Ein Mann.", -0.5, -1.5, False, ("▁Ein", "▁Mann."), (-0.5, -0.5, -0.5), ATTENTION)
-SECOND = Hypothesis("Mann", -1.0, -1.0, True, ("▁Mann",), (-1.0,), ATTENTION[1:])
+FIRST = Hypothesis("Ein Mann.", -0.5, -1.5, False, ("▁Ein", "▁Mann."), (-0.5, -0.5, -0.5), (ATTENTION,))
+SECOND = Hypothesis("Mann", -1.0, -1.0, True, ("▁Mann",), (-1.0,), (ATTENTION[1:],))
 RESULT = Result((FIRST, SECOND), ("▁A", "▁man."))
 
 
@@ -39,7 +39,7 @@ def test_results_cannot_be_changed_and_are_equal_by_content():
         RESULT.hypotheses = ()
     assert dataclasses.replace(RESULT, hypotheses=(FIRST,)) != RESULT
     assert Result((FIRST, SECOND), ("▁A", "▁man.")) == RESULT
-    assert hash(dataclasses.replace(FIRST, attention=None)) == hash(FIRST)
+    assert hash(dataclasses.replace(FIRST, attention_parts=None)) == hash(FIRST)
 
 
 def test_the_shape_of_ctranslate2():

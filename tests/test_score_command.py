@@ -114,17 +114,30 @@ def test_pipes_of_different_length_are_refused_at_the_end(tmp_path, shorter):
 
 
 @pytest.mark.parametrize(("line", "tabs"), [("no tab", 0), ("one\ttwo\tthree", 2), ("", 0)])
-def test_a_line_without_one_tab_is_refused_and_what_came_before_is_there(line, tabs):
-    finished = run("score", stdin=f"A dog.\tEin Hund.\n{line}\nA dog.\tEin Hund.\n".encode())
-    assert finished.returncode == 1 and finished.stdout.count(b"\n") == 1
-    assert finished.stderr.decode() == f"cpunmt: error: line 2: has {tabs} tabs, expected source, tab, target\n"
+def test_a_line_without_one_tab_is_told_and_the_others_are_scored(line, tabs):
+    finished = run("score", stdin=f"A dog.\tEin Hund.\n{line}\nA man.\tEin Mann.\n".encode())
+    without = run("score", stdin=b"A dog.\tEin Hund.\nA man.\tEin Mann.\n")
+    first, second = without.stdout.split()
+    assert (finished.returncode, finished.stdout.split()) == (1, [first, b"nan", second])
+    expected = f"cpunmt: line 2: not scored: it has {tabs} tabs, expected source, tab, target\n"
+    assert finished.stderr.decode() == expected
 
 
-def test_a_pair_that_is_too_long_is_refused(tmp_path, capfd):
-    (tmp_path / "long").write_text("Yes.\n" + "dog " * LONGEST + "\n")
-    (tmp_path / "short").write_text("Ja.\nNein.\n")
-    assert score(tmp_path / "long", tmp_path / "short") == 1
-    assert refusal(capfd).startswith("lines 1 to 2: source 1 (counted from 0) has 4096 pieces, expected at most 4095")
+def test_pairs_that_are_too_long_are_told_by_their_line_and_the_others_are_scored(student, tmp_path, capfd):
+    """Also beyond the first window, and the first ten of many one by one."""
+    long, bad = "dog " * LONGEST, {3, 70, *range(80, 91)}
+    lines = [long if number in bad else line for number, line in enumerate(sentences(100), 1)]
+    (tmp_path / "english").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "german").write_text("Ja.\n" * 100)
+    assert score(tmp_path / "english", tmp_path / "german") == 1
+    output, shown = capfd.readouterr()
+    whole = [line for number, line in enumerate(lines, 1) if number not in bad]
+    expected = iter(student.score(whole, ["Ja."] * len(whole)))
+    assert output.split() == ["nan" if n in bad else f"{next(expected).score:g}" for n in range(1, 101)]
+    *told, last = shown.splitlines()
+    assert [line.split(":")[1] for line in told] == [f" line {number}" for number in sorted(bad)[:10]]
+    assert all("has 4096 pieces, expected at most 4095" in line for line in told)
+    assert last == "cpunmt: 13 lines in all were not scored"
 
 
 def test_files_that_cannot_be_used(files, tmp_path, capfd):

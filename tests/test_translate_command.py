@@ -13,7 +13,7 @@ def translate(source, target, *flags) -> int:
 
 def made_lines(translator, lines, form, **options) -> str:
     results = translator.translate(lines, **options)
-    return b"".join(output_lines(number, result, form) for number, result in enumerate(results)).decode()
+    return b"".join(b for number, result in enumerate(results) for b in output_lines(number, result, form)).decode()
 
 
 @pytest.mark.parametrize(

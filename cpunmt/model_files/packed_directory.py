@@ -14,16 +14,15 @@ The writer makes the whole directory under another name and renames it: a direct
 import hashlib
 import json
 import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.config import FORMAT_VERSION, ModelConfig
-from cpunmt.errors import ModelFileError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files import read_json
 from cpunmt.gzip_file import expanded
 from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.output_files import replacing_directory
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -35,6 +34,7 @@ SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
 # what metadata.json may describe
 _LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
+NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 _MAX_VOCABULARY = 64 << 20  # bytes
 
@@ -85,7 +85,6 @@ def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=N
     ValueError, TypeError
         Wrong arguments: tensors or metadata that the files cannot hold.
     """
-    path = Path(path).resolve()  # of a link, the directory it points to is replaced, not the link
     metadata = dict(metadata or {})
     taken = [key for key in _RESERVED if key in metadata]
     if taken:
@@ -94,25 +93,12 @@ def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=N
     if shortlist is not None:
         contents[SHORTLIST] = bytes(shortlist)
     _json_bytes(metadata)  # raises before anything is written
-    _check_target(path, force)
-    partial = path.parent / f".{path.name}.{secrets.token_hex(8)}.partial"
     try:
-        partial.mkdir()
-        try:
+        with replacing_directory(path, force, NAMES) as partial:
             write_safetensors(partial / WEIGHTS, tensors)
             _write_files(partial, contents, metadata)
-            if force and path.exists():
-                _replace(path, partial)
-            else:
-                os.rename(partial, path)  # refuses a directory that appeared meanwhile
-        except BaseException:  # an interrupt too leaves nothing behind
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise ModelFileError(
-            f"{path}: cannot write the model directory: {error.strerror or error}; expected a parent "
-            f"directory that exists and is writable, with free space"
-        ) from error
+    except CpunmtError as error:
+        raise ModelFileError(str(error)) from None
 
 
 def _vocabulary_bytes(config, vocabulary, tables):
@@ -137,22 +123,6 @@ def _json_bytes(fields):
     return (json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _check_target(path, force):
-    """Refuse a target that exists, unless `force` and replacing it destroys nothing but a packed model."""
-    if not os.path.lexists(path):
-        return
-    if not force:
-        raise ModelFileError(f"{path}: exists; choose another directory, or pass force=True (--force) to replace it")
-    if not path.is_dir():
-        raise ModelFileError(f"{path}: is not a directory, so it is not replaced; choose another name")
-    others = sorted(entry.name for entry in path.iterdir() if entry.name not in _LISTED | {METADATA})
-    if others:
-        raise ModelFileError(
-            f"{path}: holds other files ({', '.join(others[:5])}), so it is not replaced; move them, or "
-            f"choose another directory"
-        )
-
-
 def _write_files(directory, contents, metadata):
     """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
     for name, content in contents.items():
@@ -174,18 +144,6 @@ def _describe(path):
         while block := file.read(1 << 20):
             digest.update(block)
         return {"size": file.tell(), "sha256": digest.hexdigest()}
-
-
-def _replace(path, partial):
-    """Give the directory `partial` the name of the directory `path`, which goes; on failure it is back."""
-    old = partial.with_suffix(".old")
-    os.rename(path, old)
-    try:
-        os.rename(partial, path)
-    except BaseException:
-        os.rename(old, path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)  # open memory maps of its files stay valid
 
 
 def read_directory(path):

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 
+from cpunmt.console import say, tell
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
 
@@ -33,7 +34,7 @@ def add_commands(commands):
     fetch.set_defaults(run=fetch_command)
 
 
-def list_command(given, writing) -> int:
+def list_command(given) -> int:
     """Print one line for each model that fits; 1 if a registry could not be read, else 0."""
     status, rows = 0, []
     here = {model.name: model for model in store.installed()}
@@ -65,8 +66,7 @@ def list_command(given, writing) -> int:
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if lines:
         header = "  ".join(f"{cell:{width}}" for cell, width in zip(_HEADER, widths, strict=True))
-        with writing:
-            print("\n".join([header, *lines]), flush=True)
+        tell(header, *lines)
     elif not status:
         _say("no model fits" if given.text or not given.installed else f"no models in {store.models_folder()}")
     return status
@@ -93,7 +93,7 @@ def _megabytes(size) -> str:
     return "-" if size is None else f"{size / 1e6:.1f} MB"
 
 
-def fetch_command(given, writing) -> int:
+def fetch_command(given) -> int:
     """Fetch models, print their directories."""
     from cpunmt.registry import catalogue
     from cpunmt.registry.install import install
@@ -107,8 +107,7 @@ def fetch_command(given, writing) -> int:
         if hasattr(item, "files"):
             with _progress(item) as (on_bytes, say):
                 path = install(item, force=given.force, on_bytes=on_bytes, say=say)
-        with writing:
-            print(path, flush=True)
+        tell(str(path))
     return 0
 
 
@@ -138,4 +137,4 @@ def _progress(entry):
 
 
 def _say(text):
-    print(f"cpunmt: {text}", file=sys.stderr, flush=True)
+    say(f"cpunmt: {text}")

@@ -1,8 +1,9 @@
 """How a run goes: a line of JSON for each validation, and a picture of them."""
 
 import json
-import os
 from pathlib import Path
+
+from cpunmt.output_files import replacing_file, write_file
 
 LINES, PICTURE = "curve.jsonl", "curve.png"
 
@@ -23,9 +24,7 @@ def lines(folder: Path, until: int | None = None) -> list[dict]:
 def cut(folder: Path, update: int):
     """Forget what came after an update: a run that resumes there will write it again."""
     kept = lines(folder, update)
-    partial = folder / f".{LINES}.partial"
-    partial.write_text("".join(json.dumps(fields) + "\n" for fields in kept), "utf-8")
-    os.replace(partial, folder / LINES)
+    write_file(folder / LINES, "".join(json.dumps(fields) + "\n" for fields in kept).encode())
 
 
 def draw(folder: Path):
@@ -45,6 +44,5 @@ def draw(folder: Path):
         right.plot(updates, [fields["bleu"][name] for fields in found], color=f"C{number}", label=f"BLEU {name}")
     right.set_ylabel("BLEU, development")
     figure.legend(loc="outside upper center", ncols=4)
-    partial = folder / f".partial.{PICTURE}"
-    FigureCanvasAgg(figure).print_png(partial)
-    os.replace(partial, folder / PICTURE)
+    with replacing_file(folder / PICTURE) as file:
+        FigureCanvasAgg(figure).print_png(file)

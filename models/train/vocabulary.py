@@ -1,12 +1,12 @@
 """Train a SentencePiece vocabulary of both languages, with the ids that Marian wants: </s> is 0, <unk> is 1."""
 
 import io
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import sentencepiece
 
+from cpunmt.output_files import write_file
 from models.train.corpora import Corpus
 
 
@@ -34,6 +34,4 @@ def train_vocabulary(texts: Iterable[str], size: int, path: Path):
         num_threads=1,
         minloglevel=2,
     )
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(model.getvalue())
-    os.replace(partial, path)
+    write_file(path, model.getvalue())

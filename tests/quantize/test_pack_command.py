@@ -10,7 +10,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.model_files.packed_directory import read_directory, verify
 from cpunmt.shortlist import Shortlist
-from quantize.__main__ import main
+from quantize.cli import main
 from quantize.pack import LayerError
 from quantize.pack_command import table
 from tests.foreign_directories import ALPHAS, bergamot
@@ -295,7 +295,7 @@ def test_a_checkpoint_that_is_not_there_or_none_is_named(files, tmp_path, capsys
 
 def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
     assert pack(files, tmp_path / "no" / "such" / "parent") == 1
-    assert "cannot write the model directory" in refusal(capsys)
+    assert "there is no directory" in refusal(capsys)
 
 
 NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]

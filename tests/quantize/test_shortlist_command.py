@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
-from quantize.__main__ import main
+from quantize.cli import main
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 

@@ -3,27 +3,22 @@
 import argparse
 import subprocess
 import sys
-import threading
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.commands import add_commands
 from tests.command_line import ROOT
 
-# What cpunmt.cli does around a command: Ctrl-C ends the process at once.
 _SCRIPT = """
-import os, signal, sys, threading
-from tests.registry.command import run
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-ended = []
-worker = threading.Thread(target=lambda: ended.append(run(sys.argv[1:])), daemon=True)
-worker.start()
-try:
-    while worker.is_alive():
-        worker.join(0.05)
-except KeyboardInterrupt:
-    os._exit(130)
-sys.exit(ended[0])
+from cpunmt.process import run
+sys.exit(run("cpunmt", "tests.registry.command"))
 """
+
+
+def main() -> int:
+    """What the other process runs."""
+    return run(sys.argv[1:])
 
 
 def run(arguments) -> int:
@@ -32,7 +27,7 @@ def run(arguments) -> int:
     add_commands(parser.add_subparsers(required=True))
     given = parser.parse_args(list(map(str, arguments)))
     try:
-        return given.run(given, threading.Lock())
+        return given.run(given)
     except CpunmtError as error:
         print(f"cpunmt: error: {error}", file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ import pytest
 from cpunmt.model_files.marian import read_marian_npz
 from models.train.__main__ import command_line, main
 from models.train.network import initial_tensors
-from quantize.__main__ import main as quantize
+from quantize.cli import main as quantize
 from quantize.float_checkpoint import read_float_checkpoint
 from tests.real_model import DIRECTORIES
 

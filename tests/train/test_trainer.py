@@ -11,7 +11,7 @@ from cpunmt import Translator
 from cpunmt.model_files.marian import read_marian_npz
 from models.train import checkpoint, updates
 from models.train.validation import validate
-from quantize.__main__ import main as quantize
+from quantize.cli import main as quantize
 from quantize.float_checkpoint import read_float_checkpoint
 
 

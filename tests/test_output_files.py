@@ -5,7 +5,7 @@ import os
 import pytest
 
 from cpunmt.errors import CpunmtError
-from quantize.output_file import check_output, write_file
+from cpunmt.output_files import check_file, write_file
 
 
 def test_a_file_is_written_and_replaced_whole(tmp_path):
@@ -38,8 +38,8 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
 def test_what_could_not_be_written_is_refused_before(tmp_path):
     (tmp_path / "there").write_bytes(b"x")
     (tmp_path / "broken").symlink_to("nowhere")
-    check_output(tmp_path / "new", False)
-    check_output(tmp_path / "there", True)
+    check_file(tmp_path / "new", False)
+    check_file(tmp_path / "there", True)
     for name, force, expected in (
         ("there", False, "exists; choose another name, or pass --force"),
         ("broken", False, "exists"),
@@ -47,4 +47,4 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
         (".", True, "is a directory"),
     ):
         with pytest.raises(CpunmtError, match=expected):
-            check_output(tmp_path / name, force)
+            check_file(tmp_path / name, force)

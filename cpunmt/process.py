@@ -1,0 +1,66 @@
+"""A command line as a process of its own: signals, a lack of memory, and the exit status.
+
+    sys.exit(run("cpunmt", "cpunmt.cli"))
+
+Nothing is imported here that takes time, so that an interrupt during the imports finds this module in charge.
+"""
+
+import importlib
+import os
+import signal
+import sys
+import threading
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends when it is closed
+
+
+def run(name: str, module: str) -> int:
+    """Import `module` and call its `main()` in a thread; returns the exit status.
+
+    A signal that ends programs ends this one at once, with status 128 + its number, whatever the thread is doing:
+    lines that are being written come out whole, files that are unfinished are removed (see `interrupts`). Anything
+    else that ends the work, but for a mistake in the program, is one line on stderr and status 1.
+    """
+    if sys.stderr is None:  # closed by whoever started us
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
+    _on_signals(os._exit)  # until there is something to clean up
+    try:
+        main = importlib.import_module(module).main
+        from cpunmt.interrupts import abandon
+    except (ImportError, MemoryError, OSError, SystemError) as error:  # the last two: NumPy without enough memory
+        print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
+        return 1
+
+    def end(status):
+        _on_signals(lambda status: None)
+        abandon()
+        os._exit(status)  # not sys.exit: compiled code is still running in memory that it would take away
+
+    done, ended = threading.Event(), []
+
+    def work():
+        try:
+            ended.append(main())
+        except BaseException as error:
+            ended.append(error)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=work, name=name, daemon=True).start()
+    except RuntimeError:
+        print(f"{name}: error: the system allows no further thread; see ulimit -u and ulimit -v", file=sys.stderr)
+        return 1
+    _on_signals(end)
+    done.wait()
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0]
+
+
+def _on_signals(end):
+    """Call `end(exit status)` on each signal that ends programs, unless it is ignored, as by nohup."""
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: end(128 + number))

@@ -1,0 +1,25 @@
+"""A stream cut into lists, so that much can be done at once and little has to be kept."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+
+def windows(items: Iterable, first: int, most: int) -> Iterator[list]:
+    """Items in lists of `first`, then twice as many each time, up to `most`; the last may be shorter.
+
+    If the source raises an Exception, what it has given comes first, and then the exception.
+    """
+    items, size, raised, full = iter(items), first, None, True
+    while raised is None and full:
+        window = []
+        try:
+            for item in itertools.islice(items, size):
+                window.append(item)  # a list made by list() would be lost when the source raises
+        except Exception as error:
+            raised = error
+        full = len(window) == size
+        if window:
+            yield window
+        size = min(2 * size, most)
+    if raised is not None:
+        raise raised
