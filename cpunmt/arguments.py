@@ -21,9 +21,14 @@ def text_list(texts: Iterable[str], caller: str) -> list[str]:
         raise TypeError(f"{caller} takes text or a list of texts, not {type(texts).__name__}")
     texts = list(texts)
     for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"{caller} takes text or a list of texts, not {type(text).__name__}")
+        check_text(text, caller)
     return texts
+
+
+def check_text(text: str, caller: str):
+    """Raise TypeError for anything but text."""
+    if not isinstance(text, str):
+        raise TypeError(f"{caller} takes text or a list of texts, not {type(text).__name__}")
 
 
 def source_ids(pieces: list[str], vocabulary: Vocabulary, caller: str) -> list[int]:
@@ -51,17 +56,23 @@ def text_ids(text: str, vocabulary: Vocabulary, name: str) -> list[int]:
     return vocabulary.encode(text)[:-1]
 
 
-def prefix_ids(prefixes: list, count: int, encode, config: ModelConfig) -> list[list[int]] | None:
-    """Ids of each of `count` prefixes, None being the empty one; or None if all are empty.
-
-    Raises ValueError for another count, or if the model, of which `config` is, begins at the end of the sentence.
-    """
+def prefix_ids(prefixes: list, count: int, encode, config: ModelConfig) -> list[list[int]]:
+    """`forced_ids` of each of `count` prefixes. Raises ValueError for another count."""
+    if isinstance(prefixes, str | bytes) or not isinstance(prefixes, Iterable):
+        raise TypeError(f"target_prefix is {type(prefixes).__name__}, expected a list with an item for each sentence")
+    prefixes = list(prefixes)
     if len(prefixes) != count:
         raise ValueError(f"target_prefix has {len(prefixes)} items, expected one for each of the {count} sentences")
-    found = [[] if prefix is None else encode(prefix) for prefix in prefixes]
-    if not any(found):
-        return None
-    if config.right_to_left:
+    return [forced_ids(prefix, encode, config) for prefix in prefixes]
+
+
+def forced_ids(prefix, encode, config: ModelConfig) -> list[int]:
+    """Ids of a prefix, None being the empty one.
+
+    Raises ValueError if there are some, and the model, of which `config` is, begins at the end of the sentence.
+    """
+    found = [] if prefix is None else encode(prefix)
+    if found and config.right_to_left:
         raise ValueError(
             "target_prefix is given, but the model translates from right to left (right-left: true), so it cannot be "
             "told how a translation begins; expected none"

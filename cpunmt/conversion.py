@@ -58,7 +58,7 @@ def packed_tensors(
     Raises
     ------
     ModelFileError
-        `alphas` lacks a weight, or has two for one input; `schemes` names something else.
+        `alphas` lacks a weight, or has two for one input; `schemes` names something else; float16 cannot hold a weight.
     """
     if scheme not in SCHEMES:
         raise ValueError(f"scheme is {scheme!r}, expected one of {', '.join(SCHEMES)}")
@@ -89,7 +89,7 @@ def packed_tensors(
     for name in table_sizes(config):
         table, stored = tensors[name], config.scheme_of(name)
         if SCHEMES[stored] == "float32":
-            made[f"{name}.weight"] = _floats(table).astype(stored)
+            made[f"{name}.weight"] = _as_floats(name, _floats(table), stored)
             continue
         if stored == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
             rows = np.ascontiguousarray(table.values.T if table.transposed else table.values)
@@ -114,7 +114,7 @@ def packed_tensors(
         bias = np.concatenate([tensors[name] if name else np.zeros(width, np.float32) for _, name in linear.parts])
         if SCHEMES[stored] == "float32":
             weights = np.concatenate([_floats(part) for part in parts], axis=1)
-            made[f"{linear.name}.weight"] = pack_float32(weights).astype(stored)
+            made[f"{linear.name}.weight"] = _as_floats(linear.name, pack_float32(weights), stored)
         else:
             q, scales, multipliers = integers(linear.name, parts, stored)
             sums = q.sum(axis=0, dtype=np.int32)
@@ -128,6 +128,18 @@ def packed_tensors(
     for norm in norms(config):
         made[f"{norm}.scale"], made[f"{norm}.bias"] = tensors[f"{norm}.scale"], tensors[f"{norm}.bias"]
     return config, {name: made[name] for name in expected}
+
+
+def _as_floats(name, weights, scheme) -> np.ndarray:
+    """float32 or float16. Raises ModelFileError for a weight that float16 does not hold."""
+    with np.errstate(over="ignore"):
+        stored = weights.astype(scheme)
+    if scheme == "float16" and np.isinf(stored).any() and np.isfinite(weights).all():
+        raise ModelFileError(
+            f"{name}: weights of up to {np.abs(weights).max():g}, but float16 holds none above 65504; keep them as "
+            f"float32 (--keep {name}=float32)"
+        )
+    return stored
 
 
 def _stored_panels(q, scheme) -> np.ndarray:

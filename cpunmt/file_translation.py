@@ -1,5 +1,6 @@
 """CTranslate2's `translate_file`: a file of tokenized lines in, a file of translations out."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
@@ -43,6 +44,8 @@ def translate_file(
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
     began, with_scores = time.perf_counter(), switch("with_scores", with_scores)
+    source_path, output_path = os.fsdecode(source_path), os.fsdecode(output_path)
+    target_path = None if target_path is None else os.fsdecode(target_path)
     detokenize = target_detokenize_fn or " ".join
     sources = map(source_tokenize_fn or _pieces, _lines(source_path))
     prefixes = missing = None
@@ -51,10 +54,12 @@ def translate_file(
         missing = _then_raise(prefixes, f"{target_path}: has fewer lines than {source_path}, expected as many")
     results = translator.translate_iterable(sources, missing, **{**options, "return_scores": with_scores})
     tokens = examples = 0
-    with told(output_path), replacing_file(output_path) as file:
+    with replacing_file(output_path) as file:
         for result in results:
             for pieces, score in zip_longest(result.hypotheses, result.scores):
-                file.write(encode_line((f"{score:g} ||| " if with_scores else "") + detokenize(pieces)))
+                line = encode_line((f"{score:g} ||| " if with_scores else "") + detokenize(pieces))
+                with told(output_path):
+                    file.write(line)
             tokens += len(result.hypotheses[0])
             examples += 1
         if prefixes and next(prefixes, None) is not None:

@@ -1,5 +1,8 @@
 """A model directory as a `Translator` wants it: checked, its files fit each other, ready to translate."""
 
+import contextlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +20,7 @@ from cpunmt.piece_vocabulary import PieceVocabulary
 from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 
+_TRIES = 20  # to load a directory that is replaced meanwhile
 COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
 
 
@@ -52,6 +56,39 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
             f"activation_scales is 'static', but compute_type={compute_type!r} has no 8-bit activations; leave it out"
         )
     wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
+    return _unreplaced(path, lambda: _load(path, wanted, activation_scales))
+
+
+def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
+    """What `load` makes of a directory, all of whose files it has read from the same one.
+
+    A directory may be replaced by another one under its name at any moment: then what was read is dropped, whether it
+    seems to fit or not, and it is loaded again.
+    """
+    for _ in range(_TRIES):
+        try:
+            directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except (OSError, ValueError):
+            return load()  # raises: it is missing, or no directory
+        try:
+            failure = None
+            try:
+                found = load()
+            except ModelFileError as error:
+                failure = error
+            with contextlib.suppress(OSError):
+                if os.path.samestat(
+                    os.fstat(directory), os.stat(path)
+                ):  # while it is open its number is not given anew
+                    if failure:
+                        raise failure
+                    return found
+        finally:
+            os.close(directory)
+    raise ModelFileError(f"{path}: was replaced by another directory {_TRIES} times while it was loaded; try again")
+
+
+def _load(path, wanted, activation_scales) -> LoadedModel:
     if kind_of(path) == "packed":
         return _load_packed(path, wanted, activation_scales)
     found = read_model(path, wanted, activation_scales or "dynamic")
@@ -112,7 +149,7 @@ def _loaded(found, source, target, shortlist) -> LoadedModel:
 def contains_model(path) -> bool:
     """Whether `path` looks like a model's directory of a kind that can be loaded."""
     try:
-        return kind_of(path) in KINDS
+        return kind_of(os.fsdecode(path)) in KINDS
     except ModelFileError:
         return False
 

@@ -22,35 +22,49 @@ def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
     """A file to write, which is called `path` at the end; after an error nothing of it is left.
 
     A file of that name is replaced, and hands its permissions on; of a link it is the file it points to. A device or a
-    pipe is written as it is. Raises OSError.
+    pipe is written as it is. Raises CpunmtError if it cannot be made; what writing to it raises is an OSError.
     """
     path = os.fsdecode(path)
-    if "\0" in path:
-        raise OSError(errno.EINVAL, "there is a NUL in its name")
-    there = _status(path)
-    if there and (not stat.S_ISREG(there.st_mode) or os.path.abspath(path).startswith(_IN_PLACE)):
-        with open(path, "wb") as file:
-            yield file
+    with told(path):
+        if "\0" in path:
+            raise OSError(errno.EINVAL, "there is a NUL in its name")
+        there = _status(path)
+        in_place = there and (not stat.S_ISREG(there.st_mode) or os.path.abspath(path).startswith(_IN_PLACE))
+        file = open(path, "wb") if in_place else None  # noqa: SIM115  closed below
+    if in_place:
+        yield from _written(file, path)
         return
-    path = os.path.realpath(path)
-    temporary = _beside(path, "part")
+    target = os.path.realpath(path)
+    temporary = _beside(target, "part")
     mode = stat.S_IMODE(there.st_mode) if there else 0o666
-    descriptor = begin(temporary, lambda: os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    with told(path):
+        descriptor = begin(temporary, lambda: os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     try:
-        with open(descriptor, "wb") as file:
-            if there:
-                os.fchmod(descriptor, mode)  # whatever the umask is
-            yield file
-        finish(temporary, lambda: os.replace(temporary, path))
+        if there:
+            os.fchmod(descriptor, mode)  # whatever the umask is
+        yield from _written(open(descriptor, "wb"), path)  # noqa: SIM115  `_written` closes it
+        with told(path):
+            finish(temporary, lambda: os.replace(temporary, target))
     except BaseException:
         with contextlib.suppress(OSError):
             finish(temporary, lambda: os.unlink(temporary))
         raise
 
 
+def _written(file, path):
+    """The file, which is closed afterwards."""
+    try:
+        yield file
+        with told(path):
+            file.close()
+    finally:
+        with contextlib.suppress(OSError):
+            file.close()
+
+
 def write_file(path: str | os.PathLike, content: bytes):
     """Write a file in one go: whoever looks sees the old one, or the new one whole. Raises CpunmtError."""
-    with told(path), replacing_file(path) as file:
+    with replacing_file(path) as file, told(path):
         file.write(content)
 
 

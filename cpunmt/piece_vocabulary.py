@@ -8,7 +8,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.native_calls import native
 from cpunmt.piece_table import read_table
-from cpunmt.vocabulary import clean, load_processor
+from cpunmt.vocabulary import broken, clean, load_processor
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -55,7 +55,7 @@ class PieceVocabulary:
             )
         self._ids[_EOS] = self.eos_id
         self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
-        self._processor = load_processor(pieces)
+        self._pieces_path, self._processor = pieces, load_processor(pieces)
 
     def to_json(self) -> bytes:
         """The table, as `read_table` reads it."""
@@ -79,12 +79,18 @@ class PieceVocabulary:
         return [], text
 
     def _cut(self, text):
-        with native:
-            return self._processor.encode(text, out_type=str)
+        try:
+            with native:
+                return self._processor.encode(text, out_type=str)
+        except UnicodeDecodeError as error:
+            raise broken(self._pieces_path, error) from None
 
     def _joined(self, pieces):
-        with native:
-            return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
+        try:
+            with native:
+                return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
+        except UnicodeDecodeError as error:
+            raise broken(self._pieces_path, error) from None
 
     def encode_batch(self, texts):
         """Ids of each of `texts`: a list of lists."""

@@ -28,6 +28,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from cpunmt.console import say
+from cpunmt.errors import CpunmtError
 from cpunmt.first_use import LOCK
 from cpunmt.native_calls import native
 from cpunmt.output_files import replacing_file
@@ -217,9 +218,13 @@ def _write(path: Path, data: bytes) -> bool:
             os.fchmod(file.fileno(), 0o600)
             file.write(data)
         return True
-    except OSError as error:
+    except (OSError, CpunmtError) as error:
         say(
-            f"cpunmt: cannot keep the compiled program in {path.parent} ({error.strerror or error}); every start "
+            f"cpunmt: cannot keep the compiled program in {path.parent} ({_reason(error)}); every start "
             "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own."
         )
         return False
+
+
+def _reason(error) -> str:
+    return getattr(error, "strerror", None) or str(error)

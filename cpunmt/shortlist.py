@@ -115,7 +115,7 @@ class Shortlist:
         expected = _HEADER + 8 * words + 4 * total
         if content.size != expected:
             raise _broken(path, f"has {content.size} bytes, expected {expected} by its header: truncated?")
-        if not 1 <= words <= source_size + 1:
+        if words not in (source_size, source_size + 1):  # a real file lacks the last piece
             raise _broken(path, f"made for {words - 1} source pieces, the vocabulary has {source_size}")
         if sha256 is not None:
             if hashlib.sha256(content).hexdigest() != sha256:
@@ -124,8 +124,8 @@ class Shortlist:
             raise _broken(path, f"its content does not have the checksum {checksum:#x} of its header")
         offsets = content[_HEADER : _HEADER + 8 * words].view("<i8")
         ids = content[_HEADER + 8 * words :].view("<i4")
-        if words <= source_size:  # a real file lacks the last piece: its list is empty
-            offsets = np.append(offsets, np.full(source_size + 1 - words, total, np.int64))
+        if words == source_size:  # the list of that piece is empty
+            offsets = np.append(offsets, np.int64(total))
         return cls(offsets, ids, first, best, target_size, path)
 
     @classmethod

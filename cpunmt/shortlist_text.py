@@ -34,12 +34,13 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     Raises
     ------
     ModelFileError
-        The file is missing, no complete gzip file, or has a line of another kind.
+        The file is missing, no complete gzip file, has a line of another kind, or is of another vocabulary: more
+        than half of its lines have a piece that these do not.
     """
     targets, sources, probabilities = array("q"), array("q"), array("f")
     target_ids, source_ids = _ids_by_piece(target_vocabulary), _ids_by_piece(source_vocabulary)
     target_unk, source_unk = target_vocabulary.unk_id, source_vocabulary.unk_id
-    number = 0
+    number = unknown = 0
     try:
         with open_expanded(path, "shortlist", MAX_FILE) as file:
             while line := file.readline(_MAX_LINE):
@@ -52,6 +53,7 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
                     continue
                 targets.append(target_ids.get(target, target_unk))
                 sources.append(source_ids.get(source, source_unk))
+                unknown += target not in target_ids or source not in source_ids
                 probabilities.append(float(probability))
                 if number > _MAX_LINES:
                     raise ValueError("too many lines")
@@ -65,6 +67,11 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     values = np.frombuffer(probabilities, np.float32)
     if not values.size or not (values >= 0).all() or np.isinf(values).any():
         raise ModelFileError(f"{path}: no pair, or a probability that is negative, infinite or NaN; make it anew")
+    if 2 * unknown > values.size:
+        raise ModelFileError(
+            f"{path}: made for another vocabulary: {unknown} of {values.size} lines have pieces that "
+            f"{source_vocabulary.path} and {target_vocabulary.path} lack; make it anew"
+        )
     return np.frombuffer(targets, np.int64), np.frombuffer(sources, np.int64), values
 
 

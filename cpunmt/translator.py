@@ -2,11 +2,21 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cpunmt.arguments import MOST_THREADS, expect, prefix_ids, source_ids, target_ids, text_ids, text_list
+from cpunmt.arguments import (
+    MOST_THREADS,
+    check_text,
+    expect,
+    forced_ids,
+    prefix_ids,
+    source_ids,
+    target_ids,
+    text_ids,
+    text_list,
+)
 from cpunmt.batching import target_limit
 from cpunmt.calls import Call, Settings
 from cpunmt.checks import whole
@@ -19,6 +29,7 @@ from cpunmt.options import SCORING, Options, make_options, model_options
 from cpunmt.registry.store import find, is_name
 from cpunmt.results import ExecutionStats, Result, ScoringResult, translation_result
 from cpunmt.scoring import refuse_long, score_pairs
+from cpunmt.windows import windows
 from cpunmt.workers import Workers
 
 WINDOW = 2048  # lines that `translate_iterable` sorts by length at a time
@@ -38,7 +49,7 @@ class Translator:
 
     def __init__(
         self,
-        model_path: str | os.PathLike,
+        model_path: str | bytes | os.PathLike,
         device: str = "cpu",
         *,
         device_index: int | list[int] = 0,
@@ -76,7 +87,7 @@ class Translator:
         max_queued_batches = whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
-        self.path = find(model_path) if is_name(model_path) else Path(model_path)
+        self.path = find(model_path) if is_name(model_path) else Path(os.fsdecode(model_path))
         self._wanted = compute_type, activation_scales
         self._workers = Workers(inter_threads, max_queued_batches)
         self.load_model()
@@ -167,11 +178,12 @@ class Translator:
         settings = self._settings(options)
         if isinstance(text, str):
             alone = self._alone(text, settings) if target_prefix is None else None
-            return alone or self._texts([text], [target_prefix], settings).results()[0]
+            forced = alone or [forced_ids(target_prefix, *self._prefix(text_ids))]
+            return alone or self._texts([text], forced, settings).results()[0]
         texts = text_list(text, "translate")
         if target_prefix is None or isinstance(target_prefix, str):
             target_prefix = [target_prefix] * len(texts)
-        return self._texts(texts, list(target_prefix), settings).results()
+        return self._texts(texts, prefix_ids(target_prefix, len(texts), *self._prefix(text_ids)), settings).results()
 
     def translate_batch(
         self, source: list[list[str]], target_prefix=None, *, asynchronous: bool = False, **options
@@ -181,8 +193,11 @@ class Translator:
         </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
         sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
         """
-        prefixes = [None] * len(source) if target_prefix is None else target_prefix
-        call = self._pieces(source, prefixes, self._settings(options))
+        settings, source = self._settings(options), list(source)
+        sentences = [source_ids(pieces, self.source_vocabulary, "translate_batch") for pieces in source]
+        prefixes = [None] * len(sentences) if target_prefix is None else target_prefix
+        forced = prefix_ids(prefixes, len(sentences), *self._prefix(target_ids))
+        call = self._pieces(source, sentences, forced, settings)
         return call.asynchronous() if asynchronous else call.results()
 
     def translate_iterable(
@@ -197,23 +212,48 @@ class Translator:
 
         Texts give Results, as `translate` does; lists of pieces give TranslationResults, as `translate_batch` does.
         Items are read in windows, sorted by length within each; the first window is one item, so that the first
-        result comes soon, and each is twice as long as the one before, up to `WINDOW`.
+        result comes soon, and each is twice as long as the one before, up to `WINDOW`. If the source raises, or an
+        item is wrong, the results of what came before are given first.
+
+        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too.
         """
         settings = self._settings({"max_batch_size": max_batch_size, "batch_type": batch_type, **options})
         if isinstance(source, str):
             raise TypeError("translate_iterable takes texts, not one text; use translate")
-        return self._stream(iter(source), None if target_prefix is None else iter(target_prefix), settings)
+        items = self._items(iter(source), target_prefix)
+        return self._stream(items, settings)
 
-    def _stream(self, source, prefixes, settings):
-        size = 1
-        while window := list(itertools.islice(source, size)):
-            given = [None] * len(window) if prefixes is None else list(itertools.islice(prefixes, len(window)))
-            if isinstance(window[0], str):
-                call = self._texts(text_list(window, "translate_iterable"), given, settings)
-            else:
-                call = self._pieces(window, given, settings)
+    def _stream(self, items, settings):
+        for window in windows(items, 1, WINDOW):
+            sources, ids, forced = zip(*window, strict=True)
+            call = (
+                self._texts(sources, forced, settings)
+                if ids[0] is None
+                else self._pieces(sources, ids, forced, settings)
+            )
             yield from call.results()
-            size = min(2 * size, WINDOW)
+
+    def _items(self, source, prefixes):
+        """Of each item of a stream (the item; None, or the ids of its pieces; those of its prefix), checked."""
+        is_text, encode = None, None
+        forced = itertools.repeat(None) if prefixes is None else prefixes
+        for number, item in enumerate(source):
+            if is_text is None:
+                is_text = isinstance(item, str)
+                encode = self._prefix(text_ids if is_text else target_ids)
+                if isinstance(prefixes, str) and is_text:
+                    forced = itertools.repeat(prefixes)
+                forced = iter(forced)
+            ids = None
+            if is_text:
+                check_text(item, "translate_iterable")
+            else:
+                ids = source_ids(item, self.source_vocabulary, "translate_iterable")
+            try:
+                prefix = next(forced)
+            except StopIteration:
+                raise ValueError(f"target_prefix has {number} items, expected one for each sentence") from None
+            yield item, ids, forced_ids(prefix, *encode)
 
     def translate_file(self, source_path, output_path, target_path=None, **arguments) -> ExecutionStats:
         """Translate a file of pieces, one sentence a line: see `cpunmt.file_translation.translate_file`."""
@@ -286,29 +326,29 @@ class Translator:
         found = model.engine.translate([ids], [limit], search)
         return make_result(found, [len(ids) - 1], model.target_vocabulary, None, options)
 
-    def _texts(self, texts: list[str], prefixes: list, settings: Settings) -> Call:
-        """A call that translates texts to Results."""
-        model, vocabulary = self._model, self.target_vocabulary
-        forced = prefix_ids(prefixes, len(texts), lambda p: text_ids(p, vocabulary, "target_prefix"), model.config)
+    def _prefix(self, ids_of) -> tuple:
+        """What `forced_ids` wants: how a prefix becomes ids, and the config."""
+        return lambda prefix: ids_of(prefix, self.target_vocabulary, "target_prefix"), self.config
+
+    def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> Call:
+        """A call that translates texts, each of which begins with the ids forced upon it, to Results."""
+        model = self._model
 
         def translate(numbers):
             chosen = [texts[number] for number in numbers]
             ids = model.source_vocabulary.encode_batch(chosen)
             pieces = [model.source_vocabulary.surfaces(text) for text in chosen] if settings.search.attention else None
-            return translate_sentences(model, settings, ids, forced and [forced[n] for n in numbers], pieces)
+            return translate_sentences(model, settings, ids, [forced[number] for number in numbers], pieces)
 
         return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate)
 
-    def _pieces(self, source, prefixes, settings: Settings) -> Call:
-        """A call that translates lists of pieces to TranslationResults."""
-        model, vocabulary = self._model, self.target_vocabulary
-        forced = prefix_ids(prefixes, len(source), lambda p: target_ids(p, vocabulary, "target_prefix"), model.config)
-        sentences = [source_ids(pieces, model.source_vocabulary, "translate_batch") for pieces in source]
+    def _pieces(self, source, sentences, forced, settings: Settings) -> Call:
+        """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
+        model = self._model
 
         def translate(numbers):
             ids, pieces = [sentences[number] for number in numbers], [source[number] for number in numbers]
-            prefixes = forced and [forced[number] for number in numbers]
-            results = translate_sentences(model, settings, ids, prefixes, pieces)
+            results = translate_sentences(model, settings, ids, [forced[number] for number in numbers], pieces)
             return [translation_result(result, settings.options) for result in results]
 
         return Call(self._workers, [len(ids) for ids in sentences], translate)

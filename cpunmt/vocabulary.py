@@ -100,22 +100,28 @@ class Vocabulary:
 
     def surfaces(self, text):
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
-        with native:
-            return self._processor.encode(clean(text), out_type=str)[:-1]
+        try:
+            with native:
+                return self._processor.encode(clean(text), out_type=str)[:-1]
+        except UnicodeDecodeError as error:
+            raise self._refused(error) from None
 
     def text_of(self, pieces):
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text, in which there is no mark
         spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
-        with native:
-            text = self._processor.decode(spaced)
+        try:
+            with native:
+                text = self._processor.decode(spaced)
+        except UnicodeDecodeError as error:
+            raise self._refused(error) from None
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 
     def _refused(self, error):
         if isinstance(error, IndexError):
             return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
-        return ModelFileError(f"{self.path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
+        return broken(self.path, error)
 
 
 def load_processor(path, **options):
@@ -131,6 +137,11 @@ def load_processor(path, **options):
             f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
         ) from None
     return processor
+
+
+def broken(path, error: UnicodeDecodeError) -> ModelFileError:
+    """Of a SentencePiece model that makes what is no text, which may show only when it does."""
+    return ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
 
 
 def clean(text):

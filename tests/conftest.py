@@ -14,6 +14,9 @@ settings.register_profile("cpunmt", deadline=None)
 settings.load_profile("cpunmt")
 
 
+# It would hide that a command forgets to flush.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # Tests of commands expect what `student` says, unless they choose a model.
 os.environ["CPUNMT_MODEL"] = str(DIRECTORIES["int8"])
 

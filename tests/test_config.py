@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architecture import check_schemes, expected_tensors, matrices
@@ -62,3 +62,28 @@ def test_an_exception_for_a_layer_that_is_not_there_is_named():
     config = make_config(schemes=[["encoder.7.feed_forward.inner", "int16"]])
     with pytest.raises(ModelFileError, match=r"names encoder.7.feed_forward.inner, but the model has embedding, enc"):
         expected_tensors(config)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+NUMBERS = {"layer_norm_epsilon": float, "max_length_factor": float, "length_penalty": float, "word_penalty": float}
+
+
+@given(st.sampled_from(dataclasses.fields(ModelConfig)), JSON)
+@settings(max_examples=400)
+@example(ModelConfig.__dataclass_fields__["length_penalty"], True)
+@example(ModelConfig.__dataclass_fields__["max_length_factor"], False)
+@example(ModelConfig.__dataclass_fields__["layer_norm_epsilon"], 1e-60)
+def test_a_field_is_refused_or_of_its_own_type(field, value):
+    """`"length_penalty": true` passed, and was a TypeError in the middle of a translation."""
+    fields = make_config().to_json() | {field.name: value}
+    try:
+        found = getattr(ModelConfig.from_json(fields), field.name)
+    except ModelFileError as error:
+        assert "config" in str(error)
+        return
+    kind = NUMBERS.get(field.name) or next(k for k in (tuple, bool, int, str) if k.__name__ in str(field.type))
+    assert found is None or type(found) is kind

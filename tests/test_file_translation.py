@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from cpunmt import CpunmtError, ExecutionStats
+from cpunmt import CpunmtError, ExecutionStats, Translator, contains_model
 from tests.command_line import sentences
 
 LINES = [*sentences(20), "", "Two dogs."]
@@ -102,6 +102,30 @@ def test_the_source_may_be_replaced_by_its_translation(student, tokenized, tmp_p
     (tmp_path / "link").symlink_to(tokenized)
     student.translate_file(tokenized, tmp_path / "link")
     assert tokenized.read_text() == (tmp_path / "target").read_text() and (tmp_path / "link").is_symlink()
+
+
+def test_permissions_stay(student, tokenized, tmp_path):
+    target = tmp_path / "target"
+    student.translate_file(tokenized, target)
+    for mode in (0o600, 0o640, 0o666):
+        target.chmod(mode)
+        student.translate_file(tokenized, target)
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_paths_of_any_kind(student, tokenized, tmp_path):
+    student.translate_file(str(tokenized), str(tmp_path / "text"))
+    student.translate_file(os.fsencode(tokenized), os.fsencode(tmp_path / "bytes"))
+    assert files(tmp_path) == ["bytes", "source", "text"]
+    assert (tmp_path / "bytes").read_text() == (tmp_path / "text").read_text()
+    with pytest.raises(CpunmtError, match="none: cannot read: No such file or directory$"):
+        student.translate_file(os.fsencode(tmp_path / "none"), tmp_path / "target")
+    with pytest.raises(CpunmtError, match="a\0b: cannot read: embedded null byte$"):
+        student.translate_file("a\0b", tmp_path / "target")
+    with pytest.raises(CpunmtError, match="a\0b: cannot be written: there is a NUL in its name$"):
+        student.translate_file(tokenized, tmp_path / "a\0b")
+    assert Translator(os.fsencode(student.path)).translate("A dog.") == student.translate("A dog.")
+    assert contains_model(os.fsencode(student.path)) and not contains_model(b"a\0b")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no /dev/null")

@@ -1,8 +1,12 @@
 """Loading a model directory: what fits together is loaded, what does not is one clear error."""
 
 import gc
+import itertools
 import json
+import os
 import shutil
+import threading
+import time
 import weakref
 
 import pytest
@@ -10,7 +14,7 @@ import pytest
 from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
 from tests.command_line import sentences
 from tests.foreign_directories import KINDS, VOCABULARY
-from tests.real_model import DIRECTORIES
+from tests.real_model import DIRECTORIES, ROOT
 from tests.small_vocabulary import train_vocabulary
 
 
@@ -181,3 +185,32 @@ def test_unloading_gives_memory_back_and_the_next_translation_loads_again(studen
     translator.unload_model(to_cpu=True)
     translator.load_model(keep_cache=True)
     assert translator.model_is_loaded and translator.translate("A dog.") == student.translate("A dog.")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="directories cannot be held open here")
+def test_a_directory_that_is_replaced_meanwhile_is_loaded_from_one_of_both(tmp_path):
+    """One load in ten failed, with 80 wrong tensors; or it would have mixed two models that fit each other."""
+    models = {name: tmp_path / name for name in ("student", "tiny")}
+    shutil.copytree(DIRECTORIES["int8"], models["student"], ignore=shutil.ignore_patterns("float32"))
+    shutil.copytree(ROOT / "models" / "ende-tiny", models["tiny"], ignore=shutil.ignore_patterns("float16", "log4"))
+    expected = {Translator(path).translate("A man is riding a bicycle.", vocabulary="full") for path in models.values()}
+    place, stop = tmp_path / "model", threading.Event()
+    place.symlink_to(models["student"])
+
+    def swap():
+        """The two take turns under one name."""
+        for name in itertools.cycle(("tiny", "student")):
+            if stop.is_set():
+                break
+            (tmp_path / "next").symlink_to(models[name])
+            os.replace(tmp_path / "next", place)
+            time.sleep(0.05)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        found = {Translator(place).translate("A man is riding a bicycle.", vocabulary="full") for _ in range(60)}
+    finally:
+        stop.set()
+        swapper.join()
+    assert found == expected

@@ -142,9 +142,20 @@ def test_read_maps_the_file(tmp_path):
 def test_a_last_piece_without_offset_has_an_empty_list(tmp_path):
     path = tmp_path / "lex.bin"
     path.write_bytes(make([[5], [5, 6]]).to_bytes())
-    read = Shortlist.read(path, 4, 64)
-    assert read.offsets.tolist() == [0, 1, 3, 3, 3]
-    assert read.candidates([3], False).tolist() == list(range(8))
+    read = Shortlist.read(path, 3, 64)
+    assert read.offsets.tolist() == [0, 1, 3, 3]
+    assert read.candidates([2], False).tolist() == list(range(8))
+
+
+def test_a_shortlist_of_a_smaller_or_larger_vocabulary_is_refused(tmp_path):
+    """It would ruin every translation, and say nothing."""
+    path = tmp_path / "lex.bin"
+    path.write_bytes(make([[5]] * 500).to_bytes())
+    for size in (499 - 1, 502, 8000):
+        with pytest.raises(ModelFileError, match=f"made for 500 source pieces, the vocabulary has {size}; "):
+            Shortlist.read(path, size, 64)
+    for size in (500, 501):
+        Shortlist.read(path, size, 64)
 
 
 def refusal(path, source_size=2, target_size=64, **options):

@@ -54,7 +54,17 @@ def test_text_pairs_that_come_twice_count_with_the_last(tmp_path, vocabulary):
 def test_text_null_is_skipped_and_unknown_pieces_are_unk(tmp_path, vocabulary):
     piece, other = vocabulary.pieces([9, 10])
     text = f"NULL {other} 0.5\n{other} NULL 0.5\n\n{piece} Quark 0.5\nTofu\t{piece}  0.5\n"
-    assert lists_of(from_text(tmp_path / "lex.s2t", vocabulary, text)) == {1: [9], 9: [1]}
+    text += f"{other} {other} 0.5\n{piece} {other} 0.25\n"
+    assert lists_of(from_text(tmp_path / "lex.s2t", vocabulary, text)) == {1: [9], 9: [1], 10: [9, 10]}
+
+
+def test_text_of_another_vocabulary_is_refused(tmp_path, vocabulary):
+    """Where most lines have pieces that are none; a few, as of a vocabulary's rarest letters, are not."""
+    piece, other = vocabulary.pieces([9, 10])
+    text = f"{piece} {other} 0.5\n{piece} Quark 0.5\n"
+    from_text(tmp_path / "lex.s2t", vocabulary, text)
+    with pytest.raises(ModelFileError, match=r"made for another vocabulary: 2 of 3 lines have pieces that .*\.spm"):
+        from_text(tmp_path / "lex.s2t", vocabulary, text + f"Tofu {piece} 0.5\n")
 
 
 def test_text_first_is_at_most_the_vocabulary(tmp_path, vocabulary):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Hypothesis, Result, TranslationResult
 from cpunmt.splitting import split_pieces
+from tests.command_line import sentences as real_lines
 from tests.real_model import DIRECTORIES, ROOT, SENTENCES
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "ende_student_greedy.json").read_text("utf-8"))
@@ -250,3 +251,65 @@ def test_a_warm_start_imports_no_compiler(student):
     )
     assert run.stdout == f"{student.translate('A dog.').text} False\n"
     assert run.stderr == ""
+
+
+# Streams that end badly
+
+
+def broken(items, error):
+    yield from items
+    raise error
+
+
+def taken(results):
+    """(what comes, the error that ends it)."""
+    found = []
+    try:
+        for result in results:
+            found.append(result)
+    except Exception as error:
+        return found, error
+    return found, None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 100])
+def test_what_was_read_before_the_source_raised_is_translated(student, count):
+    """63 of 100 were lost."""
+    texts, error = real_lines(count), OSError("the disk is gone")
+    assert taken(student.translate_iterable(broken(texts, error))) == (student.translate(texts), error)
+    pieces = [student.tokenize(text) for text in texts]
+    assert taken(student.translate_iterable(broken(pieces, error))) == (student.translate_batch(pieces), error)
+
+
+def test_what_comes_before_a_wrong_item_is_translated(student):
+    texts = real_lines(20)
+    pieces = [student.tokenize(text) for text in texts]
+    for good, bad, message in (
+        (texts, 7, "translate_iterable takes text or a list of texts, not int"),
+        (texts, ["▁A"], "translate_iterable takes text or a list of texts, not list"),
+        (pieces, "A dog.", "translate_iterable takes lists of pieces, not str; translate takes text"),
+        (pieces, [7], "text is int, expected str"),
+    ):
+        found, error = taken(student.translate_iterable([*good, bad, good[0]]))
+        assert len(found) == 20 and (type(error), str(error)) == (TypeError, message)
+
+
+def test_prefixes_of_a_stream(student):
+    texts = real_lines(5)
+    expected = student.translate(texts, "Ein")
+    assert list(student.translate_iterable(texts, "Ein")) == expected  # not a letter for each
+    assert list(student.translate_iterable(iter(texts), itertools.repeat("Ein"))) == expected
+    found, error = taken(student.translate_iterable(texts, ["Ein"] * 3))
+    assert found == expected[:3] and str(error) == "target_prefix has 3 items, expected one for each sentence"
+    found, error = taken(student.translate_iterable(texts, broken(["Ein"] * 3, KeyError("prefix"))))
+    assert found == expected[:3] and isinstance(error, KeyError)
+    found, error = taken(student.translate_iterable([["▁A"]] * 2, "Ein"))
+    assert found == [] and str(error) == "target_prefix holds str, expected a list of pieces for each sentence"
+
+
+def test_a_stream_is_not_translated_after_ctrl_c(student):
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        for result in student.translate_iterable(broken(real_lines(2), KeyboardInterrupt)):
+            found.append(result)
+    assert len(found) == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.vocabulary import Vocabulary
+from tests.real_model import DIRECTORIES
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included
@@ -173,6 +174,17 @@ def test_pieces_that_are_halves_of_a_character_are_refused_when_used(tmp_path, p
     for convert in (broken.decode, broken.pieces):
         with pytest.raises(ModelFileError, match=r"halves.spm: a piece is not UTF-8"):
             convert([first])
+
+
+def test_a_damaged_normalizer_is_refused_when_it_makes_what_is_no_text(tmp_path):
+    content = (DIRECTORIES["int8"] / "vocabulary.spm").read_bytes()
+    assert content.count(b"\0001\xe2\x81\x842\0") == 1  # what becomes of a half: 1, a bar, 2
+    (tmp_path / "damaged.spm").write_bytes(content.replace(b"\0001\xe2\x81\x842\0", b"\0001\xe2\x81\xff2\0"))
+    damaged = Vocabulary(tmp_path / "damaged.spm")
+    assert damaged.surfaces("A dog.") == ["▁A", "▁dog", "."]
+    with pytest.raises(ModelFileError, match="damaged.spm: a piece is not UTF-8"):
+        damaged.surfaces("\u00bd")
+    assert damaged.encode("\u00bd")[-1] == damaged.eos_id
 
 
 def loads_or_is_refused(file, content):

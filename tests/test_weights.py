@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cpunmt import records
 from cpunmt.architecture import linears, table_sizes
@@ -11,7 +13,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.kernels.packing import unpack_float32, unpack_int8, unpack_int16
 from cpunmt.model import Model
 from cpunmt.schemes.int16 import activation_reach
-from cpunmt.weights import linear_weights, table_weights
+from cpunmt.weights import linear_weights, panel_sums, row_sums, table_weights
 from quantize.stored_weights import stored_linear, stored_table
 from tests.architectures import make_config
 from tests.random_models import random_tensors
@@ -71,3 +73,45 @@ def test_floats_and_integers_of_the_file_are_not_copied():
         for linear in linears(config):
             assert linear_weights(config, tensors, linear).values is tensors[f"{linear.name}.weight"]
         assert np.shares_memory(table_weights(config, tensors, "embedding").values, tensors["embedding.weight"])
+
+
+@pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "encoder.1.self_attention.output", "embedding"])
+def test_int8_weights_that_paths_multiply_differently_are_refused(name):
+    """-128, whose magnitude AVX2 takes for itself; sums that take the wrong offset away where there is one."""
+    config = make_config()
+    config, tensors = packed_tensors(config, random_tensors(config, 1), "int8")
+    weight, sums = tensors[f"{name}.weight"], tensors[f"{name}.sums"]
+    for change in (-1, 1):
+        with pytest.raises(ModelFileError, match=f"^{name}.sums: not the sums of its weights"):
+            Model(config, tensors | {f"{name}.sums": sums + np.int32(change) * (np.arange(len(sums)) == 5)})
+    smallest = weight.copy()
+    smallest.flat[7] = -128
+    with pytest.raises(ModelFileError, match=f"^{name}.weight: an 8-bit weight of -128, expected -127 to 127"):
+        Model(config, tensors | {f"{name}.weight": smallest})
+    Model(config, tensors)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 600))
+@settings(max_examples=30)
+def test_sums_are_exact_at_any_depth(seed, panels, groups):
+    """They are added up in 16 bits, as many at a time as fit."""
+    generator = np.random.default_rng(seed)
+    low = int(generator.choice([-127, 120]))
+    values = generator.integers(low, 128, (panels, groups, 16, 4), np.int8)
+    assert np.array_equal(panel_sums(values), values.sum(axis=(1, 3), dtype=np.int64).reshape(-1))
+    rows = values.reshape(panels * 16, -1)
+    assert np.array_equal(row_sums(rows), rows.sum(axis=1, dtype=np.int64))
+
+
+def test_a_weight_that_float16_does_not_hold_is_told():
+    """It was called infinite, and the checkpoint broken."""
+    config = make_config()
+    for name, tensor in (("embedding", "embedding"), ("encoder.0.feed_forward.inner",) * 2):
+        tensors = random_tensors(config, 1)
+        tensor = tensor if tensor in tensors else f"{tensor}.weight"
+        tensors[tensor] = tensors[tensor].copy()
+        tensors[tensor].flat[3] = -70000
+        expected = f"^{name}: weights of up to 70000, but float16 holds none above 65504; .*--keep {name}=float32"
+        with pytest.raises(ModelFileError, match=expected):
+            packed_tensors(config, tensors, "float16")
+        packed_tensors(config, tensors, "float16", schemes={name: "float32"})

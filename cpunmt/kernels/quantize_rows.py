@@ -18,6 +18,9 @@ translation on its batch. With a multiplier that was found beforehand for all ro
 multiplier), the product rounded too, clipped to [-127, 127]; scale = 1 and shift = 0, for the columns' scales have the
 rest (see schemes.int8.static_scales). How an int8 is stored in bytes is the instruction set's affair: `simd/tile`
 OFFSET and PLANES.
+
+In a row that is not finite infinity becomes the largest float32, and NaN the least: a model whose numbers leave float32
+says nothing of use, but the same on every processor, while the bits of a NaN are the processor's affair.
 """
 
 import numpy as np
@@ -27,15 +30,20 @@ from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.tile import OFFSET, PLANES
 from cpunmt.simd.vector import (
     absolute,
+    bits_to_floats,
     first_lane,
     float_bits_of,
     fma,
-    largest,
+    largest_int,
+    largest_unsigned,
     load,
     maximum,
+    maximum_ints,
+    maximum_unsigned,
     minimum,
-    smallest,
     splat,
+    splat_int,
+    store,
     store_bytes,
     store_magnitudes,
     store_words,
@@ -50,6 +58,8 @@ MIDDLE = np.float32(128.0)  # the step that q = 0 has
 # low bits of the sum.
 ROUNDING = np.float32(3 << 22)
 LARGEST_INVERSE = np.float32(3.0e38)  # of a scale: a row that needs a larger one is zero for all that can be expressed
+LARGEST_FLOAT = np.finfo(np.float32).max
+INFINITY, MINUS_INFINITY, MINUS_ZERO = 0x7F800000, 0xFF800000, 0x80000000  # bits, read without a sign
 
 
 @inlined
@@ -63,33 +73,54 @@ def _store(q, depth, k, rounded):
 
 @inlined
 def _range(x, depth):
-    """(min(0, min x), max(0, max x)) of float32 [depth], in four chains: one waits for the step before it."""
-    none = splat(ZERO)
-    low0, low1, low2, low3 = none, none, none, none
-    high0, high1, high2, high3 = none, none, none, none
+    """Bits of (min(0, min x), max(0, max x)) of float32 [depth], in four chains: one waits for the step before it.
+
+    Floats of one sign are ordered like their bits, infinity and then NaN last: if there are any in x, they are found.
+    """
+    low, high = splat_int(MINUS_ZERO), splat_int(0)
+    low0, low1, low2, low3 = low, low, low, low
+    high0, high1, high2, high3 = high, high, high, high
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
-        x0, x1, x2, x3 = load(x, k), load(x, k + 16), load(x, k + 32), load(x, k + 48)
-        low0, low1, low2, low3 = minimum(x0, low0), minimum(x1, low1), minimum(x2, low2), minimum(x3, low3)
-        high0, high1, high2, high3 = maximum(x0, high0), maximum(x1, high1), maximum(x2, high2), maximum(x3, high3)
+        x0, x1 = float_bits_of(load(x, k)), float_bits_of(load(x, k + 16))
+        x2, x3 = float_bits_of(load(x, k + 32)), float_bits_of(load(x, k + 48))
+        low0, low1 = maximum_unsigned(x0, low0), maximum_unsigned(x1, low1)
+        low2, low3 = maximum_unsigned(x2, low2), maximum_unsigned(x3, low3)
+        high0, high1 = maximum_ints(x0, high0), maximum_ints(x1, high1)
+        high2, high3 = maximum_ints(x2, high2), maximum_ints(x3, high3)
     for k in range(whole, depth, 16):
-        x0 = load(x, k)
-        low0, high0 = minimum(x0, low0), maximum(x0, high0)
-    low = smallest(minimum(minimum(low0, low1), minimum(low2, low3)))
-    return low, largest(maximum(maximum(high0, high1), maximum(high2, high3)))
+        x0 = float_bits_of(load(x, k))
+        low0, high0 = maximum_unsigned(x0, low0), maximum_ints(x0, high0)
+    low = maximum_unsigned(maximum_unsigned(low0, low1), maximum_unsigned(low2, low3))
+    high = maximum_ints(maximum_ints(high0, high1), maximum_ints(high2, high3))
+    return largest_unsigned(low), largest_int(high)
 
 
 @inlined
 def _largest_magnitude(x, depth):
-    """max |x| of float32 [depth], in four chains."""
-    m0, m1, m2, m3 = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+    """Bits of max |x| of float32 [depth], likewise."""
+    m0, m1, m2, m3 = splat_int(0), splat_int(0), splat_int(0), splat_int(0)
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
-        m0, m1 = maximum(absolute(load(x, k)), m0), maximum(absolute(load(x, k + 16)), m1)
-        m2, m3 = maximum(absolute(load(x, k + 32)), m2), maximum(absolute(load(x, k + 48)), m3)
+        m0 = maximum_ints(float_bits_of(absolute(load(x, k))), m0)
+        m1 = maximum_ints(float_bits_of(absolute(load(x, k + 16))), m1)
+        m2 = maximum_ints(float_bits_of(absolute(load(x, k + 32))), m2)
+        m3 = maximum_ints(float_bits_of(absolute(load(x, k + 48))), m3)
     for k in range(whole, depth, 16):
-        m0 = maximum(absolute(load(x, k)), m0)
-    return largest(maximum(maximum(m0, m1), maximum(m2, m3)))
+        m0 = maximum_ints(float_bits_of(absolute(load(x, k))), m0)
+    return largest_int(maximum_ints(maximum_ints(m0, m1), maximum_ints(m2, m3)))
+
+
+@inlined
+def _float_of(bits):
+    return first_lane(bits_to_floats(splat_int(bits)))
+
+
+@kernel
+def make_finite(x: address, depth: count):
+    """float32 [depth], in place: infinity and NaN become finite numbers."""
+    for k in range(0, depth, 16):
+        store(x, k, minimum(maximum(load(x, k), splat(-LARGEST_FLOAT)), splat(LARGEST_FLOAT)))
 
 
 @kernel
@@ -106,7 +137,11 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address, row_sca
         store_f32(row_scale, 0, ONE)
         store_f32(row_scale, 1, ZERO)
         return
-    low, high = _range(x, depth)
+    low_bits, high_bits = _range(x, depth)
+    if low_bits >= MINUS_INFINITY or high_bits >= INFINITY:
+        make_finite(x, depth)
+        low_bits, high_bits = _range(x, depth)
+    low, high = _float_of(low_bits), _float_of(high_bits)
     half = high * HALF - low * HALF  # of the range, which may be too large for a float32
     scale, inverse = half / (STEPS * HALF), STEPS * HALF / half
     middle = ZERO  # added to the step that 0.0 has
@@ -133,7 +168,11 @@ def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: ad
 @kernel
 def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale: address):
     """Quantize float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
-    most = _largest_magnitude(x, depth)
+    bits = _largest_magnitude(x, depth)
+    if bits >= INFINITY:
+        make_finite(x, depth)
+        bits = _largest_magnitude(x, depth)
+    most = _float_of(bits)
     scale, inverse = most / reach, reach / most
     if most < reach / LARGEST_INVERSE:
         scale, inverse = ONE, ZERO
@@ -153,8 +192,10 @@ def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: addre
 
 def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """float32 [rows, depth] -> (int8 [rows, depth], scales, shifts), float32 [rows]: the same bits as the kernel."""
+    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
     if multiplier > 0:
-        q = np.rint(np.clip(x * np.float32(multiplier), -LARGEST, LARGEST)).astype(np.int8)
+        with np.errstate(over="ignore"):
+            q = np.rint(np.clip(x * np.float32(multiplier), -LARGEST, LARGEST)).astype(np.int8)
         return q, np.ones(len(x), np.float32), np.zeros(len(x), np.float32)
     low, high = np.minimum(x.min(axis=1), ZERO), np.maximum(x.max(axis=1), ZERO)
     half = high * HALF - low * HALF
@@ -173,6 +214,7 @@ def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.nd
 
 def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """float32 [rows, depth] -> (int16 [rows, depth], scales), float32 [rows]: the same bits as the kernel."""
+    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
     most, reach = np.abs(x).max(axis=1), np.float32(reach)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = reach / most

@@ -172,6 +172,16 @@ def minimum(builder, x, y):
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
+@function(i32x16, (i32x16, i32x16), "The larger of each pair.")
+def maximum_ints(builder, x, y):
+    return builder.select(builder.icmp_signed(">", x, y), x, y)
+
+
+@function(i32x16, (i32x16, i32x16), "The larger of each pair, both read without a sign.")
+def maximum_unsigned(builder, x, y):
+    return builder.select(builder.icmp_unsigned(">", x, y), x, y)
+
+
 @function(i32x16, (f32x16,), "Integers from whole floats below 2**31 in magnitude.")
 def to_ints(builder, x):
     return builder.fptosi(x, INTS)
@@ -290,6 +300,18 @@ def largest(builder, x):
 @function(types.float32, (f32x16,), "Smallest lane.")
 def smallest(builder, x):
     return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered("<", low, high), low, high))
+
+
+@function(types.int64, (i32x16,), "Largest lane.")
+def largest_int(builder, x):
+    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_signed(">", low, high), low, high))
+    return builder.sext(most, _i64)
+
+
+@function(types.int64, (i32x16,), "Largest lane, read without a sign.")
+def largest_unsigned(builder, x):
+    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_unsigned(">", low, high), low, high))
+    return builder.zext(most, _i64)
 
 
 def _transposed(builder, rows):

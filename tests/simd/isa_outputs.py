@@ -4,6 +4,7 @@ python -m tests.simd.isa_outputs
 
 integers        SHA-256 of the sums of `integer_cases()` and `word_cases()`
 kernels         kernel -> SHA-256 of its floats
+overflowing     scheme -> [[ids, log-probability as text], ...] of models whose numbers leave float32
 translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
 
@@ -13,10 +14,13 @@ import json
 import numpy as np
 
 from cpunmt import program as compiled
-from cpunmt.engine import Search
+from cpunmt.conversion import packed_tensors
+from cpunmt.engine import Engine, Search
 from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.model import Model
 from cpunmt.simd import isa
 from tests import real_model
+from tests.architectures import make_config
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
 from tests.kernels import test_best as best
@@ -28,6 +32,7 @@ from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_ssru as ssru
+from tests.random_models import random_sources, random_tensors
 
 SENTENCES = 40
 
@@ -103,6 +108,19 @@ def translations(scheme):
     return [[list(h.ids), float(h.log_prob).hex(), float(h.score).hex()] for found in made for h in found]
 
 
+def overflowing(scheme):
+    """Translations of models with weights so large that sums leave float32: infinity, and what is no number."""
+    made = []
+    for seed, name in enumerate(("encoder.0.feed_forward.norm.scale", "encoder.0.self_attention.query_key_value.bias")):
+        config, tensors = packed_tensors(make_config(), random_tensors(make_config(), seed), scheme)
+        tensors[name] = tensors[name] * np.float32(1e38)
+        engine = Engine(Model(config, tensors))
+        sources = random_sources(seed, config.vocab_size, 8)
+        for search in (Search(), Search(beam_size=3, num_hypotheses=3)):
+            made += [[h.ids, repr(h.log_prob)] for found in engine.translate(sources, [12] * 8, search) for h in found]
+    return made
+
+
 def main():
     program = compiled.load()
     kernels = {}
@@ -116,6 +134,7 @@ def main():
             for case in cases
         ),
         "kernels": {name: digest(arrays) for name, arrays in kernels.items()},
+        "overflowing": {scheme: overflowing(scheme) for scheme in ("int8", "code4", "int16", "float32")},
         "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
     }
     print(json.dumps(made))

@@ -82,3 +82,9 @@ def test_translations_and_scores_are_the_same_bits(run, path, scheme):
     assert different == []
     assert len({tuple(ids) for ids, *_ in made}) > isa_outputs.SENTENCES // 2  # real ones
     assert all(np.isfinite(float.fromhex(number)) for _, *numbers in made for number in numbers)
+
+
+@pytest.mark.parametrize("run, path", EVERY_PATH)
+def test_models_whose_numbers_leave_float32_say_the_same(run, path):
+    """What an 8-bit activation was made of a NaN depended on the path."""
+    assert run(path)["overflowing"] == native(PATHS[0])["overflowing"]
