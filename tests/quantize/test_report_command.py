@@ -125,3 +125,16 @@ def test_a_terminal_sees_a_bar_and_is_left_clean(files, monkeypatch):
     assert status == 0 and b"identical %" in output
     assert "small: baseline translates" in shown and "small: speed" in shown and "sentences" in shown
     assert shown.split("\r")[-1].strip() == ""
+
+
+def test_two_outputs_in_one_file_and_outputs_that_are_inputs_are_refused(files, tmp_path, capsys):
+    test = files / "small.tsv"
+    before = test.read_bytes()
+    for flags, expected in (
+        (["--json", tmp_path / "x", "--picture", tmp_path / "x"], "is to be written twice"),
+        (["--json", test, "--test", test, "--force"], "is read, and would be replaced"),
+        (["--picture", "-"], "-: expected the name of a file"),
+    ):
+        assert report(files, *flags) == 1
+        assert expected in capsys.readouterr().err
+    assert test.read_bytes() == before and list(tmp_path.iterdir()) == []
