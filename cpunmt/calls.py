@@ -19,6 +19,23 @@ class Settings(NamedTuple):
     search: Search
 
 
+def settings_of(options: Options) -> Settings:
+    return Settings(
+        options,
+        Search(
+            beam_size=options.beam_size,
+            num_hypotheses=options.num_hypotheses,
+            length_penalty=options.length_penalty,
+            word_penalty=options.word_penalty,
+            coverage_penalty=options.coverage_penalty,
+            min_length=options.min_length,
+            full=options.vocabulary == "full",
+            token_log_probs=options.return_token_log_probs,
+            attention=options.return_alignments or options.replace_unknowns,
+        ),
+    )
+
+
 class Call:
     """What is to be translated. `results` or `asynchronous` does it."""
 

@@ -31,6 +31,7 @@ from cpunmt.console import say
 from cpunmt.errors import CpunmtError
 from cpunmt.first_use import LOCK
 from cpunmt.native_calls import native
+from cpunmt.numba_settings import default_settings
 from cpunmt.output_files import replacing_file
 from cpunmt.simd import isa
 
@@ -167,18 +168,19 @@ def warm_up(progress=iter) -> bool:
 
 def build(progress=iter) -> bytes:
     """Compile every kernel: the content of a cache file. `progress` is handed the list, to count along (tqdm)."""
-    importlib.import_module(ENTRY)
-    from cpunmt import jit
+    with default_settings():
+        importlib.import_module(ENTRY)
+        from cpunmt import jit
 
-    _initialize_llvm()
-    linked, signatures = None, {}
-    for kernel in progress(list(jit.KERNELS.values())):
-        module = kernel.compile()
-        if linked is None:
-            linked = module
-        else:
-            linked.link_in(module)
-        signatures[kernel.name] = kernel.letters
+        _initialize_llvm()
+        linked, signatures = None, {}
+        for kernel in progress(list(jit.KERNELS.values())):
+            module = kernel.compile()
+            if linked is None:
+                linked = module
+            else:
+                linked.link_in(module)
+            signatures[kernel.name] = kernel.letters
     cpu, features = isa.target_cpu(isa.current())
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
@@ -193,7 +195,9 @@ def _read(path: Path) -> bytes | None:
     try:
         if not _private(path.parent):
             return None
-        data = path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place would wait for a writer
+        with open(descriptor, "rb") as file:
+            data = file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
         return None
     digest, body = data[len(_MAGIC) :][:_DIGEST], data[len(_MAGIC) + _DIGEST :]
@@ -214,6 +218,8 @@ def _write(path: Path, data: bytes) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not _private(path.parent):
             raise PermissionError("the folder belongs to someone else, or others can write in it")
+        if path.exists() and not path.is_file():
+            raise FileExistsError(f"{path.name} is there, and is no file")
         with replacing_file(path) as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(data)

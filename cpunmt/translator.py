@@ -1,6 +1,5 @@
 """Text in, text out: `Translator`."""
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +7,6 @@ from pathlib import Path
 
 from cpunmt.arguments import (
     MOST_THREADS,
-    check_text,
     expect,
     forced_ids,
     prefix_ids,
@@ -18,14 +16,14 @@ from cpunmt.arguments import (
     text_list,
 )
 from cpunmt.batching import target_limit
-from cpunmt.calls import Call, Settings
+from cpunmt.calls import Call, Settings, settings_of
 from cpunmt.checks import whole
 from cpunmt.config import SCHEMES
-from cpunmt.engine import Search
 from cpunmt.file_translation import translate_file
+from cpunmt.item_stream import checked_items
 from cpunmt.joining import make_result, translate_sentences
 from cpunmt.loading import load_model
-from cpunmt.options import SCORING, Options, make_options, model_options
+from cpunmt.options import SCORING, make_options, model_options
 from cpunmt.registry.store import find, is_name
 from cpunmt.results import ExecutionStats, Result, ScoringResult, translation_result
 from cpunmt.scoring import refuse_long, score_pairs
@@ -98,7 +96,7 @@ class Translator:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
-        self._default = Settings(self.options, search_of(self.options))
+        self._default = settings_of(self.options)
         self._checked = {}  # options of earlier calls -> Settings: checking takes 20 us
         self._loaded = model
 
@@ -220,40 +218,17 @@ class Translator:
         settings = self._settings({"max_batch_size": max_batch_size, "batch_type": batch_type, **options})
         if isinstance(source, str):
             raise TypeError("translate_iterable takes texts, not one text; use translate")
-        items = self._items(iter(source), target_prefix)
-        return self._stream(items, settings)
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        return self._stream(checked_items(source, target_prefix, vocabularies, self.config), settings)
 
     def _stream(self, items, settings):
         for window in windows(items, 1, WINDOW):
             sources, ids, forced = zip(*window, strict=True)
-            call = (
-                self._texts(sources, forced, settings)
-                if ids[0] is None
-                else self._pieces(sources, ids, forced, settings)
-            )
-            yield from call.results()
-
-    def _items(self, source, prefixes):
-        """Of each item of a stream (the item; None, or the ids of its pieces; those of its prefix), checked."""
-        is_text, encode = None, None
-        forced = itertools.repeat(None) if prefixes is None else prefixes
-        for number, item in enumerate(source):
-            if is_text is None:
-                is_text = isinstance(item, str)
-                encode = self._prefix(text_ids if is_text else target_ids)
-                if isinstance(prefixes, str) and is_text:
-                    forced = itertools.repeat(prefixes)
-                forced = iter(forced)
-            ids = None
-            if is_text:
-                check_text(item, "translate_iterable")
+            if ids[0] is None:
+                call = self._texts(sources, forced, settings)
             else:
-                ids = source_ids(item, self.source_vocabulary, "translate_iterable")
-            try:
-                prefix = next(forced)
-            except StopIteration:
-                raise ValueError(f"target_prefix has {number} items, expected one for each sentence") from None
-            yield item, ids, forced_ids(prefix, *encode)
+                call = self._pieces(sources, ids, forced, settings)
+            yield from call.results()
 
     def translate_file(self, source_path, output_path, target_path=None, **arguments) -> ExecutionStats:
         """Translate a file of pieces, one sentence a line: see `cpunmt.file_translation.translate_file`."""
@@ -306,7 +281,7 @@ class Translator:
         self._check_vocabulary(options)
         if len(self._checked) >= 100:
             self._checked.clear()
-        settings = self._checked[key] = Settings(options, search_of(options))
+        settings = self._checked[key] = settings_of(options)
         return settings
 
     def _check_vocabulary(self, options):
@@ -362,7 +337,7 @@ class Translator:
         refuse_long("target", targets)
         options = make_options(given, replace(self.options, vocabulary="full"), SCORING)
         self._check_vocabulary(options)
-        model, settings = self._model, Settings(options, search_of(options))
+        model, settings = self._model, settings_of(options)
 
         def score(numbers):
             pairs = [sources[number] for number in numbers], [targets[number] for number in numbers]
@@ -370,17 +345,3 @@ class Translator:
 
         sizes = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
         return Call(self._workers, sizes, score)
-
-
-def search_of(options: Options) -> Search:
-    return Search(
-        beam_size=options.beam_size,
-        num_hypotheses=options.num_hypotheses,
-        length_penalty=options.length_penalty,
-        word_penalty=options.word_penalty,
-        coverage_penalty=options.coverage_penalty,
-        min_length=options.min_length,
-        full=options.vocabulary == "full",
-        token_log_probs=options.return_token_log_probs,
-        attention=options.return_alignments or options.replace_unknowns,
-    )

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cpunmt.batching import Part, cut_sentences, translate_parts
+from cpunmt.calls import settings_of
 from cpunmt.engine import Hypothesis
 from cpunmt.loading import LoadedModel
 from cpunmt.options import Options
 from cpunmt.splitting import joined
-from cpunmt.translator import search_of
 from quantize.forced_decoding import choices, log_probs
 
 WINDOW = 512  # sentences that are translated between two signs of progress
@@ -42,7 +42,7 @@ def translated(
     model: LoadedModel, texts: list[str], options: Options, progress: Callable[[int], object] = lambda done: None
 ) -> Translated:
     """Translate texts. `progress` is called with how many are ready."""
-    search = search_of(options)._replace(token_log_probs=True)
+    search = settings_of(options).search._replace(token_log_probs=True)
     parts, found, made = [], [], []
     for begin in range(0, len(texts), WINDOW):
         sentences = model.source_vocabulary.encode_batch(texts[begin : begin + WINDOW])

@@ -13,7 +13,7 @@ import pytest
 import cpunmt
 from cpunmt import cli, program
 from cpunmt.options import MARIAN_FLAGS, Options
-from tests.command_line import ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
+from tests.command_line import ROOT, TIMEOUT, run, sentences, statistics, texts
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.real_model import DIRECTORIES
@@ -312,19 +312,6 @@ def test_warmup_says_where_the_program_is(student, capfd):
     assert cli.main(["warmup"]) == 0
     assert capfd.readouterr().out == f"{path}\n"
     assert path.stat().st_mtime_ns == before
-
-
-def test_warmup_compiles_and_shows_progress_on_a_terminal(tmp_path):
-    folder = tmp_path / "cache"
-    environment = {**os.environ, "CPUNMT_CACHE_DIR": str(folder)}
-    status, output, shown = on_terminal("warmup", env=environment)
-    (compiled,) = folder.iterdir()
-    assert (status, output.decode()) == (0, f"{compiled}\n")
-    assert "compiling" in shown and "100%" in shown
-    assert folder.stat().st_mode & 0o777 == 0o700
-    finished = run("translate", stdin=b"Yes.\n", env=environment)
-    assert (finished.stdout, finished.stderr) == (b"Ja.\n", b"")  # nothing more was compiled
-    assert list(folder.iterdir()) == [compiled]
 
 
 @pytest.mark.slow

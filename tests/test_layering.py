@@ -12,7 +12,7 @@ from tests.real_model import ROOT
 LEVELS = [
     ["errors", "checks", "first_use", "native_calls", "interrupts", "windows", "process"],
     ["config", "files", "records", "line_stream"],
-    ["console", "output_files"],
+    ["console", "numba_settings", "output_files"],
     ["gzip_file"],
     ["simd", "simd.isa"],
     ["simd.vector"],
@@ -61,7 +61,7 @@ LEVELS = [
     ["registry.catalogue", "registry.install"],
     ["registry.commands"],
     ["loading", "batching", "results", "unknowns", "arguments"],
-    ["calls", "file_translation", "output_lines", "streams"],
+    ["calls", "file_translation", "item_stream", "output_lines", "streams"],
     ["joining", "scoring"],
     ["translator"],
     ["run_statistics"],
@@ -75,7 +75,7 @@ RANK = {name: rank for rank, names in enumerate(LEVELS) for name in names}
 
 # Where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
-    "numba": ("cpunmt/simd/", "cpunmt/jit.py", "quantize/word_alignment.py"),
+    "numba": ("cpunmt/simd/", "cpunmt/jit.py", "cpunmt/numba_settings.py", "quantize/word_alignment.py"),
     "llvmlite": ("cpunmt/simd/", "cpunmt/jit.py", "cpunmt/program.py"),
     "sentencepiece": ("cpunmt/vocabulary.py",),
     "yaml": ("cpunmt/model_files/", "quantize/marian_export.py"),

@@ -13,6 +13,7 @@ import pytest
 
 from cpunmt import program
 from cpunmt.simd import isa
+from tests.command_line import on_terminal, run
 from tests.real_model import ROOT
 
 START = """
@@ -55,20 +56,43 @@ def finished(process):
     return out, err.splitlines()
 
 
+# Settings of Numba's that would change the program, or end in the midst of it.
+SETTINGS = {
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_ENABLE_AVX": "0",
+    "NUMBA_OPT": "0",
+    "NUMBA_DISABLE_JIT": "1",
+    "NUMBA_BOUNDSCHECK": "1",
+    "NUMBA_DEBUGINFO": "1",
+}
+
+
 @pytest.fixture(scope="module")
 def cold_starts(tmp_path_factory):
-    """Three cold starts at once: (folder, [stdout and stderr lines of each]).
+    """Three cold starts at once: (folder, (stdout, stderr lines), (status, stdout, terminal), CompletedProcess).
 
-    Two share a folder that holds the beginning of a program file; the folder of the third is open to others.
+    A process of its own, with odd settings of Numba's, and `cpunmt warmup` on a terminal share a folder that holds the
+    beginning of a program file. Another warmup has a folder that is open to others.
     """
     folder, everyones = tmp_path_factory.mktemp("private"), tmp_path_factory.mktemp("everyones")
     folder.chmod(0o700)
     everyones.chmod(0o777)
     (folder / program.cache_file().name).write_bytes(b"cpunmt program 1\n{")
-    processes = [python(START, CPUNMT_CACHE_DIR=str(place)) for place in (folder, folder, everyones)]
-    made = [finished(process) for process in processes]
+    started, ended = python(START, CPUNMT_CACHE_DIR=str(folder), **SETTINGS), []
+    environments = [{**os.environ, "CPUNMT_CACHE_DIR": str(place)} for place in (folder, everyones)]
+    warmups = [
+        threading.Thread(target=lambda: ended.append(on_terminal("warmup", env=environments[0]))),
+        threading.Thread(target=lambda: ended.insert(0, run("warmup", env=environments[1]))),
+    ]
+    for warmup in warmups:
+        warmup.start()
+    first = finished(started)
+    for warmup in warmups:
+        warmup.join()
+    unkept, shown = ended
     assert not list(everyones.iterdir())
-    return folder, made
+    return folder, first, shown, unkept
 
 
 @pytest.fixture
@@ -76,24 +100,40 @@ def kept(cold_starts):
     return cold_starts[0] / program.cache_file().name
 
 
-def test_cold_starts_at_the_same_time_all_work(cold_starts):
-    for out, errors in cold_starts[1]:
-        assert out.split() == ["5", "True"]
-        assert errors[0].startswith(COMPILING)
-
-
-def test_a_truncated_file_is_compiled_again(cold_starts, kept):
-    for _, errors in cold_starts[1][:2]:
-        assert len(errors) == 1
-    assert list(kept.parent.iterdir()) == [kept]  # no temporary file is left
-    assert program._read(kept) is not None
+def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
+    _, (out, errors), (status, output, shown), _ = cold_starts
+    assert out.split() == ["5", "True"]
+    assert len(errors) == 1 and errors[0].startswith(COMPILING)
+    assert (status, output.decode()) == (0, f"{kept}\n")
+    assert "compiling" in shown and "100%" in shown
+    assert list(kept.parent.iterdir()) == [kept]  # the beginning was made a whole, no temporary file is left
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
 
 
-def test_a_folder_open_to_others_is_not_used_and_one_line_says_so(cold_starts):
-    _, errors = cold_starts[1][2]
-    assert len(errors) == 2 and errors[1].startswith(CANNOT_KEEP)
-    assert "CPUNMT_CACHE_DIR" in errors[1]
+def test_the_environment_does_not_change_the_program(kept):
+    """Whichever of the two came last: both are the one of this process."""
+    program.load()
+    assert kept.read_bytes() == program.cache_file().read_bytes()
+
+
+def test_a_warmup_that_cannot_keep_the_program_says_so_and_fails(cold_starts):
+    unkept = cold_starts[3]
+    compiling, told = unkept.stderr.decode().splitlines()
+    assert (unkept.returncode, unkept.stdout) == (1, b"")
+    assert compiling.startswith(COMPILING[:-15]) and told.startswith(CANNOT_KEEP) and "CPUNMT_CACHE_DIR" in told
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
+    """A pipe would wait for somebody who writes."""
+    tmp_path.chmod(0o700)
+    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path in (pipe, folder):
+        assert program._read(path) is None and program._write(path, b"data") is False
+        assert f"({path.name} is there, and is no file)" in capsys.readouterr().err
+    assert stat.S_ISFIFO(pipe.stat().st_mode) and folder.is_dir() and len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("path", [path.value for path in isa.supported()])

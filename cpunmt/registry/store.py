@@ -7,7 +7,6 @@ tells where it came from.
 """
 
 import hashlib
-import json
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files import read_json
 from cpunmt.registry.entries import METADATA, plain
 
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
@@ -114,7 +114,7 @@ def installed() -> list[Installed]:
 
 def find_metadata(path) -> dict | None:
     try:
-        metadata = json.loads((path / METADATA).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        metadata = read_json(path / METADATA, "model metadata")
+    except CpunmtError:
         return None
-    return metadata if isinstance(metadata, dict) and is_name(metadata.get("name")) else None
+    return metadata if is_name(metadata.get("name")) else None

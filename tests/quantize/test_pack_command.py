@@ -340,16 +340,3 @@ def test_wrong_usage_exits_with_two(arguments, capsys, tmp_path, monkeypatch):
         main(arguments)
     assert caught.value.code == 2
     assert "error: " in capsys.readouterr().err
-
-
-def test_a_checkpoint_is_not_replaced_by_what_is_made_of_it(files, tmp_path, capsys):
-    """`pack X X --force` destroyed the weights that it had read."""
-    out = tmp_path / "float32"
-    assert pack(files, out, scheme="float32") == 0
-    capsys.readouterr()
-    before = verify(out)
-    (tmp_path / "link").symlink_to(out)
-    for target in (out, tmp_path / "link", out / "." / ".." / "float32"):
-        assert main(["pack", str(out), str(target), "--scheme", "int8", "--force"]) == 1
-        assert "is read, and would be replaced" in refusal(capsys)
-    assert verify(out) == before

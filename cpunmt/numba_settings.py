@@ -1,0 +1,54 @@
+"""Numba as it is by default, while the program is compiled.
+
+NUMBA_* variables of the environment are for a user's own functions. Some of them would change our machine code, others
+end in the middle of it: so none is seen while it is compiled, and all hold again afterwards.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+from cpunmt.errors import CpunmtError
+
+# What shapes machine code, and its default. Numba's code generator is made with the first four, once in a process.
+_BOUND = {"CPU_NAME": None, "CPU_FEATURES": None, "ENABLE_AVX": True, "OPT": 3}
+_SHAPING = {
+    **_BOUND,
+    "DISABLE_JIT": 0,
+    "BOUNDSCHECK": None,
+    "DEBUGINFO_DEFAULT": 0,
+    "LOOP_VECTORIZE": 1,
+    "SLP_VECTORIZE": 0,
+}
+_FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings anew only where variables have changed
+
+
+@contextlib.contextmanager
+def default_settings() -> Iterator[None]:
+    """Raises CpunmtError for settings that cannot be taken back: those of a file, or of an earlier import of Numba."""
+    given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("NUMBA_")}
+    earlier = "numba" in sys.modules
+    os.environ[_FORCE] = "1"
+    try:
+        from numba.core import config
+
+        bound = [f"NUMBA_{name}" for name in _BOUND if earlier and f"NUMBA_{name}" in given]
+        config.reload_config()
+        if bound:
+            raise CpunmtError(
+                f"Numba was imported with {' and '.join(bound)} set, which would shape cpunmt's machine code; run "
+                "`cpunmt warmup` once, or unset it"
+            )
+        wrong = [f"{name.lower()}: {found}" for name in _SHAPING if (found := getattr(config, name)) != _SHAPING[name]]
+        if wrong:
+            raise CpunmtError(
+                f".numba_config.yaml of this folder says {', '.join(wrong)}, which would shape cpunmt's machine code; "
+                "run `cpunmt warmup` once in another folder"
+            )
+        yield
+    finally:
+        del os.environ[_FORCE]
+        os.environ.update(given)
+        if "numba" in sys.modules:
+            sys.modules["numba"].core.config.reload_config()
