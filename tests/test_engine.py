@@ -168,7 +168,7 @@ def test_threads_share_an_engine(engines):
 def test_threads_need_more_positions_at_once():
     """Whoever comes second must wait until the longer table is there."""
     config, tensors = random_checkpoint(3, **MODELS["wide"])
-    source = random_sources(1, config.vocab_size, 1, longest=2)[0][:1] * 3000 + [0]
+    source = random_sources(1, config.vocab_size, 1, longest=2)[0][:1] * 1500 + [0]
     expected = bits(engine_of(config, tensors).translate([source], [5]))
     for _ in range(5):
         engine, start, made = engine_of(config, tensors), threading.Barrier(4), []
@@ -188,10 +188,8 @@ def test_threads_need_more_positions_at_once():
 @pytest.mark.parametrize(
     "scheme, full, count",
     [
-        ("int8", False, 60),
-        ("int8", True, 60),
+        ("int8", True, 60),  # test_laws has the shortlist
         ("float32", False, 60),
-        ("float32", True, 60),
         pytest.param("int8", False, 2000, marks=pytest.mark.slow),
         pytest.param("int8", True, 2000, marks=pytest.mark.slow),
         pytest.param("float32", False, 2000, marks=pytest.mark.slow),

@@ -115,3 +115,16 @@ def test_log_normalizer_equals_its_reference(program, seed, length, spread, offs
     argument = min(87, np.abs(scores.astype(np.float64) - scores.max()).max())
     inside = EXP + UNIT * argument + roundings(length) * UNIT + length * np.exp(-87.0)
     assert abs(made - expected) <= inside + UNIT * abs(expected) + 1e-12
+
+
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 40, 47])
+def test_the_largest_counts_wherever_it_stands(program, place):
+    """100 below it is nothing, 100 above what was taken for the largest would be e^88: in any vector, in any lane."""
+    scores = np.full(48, 100, np.float32)
+    scores[place] = 200
+    assert program.log_normalizer(padded_scores(scores, Guards(0)), 48) == 200
+    expected = np.eye(48, dtype=np.float32)[place]
+    assert np.abs(softmax(program, scores[None], 1.0)[0] - expected).max() < 1e-30
+    assert (
+        np.abs(softmax_columns(program, np.repeat(scores[:, None], 32, axis=1), 1.0) - expected[:, None]).max() < 1e-30
+    )

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import yaml
 
+from cpunmt.errors import ModelFileError
 from cpunmt.model_files.marian import read_marian_file
 from cpunmt.model_files.marian_bin import read_marian_bin
 from cpunmt.model_files.marian_file import StoredIntegers, output_alpha
 from tests.marian_bin_writer import (
+    FLOAT32,
     Item,
     bin_bytes,
     is_quantized,
@@ -134,6 +136,18 @@ def test_padding_is_what_the_file_says(path, tensors, padding):
     for name, array in read_marian_bin(path).tensors.items():
         assert array.flags.aligned and not array.flags.writeable
         np.testing.assert_array_equal(array, tensors[name])
+
+
+def test_less_than_a_block_may_follow_the_data_of_an_item(path):
+    """As much as aligns what comes next, and not a byte more: that would be another shape."""
+    for more, fits in ((0, True), (255, True), (256, False)):
+        item = Item(b"x\0", FLOAT32, (2, 3), np.arange(6, dtype="<f4").tobytes() + bytes(more))
+        path.write_bytes(bin_bytes([item, *items_of({}, TEXT)]))
+        if fits:
+            assert read_marian_bin(path).tensors["x"].ravel().tolist() == [0, 1, 2, 3, 4, 5]
+        else:
+            with pytest.raises(ModelFileError, match="expected 24, or up to 279 with padding"):
+                read_marian_bin(path)
 
 
 def test_options_end_at_the_first_nul(path, tensors):

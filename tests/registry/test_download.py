@@ -58,6 +58,15 @@ def test_a_file(server, tmp_path):
     assert ranges(server) == [None]  # the second time it was there
 
 
+def test_the_name_is_there_only_when_all_is(server, tmp_path):
+    """Whoever looks meanwhile sees the part, and no file."""
+    server.faults[PATH] = [Fault(break_after=100_000), None]
+    seen = []
+    download.download(remote(server), tmp_path, lambda count: seen.append(names(tmp_path)), [].append)
+    assert len(seen) > 2 and not any("model.bin" in found for found in seen)
+    assert names(tmp_path) == ["model.bin"]
+
+
 @pytest.mark.parametrize("content", [b"", b"x"])
 def test_small_files(server, tmp_path, content):
     assert run(remote(server, content), tmp_path).read_bytes() == content
