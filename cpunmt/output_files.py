@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Collection, Iterator
@@ -178,7 +177,7 @@ def scratch_directory(beside: str | os.PathLike) -> Iterator[Path]:
 
 def _beside(path, what) -> str:
     folder, name = os.path.split(os.fspath(path))
-    return os.path.join(folder, f".{name[:_LONGEST]}.{secrets.token_hex(4)}.{what}")
+    return os.path.join(folder, f".{name[:_LONGEST]}.{os.urandom(4).hex()}.{what}")
 
 
 def _status(path) -> os.stat_result | None:

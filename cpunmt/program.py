@@ -11,19 +11,19 @@ it is called: so its folder must belong to the user and be closed to others (mod
     CPUNMT_CACHE_DIR    where the file lives; default: cpunmt in the user's cache folder
 """
 
+import contextlib
 import ctypes
 import functools
 import hashlib
-import importlib
+import importlib.util
 import json
 import os
 import platform
 import stat
 import sys
-import tempfile
-from importlib import metadata
 from pathlib import Path
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
@@ -36,7 +36,7 @@ from cpunmt.output_files import replacing_file
 from cpunmt.simd import isa
 
 ENTRY = "cpunmt.search.beam"  # importing it defines every kernel
-_SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "program.py", "records.py")
+_SOURCES = ("simd", "kernels", "layers", "search", "jit.py", "numba_settings.py", "program.py", "records.py")
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
 _DIGEST = 32  # bytes
@@ -105,8 +105,8 @@ def digest() -> str:
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             state.update(file.relative_to(here).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     for fact in (
-        metadata.version("numba"),
-        metadata.version("llvmlite"),
+        numba_version(),
+        llvmlite.__version__,
         platform.python_version(),
         platform.machine(),
         sys.platform,
@@ -117,6 +117,16 @@ def digest() -> str:
     return state.hexdigest()[:32]
 
 
+def numba_version() -> str:
+    """Numba's version, which is not imported for it: that takes 300 ms, and what is told of packages 15 ms."""
+    found = importlib.util.find_spec("numba")
+    with contextlib.suppress(OSError, TypeError, AttributeError):
+        return Path(found.origin).with_name("_version.py").read_text("utf-8")
+    from importlib import metadata
+
+    return metadata.version("numba")
+
+
 def cache_folder() -> Path:
     """Where compiled programs are kept."""
     chosen = os.environ.get("CPUNMT_CACHE_DIR")
@@ -125,6 +135,8 @@ def cache_folder() -> Path:
     try:
         home = Path.home()
     except RuntimeError:  # no HOME, and a user without an entry in the password file: a container
+        import tempfile
+
         return Path(tempfile.gettempdir()) / f"cpunmt-{os.getuid()}"
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "cpunmt"

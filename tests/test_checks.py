@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.checks import choice, number, same, shown, switch, whole
 from cpunmt.engine import Engine
-from cpunmt.options import Options, kind
+from cpunmt.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, Options, kind
 from tests.command_line import sentences
 
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -204,3 +204,47 @@ def test_threads_and_offsets_too(student):
     assert student.score_batch([["▁A"]], [["▁A"]], offset=np.uint8(1)) == student.score_batch(
         [["▁A"]], [["▁A"]], offset=1
     )
+
+
+# Anything at all
+
+
+ANYTHING = st.one_of(
+    st.sampled_from([0, 1, 2, 3, 5, 40]),
+    st.sampled_from([0.0, 0.3, 1.0, 2.5, -1.0]),
+    st.sampled_from([-1, 64, 65, 100, 127, 128, 255, 4096, 1 << 16, 1 << 24, 1 << 31, 1 << 63, -(1 << 63), 10**30]),
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+)
+TYPES = (*INTEGERS, *REALS, bool, np.bool_, str, np.str_, np.array, lambda value: [value], lambda value: value)
+
+
+def typed(value, kind):
+    """`value` in another type, if that has it."""
+    with np.errstate(all="ignore"):
+        try:
+            return kind(value)
+        except (TypeError, ValueError, ArithmeticError):
+            return value
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_any_options_give_translations_or_one_error_that_names_one(student, count):
+    names = st.sampled_from([*Options.__dataclass_fields__, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF, "use_vmap"])
+    sets = st.dictionaries(names, st.builds(typed, ANYTHING, st.sampled_from(TYPES)), min_size=1, max_size=3)
+    texts = ["One man.", "", "A dog runs."]
+
+    @given(sets)
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck), database=None)
+    def translate(options):
+        try:
+            results = student.translate(texts, **{"max_length": 12, **options})
+        except (TypeError, ValueError) as error:
+            named = {ours for name in options for ours in (name, CTRANSLATE2_NAMES.get(name, name))} | {"max_length"}
+            assert any(name in str(error) for name in named) or "vocabulary" in str(error), error
+            assert len(str(error)) < 500
+        else:
+            assert len(results) == 3 and all(result.hypotheses for result in results)
+
+    translate()

@@ -3,13 +3,15 @@
 import argparse
 import sys
 
+from cpunmt.console import one_line, say
 from cpunmt.errors import CpunmtError
-from models.train import recipe_commands, train_command
-from models.train.smoke import smoke
 
 
 def main(arguments=None) -> int:
     """Run one command; the exit status."""
+    from models.train import recipe_commands, train_command  # PyTorch takes seconds, in which Ctrl-C is heard below
+    from models.train.smoke import smoke
+
     parser = argparse.ArgumentParser(prog="python -m models.train", description=__doc__, allow_abbrev=False)
     parser.add_argument("--tiny-smoke", action="store_true", help="try every step on a toy language, in about a minute")
     commands = parser.add_subparsers(metavar="COMMAND")
@@ -28,8 +30,10 @@ def command_line() -> int:
     """`main`, with what is wrong with the input told in one line."""
     try:
         return main()
-    except (CpunmtError, OSError, ValueError) as error:
-        print(f"models.train: error: {'; '.join(map(str.strip, str(error).splitlines()))}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except (CpunmtError, OSError, ValueError, MemoryError) as error:
+        say(f"models.train: error: {one_line(error)}")
         return 1
 
 
