@@ -9,5 +9,23 @@ import os
 import threading
 
 LOCK = threading.RLock()
+_held = [LOCK]
 
-os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+def held_over_forks(lock: threading.Lock) -> threading.Lock:
+    """`lock`, which forks wait for too. It may be acquired under LOCK; LOCK may not be acquired under it."""
+    _held.append(lock)
+    return lock
+
+
+def _acquire():
+    for lock in _held:  # in the order in which others acquire them, or a fork and they would wait for each other
+        lock.acquire()
+
+
+def _release():
+    for lock in reversed(_held):
+        lock.release()
+
+
+os.register_at_fork(before=_acquire, after_in_parent=_release, after_in_child=_release)

@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Callable
 
-uncut = threading.Lock()
+from cpunmt.first_use import held_over_forks
+
+uncut = held_over_forks(threading.Lock())
 _unfinished = set()  # paths
 _PATIENCE = 1.0  # seconds
 
-os.register_at_fork(before=uncut.acquire, after_in_parent=uncut.release, after_in_child=uncut.release)
 os.register_at_fork(after_in_child=_unfinished.clear)  # they are the parent's
 
 

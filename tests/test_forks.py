@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from cpunmt.first_use import LOCK
+from cpunmt.interrupts import uncut
 from tests.foreign_directories import KINDS
 from tests.real_model import ROOT
 
@@ -44,3 +47,30 @@ def test_around_late_imports_and_the_load_of_the_program(tmp_path, count):
     path = KINDS["marian npz"](tmp_path / "model").path
     for seed in range(count):
         assert forks("load", 1, seed, path) == "[]"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_waits_for_both_locks_in_the_order_in_which_others_take_them():
+    """A thread that has the one of first use writes the program, which takes the other one."""
+    inside, go, both = threading.Event(), threading.Event(), []
+
+    def first_use():
+        with LOCK:
+            inside.set()
+            go.wait(30)
+            both.append(uncut.acquire(timeout=10))  # it would wait for ever
+            if both[0]:
+                uncut.release()
+
+    thread = threading.Thread(target=first_use)
+    thread.start()
+    inside.wait(30)
+    threading.Timer(0.2, go.set).start()  # when the fork is waiting
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if LOCK.acquire(timeout=5) and uncut.acquire(timeout=5) else 1)
+    thread.join(30)
+    assert both == [True] and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert LOCK.acquire(timeout=5) and uncut.acquire(timeout=5)
+    uncut.release()
+    LOCK.release()

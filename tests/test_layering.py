@@ -10,7 +10,9 @@ from tests.real_model import ROOT
 # Modules of cpunmt, lowest first. A module imports only from lines above its own, and from its own line. Of
 # `program`, which compiles what stands above it, only those import that run the program.
 LEVELS = [
-    ["errors", "checks", "first_use", "native_calls", "interrupts", "windows", "process"],
+    ["errors", "checks", "first_use", "native_calls", "windows"],
+    ["interrupts"],
+    ["process"],
     ["config", "files", "records", "line_stream"],
     ["console", "numba_settings", "output_files"],
     ["gzip_file"],

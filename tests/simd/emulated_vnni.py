@@ -7,6 +7,7 @@ then gets a vpdpbusd, vpdpwssd and 512-bit vpshufb written in plain LLVM code, a
 proven: operand order, offsets and layout around the instructions; what is not: the instructions themselves.
 """
 
+import contextlib
 import importlib
 import os
 import re
@@ -85,6 +86,7 @@ def pretend():
 def install():
     """Make the emulated program the one that `program.load()` finds."""
     pretend()
+    program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
     isa.target_cpu = lambda path: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     from cpunmt import jit
 
