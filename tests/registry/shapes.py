@@ -86,7 +86,7 @@ def serve_bucket(server, models: dict) -> str:
             entry |= {"sourceLanguage": source, "targetLanguage": target, "files": {}, "metrics": {}}
             for name, content in files.items():
                 path = f"models/{pair}/{architecture}_run/exported/{name}.gz"
-                server.content[f"/bucket/{path}"] = gzip.compress(content)
+                server.content[f"/bucket/{path}"] = gzip.compress(content, mtime=0)
                 key = keys[name.partition(".")[0]]
                 entry["files"][key] = {"path": path}
                 if key == "model":
@@ -97,12 +97,12 @@ def serve_bucket(server, models: dict) -> str:
     return f"{server.url}/db/models.json"
 
 
-def zipped(files: dict, **settings) -> bytes:
-    """A zip archive of {name: content}."""
+def zipped(files: dict) -> bytes:
+    """A zip archive of {name: content}; the same bytes at any time of day (`writestr` of a name alone dates it)."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, **settings) as archive:
+    with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 
