@@ -1,10 +1,11 @@
-"""A command line as a process of its own: signals, a lack of memory, and the exit status.
+"""A command line as a process of its own: signals, a lack of memory, and its end.
 
     sys.exit(run("cpunmt", "cpunmt.cli"))
 
 Nothing is imported here that takes time, so that an interrupt during the imports finds this module in charge.
 """
 
+import contextlib
 import importlib
 import os
 import signal
@@ -15,11 +16,13 @@ _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends w
 
 
 def run(name: str, module: str) -> int:
-    """Import `module` and call its `main()` in a thread; returns the exit status.
+    """Import `module` and call its `main()` in a thread, then end the process with the status that it returns.
 
     A signal that ends programs ends this one at once, with status 128 + its number, whatever the thread is doing:
     lines that are being written come out whole, files that are unfinished are removed (see `interrupts`). Anything
     else that ends the work, but for a mistake in the program, is one line on stderr and status 1.
+
+    Returns the status only to a profiler or tracer, which has to write what it saw.
     """
     if sys.stderr is None:  # closed by whoever started us
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
@@ -53,9 +56,15 @@ def run(name: str, module: str) -> int:
         return 1
     _on_signals(end)
     done.wait()
-    if isinstance(ended[0], BaseException):
-        raise ended[0]
-    return ended[0]
+    status = ended[0].code if isinstance(ended[0], SystemExit) else ended[0]
+    if isinstance(status, BaseException):
+        raise status
+    if sys.gettrace() is None and sys.getprofile() is None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):  # closed
+                stream.flush()
+        end(status or 0)  # Python would take a tenth of the time of a start, and then die of signals by the default
+    return status
 
 
 def _on_signals(end):
