@@ -31,10 +31,15 @@ def check_text(text: str, caller: str):
         raise TypeError(f"{caller} takes text or a list of texts, not {type(text).__name__}")
 
 
-def source_ids(pieces: list[str], vocabulary: Vocabulary, caller: str) -> list[int]:
-    """Ids of a sentence given as pieces, with one </s> at the end, whether it was there or not."""
+def piece_list(pieces: Iterable[str], caller: str) -> list[str]:
+    """A sentence given as pieces, as a list of them."""
     if isinstance(pieces, str | bytes) or not isinstance(pieces, Iterable):
         raise TypeError(f"{caller} takes lists of pieces, not {type(pieces).__name__}; translate takes text")
+    return list(pieces)
+
+
+def source_ids(pieces: list[str], vocabulary: Vocabulary) -> list[int]:
+    """Ids of a sentence given as pieces, with one </s> at the end, whether it was there or not."""
     ids = vocabulary.ids(pieces)
     return ids if ids and ids[-1] == vocabulary.eos_id else [*ids, vocabulary.eos_id]
 

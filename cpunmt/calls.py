@@ -9,7 +9,7 @@ from cpunmt.workers import Workers
 
 PARTS = 4  # a worker takes a fourth of its part of what is left, so that all are done at nearly the same time,
 LEAST = 512  # but as many pieces as this: the last sentences of a batch are decoded with few beside them,
-MOST = 8192  # and not more than this: an interrupt waits for it
+MOST = 8192  # and not more than this: if one raises, or a thread is interrupted, the batches that run are finished
 
 
 class Settings(NamedTuple):

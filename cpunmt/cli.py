@@ -110,7 +110,7 @@ def _convert(given) -> int:
 def _warm_up(given) -> int:
     where = program.cache_file()
     progress = iter
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
         tqdm.monitor_interval = 0

@@ -1,6 +1,7 @@
 """Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path."""
 
 import json
+import mmap  # noqa: F401  NumPy would import it when it maps a file: late, and not under the lock of first use
 import os
 import stat
 from pathlib import Path

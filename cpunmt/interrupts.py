@@ -35,9 +35,14 @@ def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | N
     """`path` is not unfinished any more; `act` gives it its name, or removes it. What it leaves is to be removed."""
     with uncut:
         act()
-        _unfinished.discard(os.fspath(path))
+        keep(path)
         if leaves is not None:
             _unfinished.add(os.fspath(leaves))
+
+
+def keep(path: str | os.PathLike):
+    """`path` is not unfinished any more. To be called while `uncut` is held."""
+    _unfinished.discard(os.fspath(path))
 
 
 def abandon():

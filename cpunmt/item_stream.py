@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpunmt.arguments import check_text, forced_ids, source_ids, target_ids, text_ids
+from cpunmt.arguments import check_text, forced_ids, piece_list, source_ids, target_ids, text_ids
 from cpunmt.config import ModelConfig
 from cpunmt.vocabulary import Vocabulary
 
@@ -29,8 +29,15 @@ def checked_items(
     prefixes : None, one for each item or, for texts, one text for all
     vocabularies : of source and target
 
-    Raises TypeError or ValueError for the first item or prefix that is wrong, when its turn comes.
+    Raises TypeError if something else is given, and TypeError or ValueError for the first item or prefix that is wrong,
+    when its turn comes.
     """
+    if prefixes is not None and not isinstance(prefixes, str):
+        prefixes = iter(prefixes)
+    return _checked(iter(source), prefixes, vocabularies, config)
+
+
+def _checked(source, prefixes, vocabularies, config):
     is_text = forced = None
     for number, item in enumerate(source):
         if is_text is None:
@@ -42,7 +49,8 @@ def checked_items(
         if is_text:
             check_text(item, _CALLER)
         else:
-            ids = source_ids(item, vocabularies[0], _CALLER)
+            item = piece_list(item, _CALLER)
+            ids = source_ids(item, vocabularies[0])
         try:
             prefix = next(forced)
         except StopIteration:

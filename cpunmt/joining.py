@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,13 +18,13 @@ from cpunmt.vocabulary import Vocabulary
 
 
 def translate_sentences(
-    model: LoadedModel, settings: Settings, sentences: list[list[int]], prefixes, source_pieces
+    model: LoadedModel, settings: Settings, sentences: list[list[int]], prefixes: Sequence[list[int]], source_pieces
 ) -> list[Result]:
     """Results of sentences, which are id lists, each with its </s>.
 
     Parameters
     ----------
-    prefixes : None, or for each sentence the target ids that its translation begins with
+    prefixes : for each sentence the target ids that its translation begins with
     source_pieces : of each sentence, without </s>; None if the search keeps no attention
     """
     options, search = settings
@@ -39,7 +40,7 @@ def translate_sentences(
             pieces = source_pieces[number] if search.attention else None
             results.append(make_result(of_sentence, lengths[number], vocabulary, pieces, options))
         else:
-            results.append(blank_result(prefixes[number] if prefixes else [], vocabulary, options))
+            results.append(blank_result(prefixes[number], vocabulary, options))
     return results
 
 

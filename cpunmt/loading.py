@@ -21,6 +21,7 @@ from cpunmt.shortlist import Shortlist
 from cpunmt.vocabulary import Vocabulary
 
 _TRIES = 20  # to load a directory that is replaced meanwhile
+_READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
 COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
 
 
@@ -67,7 +68,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
     """
     for _ in range(_TRIES):
         try:
-            directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            directory = os.open(path, _READ_NOTHING | os.O_DIRECTORY)
         except (OSError, ValueError):
             return load()  # raises: it is missing, or no directory
         try:
@@ -77,9 +78,8 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
             except ModelFileError as error:
                 failure = error
             with contextlib.suppress(OSError):
-                if os.path.samestat(
-                    os.fstat(directory), os.stat(path)
-                ):  # while it is open its number is not given anew
+                # while it is open its number is not given anew
+                if os.path.samestat(os.fstat(directory), os.stat(path)):
                     if failure:
                         raise failure
                     return found

@@ -5,18 +5,21 @@
 
 While a daemon thread is in such a call, the interpreter must not be taken down around it: the memory that it works
 in would go, and on its way back Python ends the thread by unwinding its stack, which C++ code answers with abort().
-So an exit waits for the calls that run, and a thread that begins another one then waits until the process is gone.
+So an exit waits for the calls that run, and a thread that begins another one then waits until the process is gone;
+but if it goes on, something else that runs at the exit may be waiting for that thread, which is then let through.
 """
 
 import atexit
+import math
 import os
-import threading
 import time
 from threading import get_ident
 
 _inside = set()  # threads that are in such a call; adding and discarding are atomic
 _ending = None  # the thread that ends the process
-_PATIENCE = 10.0  # seconds
+_PATIENCE = 10.0  # seconds that an exit waits for calls
+_GRACE = 0.25  # seconds that a thread waits for the end of the process
+_gone_by = math.inf  # when the process is gone, if nothing but us delays its end
 
 
 class _Native:
@@ -24,7 +27,9 @@ class _Native:
         _inside.add(get_ident())
         if _ending is not None and _ending != get_ident():
             _inside.discard(get_ident())
-            threading.Event().wait()  # for nothing: the process ends
+            while time.monotonic() < _gone_by:
+                time.sleep(_GRACE / 10)
+            _inside.add(get_ident())
 
     def __exit__(self, *_):
         _inside.discard(get_ident())
@@ -39,11 +44,12 @@ def is_ending() -> bool:
 
 
 def _end():
-    global _ending
+    global _ending, _gone_by
     _ending = get_ident()
     deadline = time.monotonic() + _PATIENCE
     while _inside - {_ending} and time.monotonic() < deadline:
         time.sleep(0.001)
+    _gone_by = time.monotonic() + _GRACE
 
 
 atexit.register(_end)

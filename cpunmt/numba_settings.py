@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from cpunmt.errors import CpunmtError
 
 # What shapes machine code, and its default. Numba's code generator is made with the first four, once in a process.
+# Of some processors it does not use AVX: then ENABLE_AVX is the bool False, which nobody can set.
 _BOUND = {"CPU_NAME": None, "CPU_FEATURES": None, "ENABLE_AVX": True, "OPT": 3}
 _SHAPING = {
     **_BOUND,
@@ -28,19 +29,24 @@ _FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings anew only where var
 def default_settings() -> Iterator[None]:
     """Raises CpunmtError for settings that cannot be taken back: those of a file, or of an earlier import of Numba."""
     given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("NUMBA_")}
-    earlier = "numba" in sys.modules
+    earlier = None
     os.environ[_FORCE] = "1"
     try:
+        if "numba" in sys.modules:
+            from numba.core import config
+
+            earlier = {name: getattr(config, name) for name in dir(config) if name.isupper()}
+            bound = list(_other(_BOUND, earlier))
+            bound = [name for name in bound if f"NUMBA_{name}" in given] or bound  # some change others
+            if bound:
+                raise CpunmtError(
+                    f"Numba was imported with {' and '.join(f'NUMBA_{name}' for name in bound)} set, which would shape "
+                    "cpunmt's machine code; run `cpunmt warmup` once, or unset it"
+                )
         from numba.core import config
 
-        bound = [f"NUMBA_{name}" for name in _BOUND if earlier and f"NUMBA_{name}" in given]
         config.reload_config()
-        if bound:
-            raise CpunmtError(
-                f"Numba was imported with {' and '.join(bound)} set, which would shape cpunmt's machine code; run "
-                "`cpunmt warmup` once, or unset it"
-            )
-        wrong = [f"{name.lower()}: {found}" for name in _SHAPING if (found := getattr(config, name)) != _SHAPING[name]]
+        wrong = [f"{name.lower()}: {found}" for name, found in _other(_SHAPING, vars(config)).items()]
         if wrong:
             raise CpunmtError(
                 f".numba_config.yaml of this folder says {', '.join(wrong)}, which would shape cpunmt's machine code; "
@@ -51,4 +57,16 @@ def default_settings() -> Iterator[None]:
         del os.environ[_FORCE]
         os.environ.update(given)
         if "numba" in sys.modules:
-            sys.modules["numba"].core.config.reload_config()
+            config = sys.modules["numba"].core.config
+            config.reload_config()
+            for name, value in (earlier or {}).items():  # what the program has set itself
+                setattr(config, name, value)
+
+
+def _other(defaults, found) -> dict:
+    """The settings that are not the default."""
+    return {
+        name: found[name]
+        for name, default in defaults.items()
+        if found[name] != default and not (name == "ENABLE_AVX" and found[name] is False)
+    }

@@ -12,8 +12,8 @@ from typing import BinaryIO
 from cpunmt.errors import CpunmtError
 from cpunmt.interrupts import begin, finish
 
-_LONGEST = 200  # characters of a name that a temporary name is made of
-_IN_PLACE = ("/dev/", "/proc/")  # what these names stand for may be open elsewhere: /dev/stdout
+_LONGEST = 50  # characters of a name that a temporary name is made of; in UTF-8 they have 200 bytes at most, of 255
+_IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # what these names stand for is open elsewhere
 
 
 @contextlib.contextmanager
@@ -80,7 +80,9 @@ def check_file(path: str | os.PathLike, force: bool):
     """Raise CpunmtError unless a file can be written to `path`; one that exists is replaced only by force."""
     target = Path(path)
     if str(path) == "-":
-        raise CpunmtError("-: expected the name of a file; standard output is /dev/stdout here")
+        raise CpunmtError("-: expected the name of a file; standard output tells what is done")
+    if _is_standard_output(path):
+        raise CpunmtError(f"{path}: is standard output, which tells what is done; give the name of a file")
     if target.is_dir():
         raise CpunmtError(f"{path}: is a directory, expected a file to write")
     if not force and os.path.lexists(target) and not _is_special(target):
@@ -141,14 +143,17 @@ def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[
         try:
             yield partial
             there = _status(target) if force else None
+            mode = stat.S_IMODE(there.st_mode) if there else 0
             if there:
-                os.chmod(partial, stat.S_IMODE(there.st_mode))
+                os.chmod(partial, mode | stat.S_IRWXU)
             finish(partial, lambda: _swap(partial, target, old if there else None), leaves=old if there else None)
         except BaseException:
             finish(partial, lambda: shutil.rmtree(partial, ignore_errors=True))
             raise
         if there:
+            os.chmod(old, mode | stat.S_IRWXU)  # of a read-only directory nothing could be removed
             finish(old, lambda: shutil.rmtree(old, ignore_errors=True))  # open memory maps of its files stay valid
+            os.chmod(target, mode)
 
 
 def _swap(partial, target, old):
@@ -185,6 +190,15 @@ def _status(path) -> os.stat_result | None:
         return os.stat(path)
     except FileNotFoundError:
         return None
+
+
+def _is_standard_output(path) -> bool:
+    """Whether what is written there would be mixed with what goes to standard output."""
+    try:
+        there, standard = os.stat(path), os.fstat(1)
+    except OSError:
+        return False
+    return os.path.samestat(there, standard) and not stat.S_ISCHR(there.st_mode)
 
 
 def _is_special(path) -> bool:

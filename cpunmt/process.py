@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 
+_LOOK = 0.2  # seconds; a signal that comes just before Python waits is heard when it wakes
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends when it is closed
 
 
@@ -50,21 +51,29 @@ def run(name: str, module: str) -> int:
             done.set()
 
     try:
+        _on_signals(end)
         threading.Thread(target=work, name=name, daemon=True).start()
     except RuntimeError:
         print(f"{name}: error: the system allows no further thread; see ulimit -u and ulimit -v", file=sys.stderr)
         return 1
-    _on_signals(end)
-    done.wait()
+    while not done.wait(_LOOK):
+        pass
     status = ended[0].code if isinstance(ended[0], SystemExit) else ended[0]
     if isinstance(status, BaseException):
         raise status
-    if sys.gettrace() is None and sys.getprofile() is None:
+    if not _is_watched():
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError, OSError, ValueError):  # closed
                 stream.flush()
         end(status or 0)  # Python would take a tenth of the time of a start, and then die of signals by the default
     return status
+
+
+def _is_watched() -> bool:
+    """Whether a debugger, a profiler or a measurement of coverage is at work."""
+    monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
+    tools = map(monitoring.get_tool, range(6)) if monitoring else ()
+    return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
 def _on_signals(end):

@@ -241,6 +241,7 @@ WORKSPACE = _record(
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
     ("rows", COUNT),  # hypotheses that go on, over all slots
+    ("filling", COUNT),  # 1: free slots are being filled
     ("free_slots", ADDRESS),  # int64 [slots]: a stack
     ("free_count", COUNT),  # its height
     ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows

@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import os
+import stat
 from collections.abc import Iterator
 
 from cpunmt.console import say
@@ -10,7 +12,6 @@ from cpunmt.line_stream import count_lines, decode_line, encode_line
 from cpunmt.results import ScoringResult
 from cpunmt.streams import (
     FIRST,
-    STANDARD,
     input_windows,
     opened_input,
     opened_output,
@@ -49,20 +50,19 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
         Nobody reads the output any more.
     """
     with contextlib.ExitStack() as stack:
-        if source == target == STANDARD:
-            raise CpunmtError("both --source and --target are standard input; leave both out for lines with a tab")
-        inputs = [stack.enter_context(opened_input(path)) for path in ([source, target] if source else [None])]
+        inputs = [stack.enter_context(opened_input(path)) for path in ([None] if source is None else [source, target])]
         write_to = stack.enter_context(opened_output(output))
         for descriptor in inputs:
             refuse_same_file(descriptor, write_to, output)
-        if source:
+        if source is not None:
+            _refuse_same(*inputs)
             _refuse_unequal(*[count_lines(descriptor) for descriptor in inputs], source, target)
         translator = Translator(model, inter_threads=threads)
         try:
             translator.score([], [], **options)  # before the output is touched
         except ValueError as error:
             raise CpunmtError(str(error)) from None
-        pairs = _pairs_of_files(inputs, (source, target)) if source else _pairs_of_tabs(inputs[0])
+        pairs = _pairs_of_tabs(inputs[0]) if source is None else _pairs_of_files(inputs, (source, target))
         replaced = number = 0
         problems = _Problems()
         with progress_bar(inputs[0], write_to.descriptor) as advance:
@@ -126,6 +126,16 @@ def _line(result: ScoringResult, per_token: bool) -> bytes:
     if per_token:
         fields.append(" ".join(f"{log_prob:g}" for log_prob in result.log_probs))
     return encode_line("\t".join(fields))
+
+
+def _refuse_same(source: int, target: int):
+    """Of one pipe or terminal each would read some lines."""
+    found = os.fstat(source)
+    can_be_read_twice = stat.S_ISREG(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not os.isatty(source))
+    if source == target or (os.path.samestat(found, os.fstat(target)) and not can_be_read_twice):
+        raise CpunmtError(
+            "--source and --target are the same stream; leave both out to read source, tab, target from standard input"
+        )
 
 
 def _refuse_unequal(lines, others, source, target):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from cpunmt.console import say
 from cpunmt.errors import CpunmtError
-from cpunmt.interrupts import uncut
+from cpunmt.interrupts import begin, finish, keep, uncut
 from cpunmt.line_stream import count_lines, read_windows, write_all
 
 _GATHERED = 1 << 18  # bytes that are written at once, about
@@ -36,11 +36,15 @@ def opened_input(path) -> Iterator[int]:
 
 
 class Output:
-    """Where lines go. A file that was there is emptied by the first write, or by `finish`: not before."""
+    """Where lines go. A file that was there is emptied by the first write, or by `finish`: not before.
 
-    def __init__(self, descriptor: int, old: bool):
+    One that was made for them is removed if the process ends before.
+    """
+
+    def __init__(self, descriptor: int, old: bool, made: str | None = None):
         self.descriptor = descriptor
         self.untouched = old
+        self.made = made  # path of the file that was made
 
     def write(self, chunks: Iterable[bytes]):
         """Write all, in one piece even if the process is interrupted.
@@ -48,7 +52,7 @@ class Output:
         Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more.
         """
         with uncut, _told("cannot write the output"):
-            self.finish()
+            self._touch()
             gathered, size = [], 0
             for chunk in chunks:
                 gathered.append(chunk)
@@ -60,9 +64,15 @@ class Output:
 
     def finish(self):
         """What was in the file before is gone."""
+        with uncut:
+            self._touch()
+
+    def _touch(self):
         if self.untouched and stat.S_ISREG(os.fstat(self.descriptor).st_mode):
             os.ftruncate(self.descriptor, 0)
         self.untouched = False
+        if self.made:
+            keep(self.made)
 
 
 @contextlib.contextmanager
@@ -76,20 +86,31 @@ def opened_output(path) -> Iterator[Output]:
             raise CpunmtError("standard output is closed; give a file")
         yield Output(1, False)
         return
-    created = not os.path.lexists(path)
-    descriptor = _open(path, os.O_WRONLY | os.O_CREAT, "output")
-    output = Output(descriptor, True)
+    made = _made_by_opening(path)
+    if made is None:
+        descriptor = _open(path, os.O_WRONLY, "output")
+    else:
+        descriptor = begin(made, lambda: _open(path, os.O_WRONLY | os.O_CREAT, "output"))
+    output = Output(descriptor, True, made)
     try:
         yield output
         with _told("cannot write the output"):
             output.finish()
     except BaseException:
-        if created and output.untouched:
+        if made and output.untouched:
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                finish(made, lambda: os.unlink(made))
         raise
     finally:
         os.close(descriptor)
+
+
+def _made_by_opening(path) -> str | None:
+    """What comes into being when `path` is opened, of a link what it stands for; None if it is there."""
+    try:
+        return None if os.path.exists(path) else os.path.realpath(path)
+    except ValueError:  # a NUL in the path: opening it fails
+        return None
 
 
 def _open(path, flags, role) -> int:
@@ -132,7 +153,7 @@ def _told(problem):
 @contextlib.contextmanager
 def progress_bar(read_from: int, write_to: int):
     """A function to call with how many lines are done; shows a bar if someone sees it and waits."""
-    if os.isatty(write_to) or os.isatty(read_from) or not sys.stderr.isatty():
+    if os.isatty(write_to) or os.isatty(read_from) or sys.stderr is None or not sys.stderr.isatty():
         yield lambda lines: None
         return
     from tqdm import tqdm  # 30 ms that most starts do not need

@@ -9,6 +9,7 @@ from cpunmt.arguments import (
     MOST_THREADS,
     expect,
     forced_ids,
+    piece_list,
     prefix_ids,
     source_ids,
     target_ids,
@@ -175,9 +176,9 @@ class Translator:
         """
         settings = self._settings(options)
         if isinstance(text, str):
-            alone = self._alone(text, settings) if target_prefix is None else None
-            forced = alone or [forced_ids(target_prefix, *self._prefix(text_ids))]
-            return alone or self._texts([text], forced, settings).results()[0]
+            if target_prefix is None and (alone := self._alone(text, settings)):
+                return alone
+            return self._texts([text], [forced_ids(target_prefix, *self._prefix(text_ids))], settings).results()[0]
         texts = text_list(text, "translate")
         if target_prefix is None or isinstance(target_prefix, str):
             target_prefix = [target_prefix] * len(texts)
@@ -191,8 +192,8 @@ class Translator:
         </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
         sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
         """
-        settings, source = self._settings(options), list(source)
-        sentences = [source_ids(pieces, self.source_vocabulary, "translate_batch") for pieces in source]
+        settings, source = self._settings(options), [piece_list(pieces, "translate_batch") for pieces in source]
+        sentences = [source_ids(pieces, self.source_vocabulary) for pieces in source]
         prefixes = [None] * len(sentences) if target_prefix is None else target_prefix
         forced = prefix_ids(prefixes, len(sentences), *self._prefix(target_ids))
         call = self._pieces(source, sentences, forced, settings)
@@ -264,7 +265,7 @@ class Translator:
         pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is scored is not split.
         """
         eos = [self.config.eos_id]
-        sources = [source_ids(pieces, self.source_vocabulary, "score_batch") for pieces in source]
+        sources = [source_ids(piece_list(pieces, "score_batch"), self.source_vocabulary) for pieces in source]
         targets = [target_ids(pieces, self.target_vocabulary, "target") for pieces in target]
         targets = [ids if ids[-1:] == eos else ids + eos for ids in targets]
         call = self._scores(sources, targets, options, offset)
@@ -276,7 +277,7 @@ class Translator:
         key = (*given.items(), *map(type, given.values()))  # True is no 1 here
         try:
             return self._checked[key]
-        except (KeyError, TypeError):  # TypeError: a value that cannot be in a key cannot be right
+        except (KeyError, TypeError):  # TypeError: what cannot be in a key is no option's type
             options = make_options(given, self.options)
         self._check_vocabulary(options)
         if len(self._checked) >= 100:

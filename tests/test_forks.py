@@ -10,7 +10,7 @@ import pytest
 from cpunmt.first_use import LOCK
 from cpunmt.interrupts import uncut
 from tests.foreign_directories import KINDS
-from tests.real_model import ROOT
+from tests.real_model import DIRECTORIES, ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -47,6 +47,45 @@ def test_around_late_imports_and_the_load_of_the_program(tmp_path, count):
     path = KINDS["marian npz"](tmp_path / "model").path
     for seed in range(count):
         assert forks("load", 1, seed, path) == "[]"
+
+
+LATE = """
+import sys
+from cpunmt import Translator
+Translator
+from cpunmt.first_use import LOCK
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if not LOCK._is_owned():
+            print(name)
+
+sys.meta_path.insert(0, Finder())
+for path in sys.argv[1:]:
+    translator = Translator(path, inter_threads=2)
+    options = {"return_alignments": True, "replace_unknowns": True, "return_token_log_probs": True}
+    translator.translate("One man. " * 300, beam_size=4, num_hypotheses=2, **options).hypotheses[0].attention
+    translator.translate(["One man."] * 300)
+    translator.score("One man.", "Ein Mann.")
+    translator.translate_batch([["▁One"]], asynchronous=True)[0].result()
+    list(translator.translate_iterable(["One man."]))
+    translator.unload_model()
+    translator.translate("One man.")
+    for wrong in (1.5, "x", 10**9):
+        try:
+            translator.translate("One man.", beam_size=wrong)
+        except (TypeError, ValueError):
+            pass
+sys.meta_path.pop(0)
+"""
+
+
+def test_whatever_is_imported_late_is_imported_under_the_lock(tmp_path):
+    """A child waits for ever for a module that another thread was importing: one of 400 hung at encodings.cp437."""
+    paths = [make(tmp_path / str(number)).path for number, make in enumerate(KINDS.values())]
+    command = [sys.executable, "-W", "ignore", "-c", LATE, DIRECTORIES["int8"], *paths]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

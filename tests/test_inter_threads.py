@@ -226,6 +226,42 @@ atexit.register(lambda: print(len(translator.translate(lines)), flush=True))
     assert (done.returncode, done.stdout, done.stderr) == (0, "400\n400 late\n", "")
 
 
+def test_what_was_registered_for_the_exit_earlier_may_wait_for_translations():
+    """It runs after what cpunmt does at the exit: threads that it waits for, or whose locks it wants, must go on."""
+    before = """
+import atexit, queue, threading
+lock, held, lines_of = threading.Lock(), threading.Event(), queue.Queue()
+def stop():
+    print(len([future.result() for future in futures]), flush=True)
+    lines_of.put(None)
+    worker.join()
+    print(len(done), flush=True)
+    with lock:
+        print("saved", flush=True)
+atexit.register(stop)
+"""
+    code = f"""{END}
+done = []
+def work():
+    while (line := lines_of.get()) is not None:
+        done.append(translator.translate(line))
+def hold():
+    with lock:
+        held.set()
+        for _ in range(50):
+            translator.translate(lines[:20])
+for line in lines[:50]:
+    lines_of.put(line)
+worker = threading.Thread(target=work, daemon=True)
+worker.start()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+futures = translator.translate_batch([["▁A", "▁dog"]] * 300, asynchronous=True, max_batch_size=2)
+"""
+    done = run(before + code, DIRECTORIES["int8"], 2)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "300\n50\nsaved\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -5,13 +5,15 @@ import itertools
 import json
 import os
 import shutil
+import tempfile
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import pytest
 
-from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
+from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types, loading
 from tests.command_line import sentences
 from tests.foreign_directories import KINDS, VOCABULARY
 from tests.real_model import DIRECTORIES, ROOT
@@ -185,6 +187,35 @@ def test_unloading_gives_memory_back_and_the_next_translation_loads_again(studen
     translator.unload_model(to_cpu=True)
     translator.load_model(keep_cache=True)
     assert translator.model_is_loaded and translator.translate("A dog.") == student.translate("A dog.")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="directories cannot be held open here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_directory_that_may_not_be_listed_is_held_too():
+    """Its files may be read; whether it was replaced was not looked at."""
+    folder = tempfile.mkdtemp()
+    os.mkdir(f"{folder}/model", 0o311)
+    for path in (folder, f"{folder}/model"):
+        os.chown(path, *([65534] * 2 if os.getuid() == 0 else [-1, -1]))
+    child = os.fork()
+    if child == 0:
+        loads = []
+
+        def load():
+            loads.append(1)
+            if len(loads) == 1:
+                os.rename("model", "old")
+                os.mkdir("model", 0o311)
+
+        try:
+            os.chdir(folder)
+            if os.getuid() == 0:
+                os.setuid(65534)  # root may list all
+            loading._unreplaced(Path("model"), load)
+        finally:
+            os._exit(len(loads))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    shutil.rmtree(folder)
 
 
 @pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="directories cannot be held open here")

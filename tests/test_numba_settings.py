@@ -56,6 +56,28 @@ def test_after_an_import_of_numba(tmp_path):
     assert after == "_OptLevel(0) None 0 generic" and left == "['NUMBA_CPU_NAME', 'NUMBA_OPT']"
 
 
+def test_the_default_said_aloud_is_no_harm(tmp_path):
+    inside, after, _ = lines(tmp_path, "import numba", NUMBA_OPT="3", NUMBA_ENABLE_AVX="1")
+    assert (inside, after) == (DEFAULT, DEFAULT)
+
+
+def test_what_a_program_has_set_itself_holds_again(tmp_path):
+    """It was lost when the variables were read anew."""
+    before = "from numba.core import config; config.BOUNDSCHECK, config.DISABLE_JIT = 1, 1"
+    inside, after, _ = lines(tmp_path, before)
+    assert (inside, after) == (DEFAULT, "_OptLevel(3) 1 1 None")
+
+
+def test_a_processor_whose_avx_numba_does_not_use(tmp_path):
+    """Numba's own default is False there, which was told as a setting of the user's."""
+    before = """
+import llvmlite.binding
+llvmlite.binding.get_host_cpu_name = lambda: "ivybridge"
+"""
+    assert lines(tmp_path, before) == [DEFAULT, DEFAULT, "[]"]
+    assert lines(tmp_path, before + "import numba") == [DEFAULT, DEFAULT, "[]"]
+
+
 @pytest.mark.parametrize("setting", ["opt: '0'", "disable_jit: 1", "boundscheck: 1"])
 def test_a_file_of_settings_in_the_working_folder(tmp_path, setting):
     (tmp_path / ".numba_config.yaml").write_text(f"{setting}\n")

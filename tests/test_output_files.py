@@ -1,15 +1,18 @@
 """Files that commands write: refused before the work, whole or not there."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.output_files import check_file, refuse_overwriting, replacing_directory, replacing_file, write_file
 from tests.real_model import ROOT
 
 
@@ -66,6 +69,59 @@ def test_a_device_or_a_pipe_is_written_and_not_replaced(tmp_path):
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode) and list(tmp_path.iterdir()) == [pipe]
 
 
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no file system in memory here")
+def test_a_file_in_memory_is_a_file():
+    """Its name begins as those of devices do; it was written in place, and what was in it was lost."""
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        (folder / "file").write_bytes(b"old")
+        with pytest.raises(KeyError), replacing_file(folder / "file") as file:
+            file.write(b"half")
+            raise KeyError
+        assert (folder / "file").read_bytes() == b"old"
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "译" * 85, "é" * 120])
+def test_the_longest_names(tmp_path, name):
+    """255 bytes: temporary names had as many letters of them as fit of ASCII."""
+    write_file(tmp_path / name, b"x")
+    (tmp_path / name).unlink()
+    with replacing_directory(tmp_path / name, False, ()) as made:
+        (made / "file").write_bytes(b"x")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or os.path.sep != "/", reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_directory_that_is_read_only_is_replaced_and_stays_so():
+    """Nothing in it can be removed: it stayed, under another name."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        os.chmod(folder, 0o777)
+        child = os.fork()
+        if child == 0:
+            status = 2
+            try:
+                if os.getuid() == 0:
+                    os.setuid(65534)  # root may do all
+                (folder / "model").mkdir()
+                (folder / "model" / "file").write_bytes(b"old")
+                os.chmod(folder / "model", 0o555)
+                with replacing_directory(folder / "model", True, {"file"}) as made:
+                    (made / "file").write_bytes(b"new")
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert os.listdir(folder) == ["model"] and (folder / "model" / "file").read_bytes() == b"new"
+        assert stat.S_IMODE(os.stat(folder / "model").st_mode) == 0o555
+        os.chmod(folder / "model", 0o755)
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_what_is_read_is_not_overwritten(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"x")
@@ -84,15 +140,16 @@ def test_what_is_read_is_not_overwritten(tmp_path):
 
 
 def test_an_interrupt_leaves_nothing_unfinished(tmp_path):
-    """Of the three ways to make something, in a process that is ended in the midst of it."""
+    """Of the ways to make something, in a process that is ended in the midst of it."""
     code = """
 import os, sys
 from pathlib import Path
 from cpunmt.interrupts import abandon
 from cpunmt.output_files import replacing_directory, replacing_file, scratch_directory
+from cpunmt.registry.lock import locked
 folder = Path(sys.argv[1])
 with replacing_file(folder / "file") as file, replacing_directory(folder / "made", False, ()) as made:
-    with scratch_directory(folder / "file") as scratch:
+    with scratch_directory(folder / "file") as scratch, locked(folder / "lock", None):
         for place in (made, scratch):
             (place / "half").write_bytes(b"x")
         print(len(os.listdir(folder)), flush=True)
@@ -100,7 +157,7 @@ with replacing_file(folder / "file") as file, replacing_directory(folder / "made
         os._exit(7)
 """
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout, done.stderr) == (7, "3\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "4\n", "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -117,5 +174,23 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
     ):
         with pytest.raises(CpunmtError, match=expected):
             check_file(tmp_path / name, force)
-    with pytest.raises(CpunmtError, match="-: expected the name of a file; standard output is /dev/stdout here"):
+    with pytest.raises(CpunmtError, match="-: expected the name of a file; standard output tells what is done"):
         check_file("-", True)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="standard output has no name here")
+def test_standard_output_is_refused_where_commands_report(tmp_path):
+    """A redirected one was written over by what the command tells."""
+    code = """
+import sys
+from cpunmt.output_files import check_file
+try:
+    check_file("/dev/stdout", True)
+except Exception as error:
+    sys.exit(str(error))
+"""
+    expected = b"/dev/stdout: is standard output, which tells what is done; give the name of a file\n"
+    with open(tmp_path / "out", "wb") as file:
+        for stdout in (file, subprocess.PIPE):
+            done = subprocess.run([sys.executable, "-c", code], stdout=stdout, stderr=subprocess.PIPE, cwd=ROOT)
+            assert done.stderr == expected

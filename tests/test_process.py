@@ -150,6 +150,26 @@ def test_signals_at_random_moments(files, tmp_path, name):
     assert statuses - {0}
 
 
+@LINUX
+def test_an_output_that_was_made_for_nothing_is_removed(tmp_path):
+    """Nothing has been translated when the signal comes; of a link it is the file that was made."""
+    os.mkfifo(tmp_path / "input")
+    (tmp_path / "link").symlink_to("made")
+    for name in ("german", "link"):
+        command = [sys.executable, "-m", "cpunmt", "translate", "-m", str(MODEL), "-i", str(tmp_path / "input")]
+        process = subprocess.Popen([*command, "-o", str(tmp_path / name)], cwd=ROOT, stderr=subprocess.PIPE)
+        with open(tmp_path / "input", "wb"):
+            in_charge(process)
+            deadline = time.monotonic() + TIMEOUT
+            while not (tmp_path / name).exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.terminate()
+            assert process.communicate(timeout=TIMEOUT) == (None, b"") and process.returncode == 128 + signal.SIGTERM
+        assert sorted(os.listdir(tmp_path)) == ["input", "link"]
+    failed = run("translate", "-m", tmp_path / "none", "-o", tmp_path / "link", stdin=b"")
+    assert failed.returncode == 1 and sorted(os.listdir(tmp_path)) == ["input", "link"]
+
+
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
     """As under nohup."""
     code = START.replace("signal.SIGTERM, signal.SIG_DFL", "signal.SIGHUP, signal.SIG_IGN")

@@ -127,6 +127,10 @@ def test_a_stream_reads_no_further_than_it_must(student):
 def test_one_text_is_no_stream(student):
     with pytest.raises(TypeError, match="^translate_iterable takes texts, not one text"):
         student.translate_iterable("A dog.")
+    with pytest.raises(TypeError, match="not iterable"):
+        student.translate_iterable(None)  # when it is called, not when the first result is asked for
+    with pytest.raises(TypeError, match="not iterable"):
+        student.translate_iterable(["A dog."], 5)
 
 
 def test_a_stream_refuses_what_is_not_text_when_it_comes(student):
@@ -155,6 +159,16 @@ def test_a_batch_of_pieces_gives_what_text_gives(student):
 def test_no_pieces_give_no_pieces(student):
     assert student.translate_batch([[], ["▁A"], []], return_scores=True)[0] == TranslationResult([[]], [0.0])
     assert student.translate_batch([["</s>"]])[0] == TranslationResult([[]])
+
+
+def test_pieces_may_be_any_iterable(student):
+    """Where they are looked at again, too: an array has no truth value, an iterator is empty by then."""
+    pieces, options = ["▁A", "▁dog"], {"replace_unknowns": True, "return_attention": True}
+    (expected,) = student.translate_batch([pieces], **options)
+    for same in (np.array(pieces), iter(pieces), tuple(pieces)):
+        assert student.translate_batch([same], **options) == [expected]
+    for same in (np.array(pieces), iter(pieces)):
+        assert list(student.translate_iterable([same], **options)) == [expected]
 
 
 def test_text_is_no_list_of_pieces(student):

@@ -8,6 +8,7 @@ than the file itself, and no member can name an object to be unpickled.
 Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, version 1.0.
 """
 
+import encodings.cp437  # noqa: F401  zipfile would import it with the first name: not under the lock of first use
 import io
 import math
 import os

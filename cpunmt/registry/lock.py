@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
+from cpunmt.interrupts import begin, finish
 
 _PAUSE = 0.1  # seconds between two looks; Ctrl-C is heard there
 
@@ -37,11 +38,11 @@ def locked(path: Path, on_wait):
             on_wait()
             told = True
         time.sleep(_PAUSE)
+    begin(path, lambda: None)  # an interrupt removes it, too
     try:
         yield
     finally:
-        if os.name != "nt":
-            path.unlink(missing_ok=True)  # while it is held: nobody else can hold this file any more
+        finish(path, lambda: None if os.name == "nt" else path.unlink(missing_ok=True))  # while it is held
         os.close(handle)
         if os.name == "nt":
             with contextlib.suppress(OSError):  # another process has opened it

@@ -26,20 +26,20 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
     """Translate a BATCH with a MODEL in the memory of a WORKSPACE, or as much of it as the budget allows.
 
     begin     1: from the beginning; 0: from where the call before stopped
-    budget    rows that are encoded or decoded before it returns, at least one step's
+    budget    rows that are encoded or decoded before it returns, at least those of one step or of some sentences
 
     Returns 1 if there is more to do, else 0.
     """
     b, w = batch_at(batch, 0), workspace_at(workspace, 0)
     if begin:
-        w.waiting, w.active_count, w.rows = 0, 0, 0
+        w.waiting, w.active_count, w.rows, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
         for slot in range(w.slots):
             store_i64(w.free_slots, slot, w.slots - 1 - slot)
-    waiting, active, rows, spent = w.waiting, w.active_count, w.rows, 0
+    waiting, active, rows, filling, spent = w.waiting, w.active_count, w.rows, w.filling, 0
     while (waiting < b.sentences or active > 0) and spent < budget:
-        if waiting < b.sentences and 2 * active <= b.slots:
-            while waiting < b.sentences and active < b.slots:
+        if filling or 2 * active <= b.slots:
+            while waiting < b.sentences and active < b.slots and spent < budget:
                 first, tokens = waiting, 0
                 while waiting < b.sentences and active + waiting - first < b.slots:
                     length = load_i64(b.offsets, waiting + 1) - load_i64(b.offsets, waiting)
@@ -53,6 +53,10 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
                     store_i64(w.active, active, start_sentence(model, batch, workspace, sentence, rows))
                     active += 1
                     rows += 1
+            filling = 0
+            if waiting < b.sentences and active < b.slots:
+                filling = 1
+                break
         decode_step(model, workspace, rows)
         spent += rows
         row = 0
@@ -78,7 +82,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
         active, rows = kept, next_row
         w.hypotheses, w.next_hypotheses = w.next_hypotheses, w.hypotheses
         w.cells, w.next_cells = w.next_cells, w.cells
-    w.waiting, w.active_count, w.rows = waiting, active, rows
+    w.waiting, w.active_count, w.rows, w.filling = waiting, active, rows, filling
     if waiting < b.sentences or active > 0:
         return 1
     return 0

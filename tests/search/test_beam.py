@@ -1,11 +1,15 @@
 """Beam search against its definition in NumPy, with all options, on tiny random models."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine import Search
+import cpunmt.engine
+from cpunmt import records
+from cpunmt.engine import TOKENS, Search
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -105,6 +109,35 @@ def test_a_sentence_does_not_depend_on_its_batch(scheme):
             order = np.random.default_rng(slots).permutation(len(sources))
             made = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
             assert [bits(hypotheses) for hypotheses in made] == [alone[i] for i in order]
+
+
+@pytest.mark.parametrize("budget", [1, 30, 1 << 40])
+def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
+    """Same bits; and it stops soon: also while the slots are being filled with long sentences."""
+    monkeypatch.setattr(cpunmt.engine, "BUDGET", budget)
+    monkeypatch.setattr(cpunmt.engine, "LONGEST_CALL", 0)  # the budget stays
+    config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=2, vocab=101)
+    engine = engine_of(config, tensors, shortlist=random_shortlist(4, 101))
+    sources = random_sources(6, 101, 30, longest=60)
+    limits = [len(source) for source in sources]
+    longest = max(map(len, sources))
+    search = Search(beam_size=2, num_hypotheses=2, attention=True)
+    alone = [bits(engine.translate([s], [m], search)[0]) for s, m in zip(sources, limits, strict=True)]
+    program, begun = engine._program, []
+
+    class Watched:
+        def translate(self, model, batch, workspace, *rest):
+            more = program.translate(model, batch, workspace, *rest)
+            address = workspace + records.WORKSPACE.fields["waiting"][1]
+            begun.append(ctypes.c_int64.from_address(address).value)
+            return more
+
+    engine._program = Watched()
+    made = engine.translate(sources, limits, search)
+    assert [bits(hypotheses) for hypotheses in made] == alone
+    together = np.add.accumulate([0, *map(len, sources)])[[0, *begun]]
+    assert np.diff(together).max() <= budget + max(TOKENS, longest)
+    assert begun[-1] == len(sources) and (budget > 30 or len(begun) > 15)
 
 
 def bits(hypotheses):
