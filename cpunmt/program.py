@@ -185,14 +185,12 @@ def build(progress=iter) -> bytes:
         from cpunmt import jit
 
         _initialize_llvm()
-        linked, signatures = None, {}
-        for kernel in progress(list(jit.KERNELS.values())):
-            module = kernel.compile()
-            if linked is None:
-                linked = module
-            else:
-                linked.link_in(module)
-            signatures[kernel.name] = kernel.letters
+        modules = {kernel.name: kernel.compile() for kernel in progress(list(jit.KERNELS.values()))}
+        first, *others = sorted(modules)  # the same bytes, whatever was imported first
+        linked = modules[first]
+        for name in others:
+            linked.link_in(modules[name])
+        signatures = {name: jit.KERNELS[name].letters for name in sorted(modules)}
     cpu, features = isa.target_cpu(isa.current())
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"

@@ -111,7 +111,7 @@ def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
 
 
 def test_the_environment_does_not_change_the_program(kept):
-    """Whichever of the two came last: both are the one of this process."""
+    """Nor does what was imported before. Whichever of the two came last: both are the one of this process."""
     program.load()
     assert kept.read_bytes() == program.cache_file().read_bytes()
 
