@@ -26,7 +26,7 @@ def parse_yaml(text: bytes, where: str) -> dict:
         node = loader.get_single_node()
         found = None if node is None else loader.construct_document(node)
     except Exception as error:  # besides YAMLError whatever its constructors meet: IndexError, KeyError, ...
-        raise ModelFileError(f"{where} is not valid YAML ({error}); fetch or export it again") from error
+        raise ModelFileError(f"{where} is not valid YAML ({_said(error)}); fetch or export it again") from error
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ModelFileError(f"{where} is not a mapping of option names to values")
     names = [key.value for key, _ in node.value]
@@ -34,6 +34,13 @@ def parse_yaml(text: bytes, where: str) -> dict:
         twice = next(name for name in names if names.count(name) > 1)
         raise ModelFileError(f"{where}: {twice!r} occurs twice; remove one of them")
     return found
+
+
+def _said(error) -> str:
+    """In one line: PyYAML draws the place."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return "; ".join(str(error).splitlines())
 
 
 def _refuse_unfolding(events) -> None:

@@ -36,6 +36,7 @@ def test_values_are_those_of_yaml():
         (b"a: " + b"[" * 16_000, "neither aliases nor deep nesting"),
         (b"a: !!python/name:os.system ''", "not valid YAML"),
         (b"a: 1\n---\nb: 2", "not valid YAML"),
+        (b"a: 1\nb: b: 2", "not valid YAML (line 2: mapping values are not allowed here)"),
         (b"a: " + b"1" * 10_000, "not valid YAML"),
         (b"a: \xff", "not valid YAML"),
         (b"a: 2020-99-99", "not valid YAML"),
@@ -64,6 +65,6 @@ def test_any_text_is_a_mapping_or_refused(text):
     try:
         found = parse_yaml(text, "x")
     except ModelFileError as error:
-        assert str(error).startswith("x")
+        assert str(error).startswith("x") and len(str(error).splitlines()) == 1
     else:
         assert all(isinstance(name, str) for name in found)
