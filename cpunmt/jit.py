@@ -51,6 +51,9 @@ class Kernel:
         if any(function.name == "numba_gil_ensure" for function in module.functions):
             raise TypeError(f"kernel {self.name} may raise: leave out min, max, and the index of a tuple")
         module.get_function(compiled.native_name).name = self.symbol
+        for number, defined in enumerate([*module.functions, *module.global_variables]):
+            if not defined.is_declaration and defined.name != self.symbol:
+                defined.name = f"{self.symbol}_{number}"  # Numba's names count what this process has compiled before
         return module
 
 

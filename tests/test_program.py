@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cpunmt import program
+from cpunmt.numba_settings import default_settings
 from cpunmt.simd import isa
 from tests.command_line import on_terminal, run
 from tests.real_model import ROOT
@@ -111,9 +112,20 @@ def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
 
 
 def test_the_environment_does_not_change_the_program(kept):
-    """Nor does what was imported before. Whichever of the two came last: both are the one of this process."""
+    """Whichever of the two came last: both are the one of this process."""
     program.load()
     assert kept.read_bytes() == program.cache_file().read_bytes()
+
+
+def test_a_kernel_is_the_same_each_time_it_is_compiled():
+    """Numba numbers what a process compiles, so names, and with them the file, told what had been compiled before."""
+    from cpunmt import jit
+    from cpunmt.kernels import softmax
+
+    kernel = jit.KERNELS[softmax.softmax_rows.name]
+    program.load()  # LLVM is ready
+    with default_settings():
+        assert str(kernel.compile()) == str(kernel.compile())
 
 
 def test_a_warmup_that_cannot_keep_the_program_says_so_and_fails(cold_starts):
