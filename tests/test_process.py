@@ -198,7 +198,8 @@ def with_memory(megabytes, *arguments, module="cpunmt", stdin=b""):
 
 def is_one_line(finished, program="cpunmt"):
     shown = finished.stderr.decode()
-    return finished.returncode == 1 and shown.count("\n") == 1 and shown.startswith(f"{program}: error: ")
+    speakers = f"{program}: error: ", "OpenBLAS error: "  # which ends the process itself if it lacks memory
+    return finished.returncode == 1 and shown.count("\n") == 1 and shown.startswith(speakers)
 
 
 @LINUX
