@@ -5,8 +5,8 @@ Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, 
 
 import functools
 
-from cpunmt import program
-from cpunmt.jit import KERNELS, count, kernel
+from cpunmt.engine import program
+from cpunmt.simd.jit import KERNELS, count, kernel
 
 REPEATED = (
     "int8_linear",

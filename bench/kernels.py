@@ -103,7 +103,7 @@ def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
 
 def others(program, arena) -> list[Timed]:
     """Every other kernel at tiny11's sizes: 28 tokens, or one row."""
-    from cpunmt import records
+    from cpunmt.kernels import records
     from cpunmt.kernels.tables import sigmoid_table
 
     x, y, out = arena.normal(64 * 2048), arena.normal(64 * 2048), arena.zeros(64 * 2048)

@@ -8,16 +8,16 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.int16_matmul import int16_linear
 from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear
-from cpunmt.records import LINEAR
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
 from cpunmt.simd.emission import constant, depth_loop, load, pointer
 from cpunmt.simd.isa import Isa, current
+from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.vector import FLOATS, call_llvm, function, load_ints, store_ints
 
 SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 12, Isa.AVX2: 10, Isa.GENERIC: 8}[current()]  # registers of sums

@@ -23,7 +23,7 @@ from bench.students import write_student
 from bench.timing import machine, save, spread
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
-from cpunmt.model_files.packed_directory import read_directory, write_directory
+from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from quantize.float_checkpoint import read_float_checkpoint
 from quantize.onnx_export import export_onnx
 from quantize.pack import pack_tensors

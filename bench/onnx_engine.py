@@ -1,4 +1,4 @@
-"""Greedy and beam search over onnxruntime sessions, in the place of `cpunmt.engine.Engine`.
+"""Greedy and beam search over onnxruntime sessions, in the place of `cpunmt.engine.engine.Engine`.
 
 `OnnxEngine.translate` takes and gives what the engine's does, so that a Translator runs with either: both then cut
 text into pieces and join them by the same code. Batches are of sentences of similar length, padded; sentences that
@@ -13,8 +13,8 @@ import numpy as np
 
 from bench.onnx_graphs import session
 from bench.onnx_search import Batch
-from cpunmt.config import ModelConfig
-from cpunmt.engine import GREEDY, Hypothesis, Search
+from cpunmt.engine.engine import GREEDY, Hypothesis, Search
+from cpunmt.model.config import ModelConfig
 from quantize.onnx_cells import state_shapes
 
 

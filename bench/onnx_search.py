@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from cpunmt.engine import Hypothesis, Search
+from cpunmt.engine.engine import Hypothesis, Search
 
 COMPACT = 0.8  # sentences that are over leave the batch when no more than this share is left
 

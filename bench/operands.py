@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpunmt import records
+from cpunmt.kernels import records
 from cpunmt.kernels.packing import PANEL
 
 SCHEMES = ("int8", "codes", "int16", "float32")

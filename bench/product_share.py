@@ -10,8 +10,8 @@ import numpy as np
 
 from bench import compiled, limits
 from bench.profiled import Profiled
-from cpunmt.architecture import decoder_linears, encoder_linears
-from cpunmt.config import SCHEMES, ModelConfig
+from cpunmt.model.architecture import decoder_linears, encoder_linears
+from cpunmt.model.config import SCHEMES, ModelConfig
 
 KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {

@@ -10,8 +10,8 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from cpunmt import jit, program
-from cpunmt.simd import isa
+from cpunmt.engine import program
+from cpunmt.simd import isa, jit
 
 _LLVM = {"i": "i64", "f": "float", "v": "void"}
 PHASES = ("encoder", "decoder")

@@ -21,7 +21,7 @@ from bench.students import SIZES, write_student
 from bench.timing import machine, save
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
-from cpunmt.config import SCHEMES
+from cpunmt.model.config import SCHEMES
 from quantize.evaluation_set import EvaluationSet, named_set, read_evaluation_set
 from quantize.report import measure
 

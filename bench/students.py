@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cpunmt.architecture import checkpoint_tensors
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.packed_directory import write_directory
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.formats.packed.packed_directory import write_directory
+from cpunmt.model.architecture import checkpoint_tensors
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.pack import pack_tensors
 
 # name -> model_dim, ffn_dim, encoder layers, decoder parameter sets by layer

@@ -2,12 +2,12 @@
 
 import sys
 
-from cpunmt.process import run
+from cpunmt.process.run import run
 
 
 def main() -> int:
     """The command line as a process; returns its exit status."""
-    return run("cpunmt", "cpunmt.cli")
+    return run("cpunmt", "cpunmt.commands.cli")
 
 
 if __name__ == "__main__":

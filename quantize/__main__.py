@@ -2,7 +2,7 @@
 
 import sys
 
-from cpunmt.process import run
+from cpunmt.process.run import run
 
 
 def main() -> int:

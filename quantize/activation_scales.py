@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cpunmt.architecture import linears, output_table
-from cpunmt.config import ModelConfig
-from cpunmt.schemes.int8 import LARGEST
+from cpunmt.model.architecture import linears, output_table
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.schemes.int8 import LARGEST
 from quantize.calibration import InputStatistics
 
 DEVIATIONS = 1.1

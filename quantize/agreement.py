@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cpunmt.batching import Part, cut_sentences, translate_parts
-from cpunmt.calls import settings_of
-from cpunmt.engine import Hypothesis
-from cpunmt.loading import LoadedModel
-from cpunmt.options import Options
-from cpunmt.splitting import joined
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.translation.batching import Part, cut_sentences, translate_parts
+from cpunmt.translation.calls import settings_of
+from cpunmt.translation.loading import LoadedModel
+from cpunmt.translation.options import Options
+from cpunmt.translation.splitting import joined
 from quantize.forced_decoding import choices, log_probs
 
 WINDOW = 512  # sentences that are translated between two signs of progress

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.architecture import linears, output_table
-from cpunmt.config import ModelConfig
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine, Search
-from cpunmt.model import Model
-from cpunmt.shortlist import Shortlist
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import linears, output_table
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.text.shortlist import Shortlist
 from quantize.formulas import attention
 from quantize.reference import Reference, State
 

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.gzip_file import expanded
-from cpunmt.line_stream import decode_line
+from cpunmt.files.gzip_file import expanded
+from cpunmt.files.line_stream import decode_line
+from cpunmt.model.config import ModelConfig
 
 _MAX_TEXT = 4 << 30  # bytes
 

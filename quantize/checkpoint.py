@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.files import map_bytes
-from cpunmt.loading import check_vocabulary, open_parts
-from cpunmt.model_files.any_directory import kind_of, read_model
-from cpunmt.model_files.bergamot_directory import find_files
-from cpunmt.model_files.foreign_model import VocabularyFiles, open_vocabularies
-from cpunmt.model_files.huggingface_directory import WEIGHTS as HUGGINGFACE_WEIGHTS
-from cpunmt.model_files.marian import read_marian
-from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
-from cpunmt.piece_vocabulary import PieceVocabulary
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.files.input_files import map_bytes
+from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
+from cpunmt.formats.huggingface.huggingface_directory import WEIGHTS as HUGGINGFACE_WEIGHTS
+from cpunmt.formats.marian.bergamot_directory import find_files
+from cpunmt.formats.marian.marian import read_marian
+from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.translation.loading import check_vocabulary, open_parts
 from quantize.float_checkpoint import read_float_checkpoint
 
 OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that packing writes

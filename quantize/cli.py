@@ -1,7 +1,7 @@
 """Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
 
-from cpunmt.console import Parser, one_line, say
 from cpunmt.errors import CpunmtError
+from cpunmt.files.console import Parser, one_line, say
 from quantize import export_onnx_command, pack_command, report_command, shortlist_command
 
 # modules with `add_parser(commands)`; its parser's default `run` takes what was given

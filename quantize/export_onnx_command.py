@@ -4,9 +4,9 @@ import argparse
 import importlib.util
 from pathlib import Path
 
-from cpunmt.console import tell
 from cpunmt.errors import CpunmtError
-from cpunmt.output_files import check_directory
+from cpunmt.files.console import tell
+from cpunmt.files.output_files import check_directory
 from quantize.float_checkpoint import read_float_checkpoint
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from cpunmt.architecture import expected_tensors, is_static, linears, matrices, norms, table_sizes
-from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.any_directory import kind_of, read_model
-from cpunmt.model_files.marian import read_marian
-from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.model_files.packed_directory import WEIGHTS, read_directory
-from cpunmt.model_files.safetensors_file import check_finite, check_tensors
+from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.marian.marian import read_marian
+from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
+from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
+from cpunmt.model.architecture import expected_tensors, is_static, linears, matrices, norms, table_sizes
+from cpunmt.model.config import SCHEMES, ModelConfig
 from quantize.stored_weights import stored_matrix
 
 

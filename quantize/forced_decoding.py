@@ -8,9 +8,9 @@ costs one translation, and one more for each place where the model disagrees.
 
 from collections.abc import Sequence
 
-from cpunmt.batching import batches
-from cpunmt.engine import Engine, Hypothesis, Search
-from cpunmt.options import Options
+from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.translation.batching import batches
+from cpunmt.translation.options import Options
 
 
 def choices(

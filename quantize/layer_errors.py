@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.architecture import linears, table_sizes
-from cpunmt.config import ModelConfig
+from cpunmt.model.architecture import linears, table_sizes
+from cpunmt.model.config import ModelConfig
 from quantize.stored_weights import StoredMatrix, stored_bytes, stored_matrix
 
 WORST = 5  # columns that are named

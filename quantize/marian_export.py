@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import yaml
 
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.marian_names import marian_names
-from cpunmt.output_files import replacing_file
+from cpunmt.files.output_files import replacing_file
+from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.model.config import ModelConfig
 
 _AUTOREGRESSION = {"self_attention": "self-attention", "average_attention": "average-attention"}
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu_sigmoid": "gelu"}

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from cpunmt.architecture import matrices, tables
-from cpunmt.config import ModelConfig
 from cpunmt.errors import CpunmtError
-from cpunmt.schemes import CODEBOOKS, codebook, int8
+from cpunmt.model.architecture import matrices, tables
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.schemes import CODEBOOKS, codebook, int8
 from quantize.calibration import InputStatistics
 from quantize.ranges import Range, quantize
 from quantize.rounding import DAMPING, damped, descend, fitted_scales, round_with_feedback

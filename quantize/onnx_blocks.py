@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.architecture import tables
-from cpunmt.config import ModelConfig
+from cpunmt.model.architecture import tables
+from cpunmt.model.config import ModelConfig
 from quantize.formulas import positions
 from quantize.onnx_graph import Graph
 

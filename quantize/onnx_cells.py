@@ -6,7 +6,7 @@ States of a decoder layer: one, [hypotheses, d], zero at first. Self-attention h
 
 import numpy as np
 
-from cpunmt.config import ModelConfig
+from cpunmt.model.config import ModelConfig
 from quantize.onnx_blocks import Blocks
 
 

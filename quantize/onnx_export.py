@@ -19,8 +19,8 @@ import numpy as np
 import onnx
 
 from cpunmt import __version__
-from cpunmt.config import ModelConfig
-from cpunmt.output_files import replacing_directory
+from cpunmt.files.output_files import replacing_directory
+from cpunmt.model.config import ModelConfig
 from quantize.onnx_blocks import Blocks
 from quantize.onnx_encoder import add_encoder
 from quantize.onnx_graph import OPSET, Graph, WeightFile

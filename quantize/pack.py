@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.config import ModelConfig
-from cpunmt.conversion import packed_tensors
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.config import ModelConfig
 from quantize.ranges import Range, quantize
 from quantize.weights import clipped_share, signal_to_noise
 
@@ -37,7 +37,7 @@ def pack_tensors(
     ----------
     sigmas : standard deviations of an int8 column's range at most, None: its maximum; unless there is a `quantizer`
 
-    The others: see `cpunmt.conversion.packed_tensors`.
+    The others: see `cpunmt.formats.conversion.packed_tensors`.
     """
     errors = []
     chosen = Range("max") if sigmas is None else Range(sigmas=sigmas)

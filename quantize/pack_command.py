@@ -7,13 +7,13 @@ import math
 from pathlib import Path
 
 from cpunmt import __version__
-from cpunmt.console import tell
-from cpunmt.conversion import packed_tensors
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files import map_bytes
-from cpunmt.model_files.packed_directory import NAMES, write_directory
-from cpunmt.output_files import check_directory, refuse_overwriting, scratch_directory, told
-from cpunmt.shortlist import Shortlist
+from cpunmt.files.console import tell
+from cpunmt.files.input_files import map_bytes
+from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.packed_directory import NAMES, write_directory
+from cpunmt.text.shortlist import Shortlist
 from quantize.activation_scales import static_alphas
 from quantize.calibration import greedy_translations, input_statistics
 from quantize.calibration_text import calibration_sources

@@ -2,7 +2,7 @@
 
 import argparse
 
-from cpunmt.config import ACTIVATION_SCALES, SCHEMES
+from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES
 from quantize.gate_options import add_gate_options
 from quantize.ranges import RANGES
 

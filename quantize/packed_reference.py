@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cpunmt.architecture import is_static, linears, norms, output_table, table_sizes
-from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference
-from cpunmt.schemes.int8 import STATIC_OFFSET
-from cpunmt.schemes.int16 import activation_reach
+from cpunmt.model.architecture import is_static, linears, norms, output_table, table_sizes
+from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.schemes.int8 import STATIC_OFFSET
+from cpunmt.model.schemes.int16 import activation_reach
 from quantize.reference import Reference
 from quantize.stored_weights import stored_linear, stored_table
 

@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.architecture import tables
-from cpunmt.config import ModelConfig
+from cpunmt.model.architecture import tables
+from cpunmt.model.config import ModelConfig
 from quantize.formulas import ACTIVATIONS, attention, attention_weights, layer_norm, log_softmax, positions, sigmoid
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt import Translator, __version__
-from cpunmt.architecture import checkpoint_tensors, expected_tensors, matrices
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.loading import LoadedModel, load_model
-from cpunmt.model_files.any_directory import kind_of
-from cpunmt.model_files.packed_directory import METADATA, WEIGHTS, read_directory, verify
-from cpunmt.model_files.safetensors_file import check_tensors
-from cpunmt.options import Options, make_options, model_options
+from cpunmt.formats.any_directory import kind_of
+from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
+from cpunmt.formats.packed.safetensors_file import check_tensors
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, matrices
+from cpunmt.translation.loading import LoadedModel, load_model
+from cpunmt.translation.options import Options, make_options, model_options
 from quantize.agreement import Translated, agreement, translated
 from quantize.evaluation_set import EvaluationSet
 from quantize.layer_errors import LayerError, layer_errors

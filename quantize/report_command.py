@@ -3,10 +3,10 @@
 import argparse
 import json
 
-from cpunmt.config import MOST_BEAM
-from cpunmt.console import say, tell
-from cpunmt.options import VOCABULARIES
-from cpunmt.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.files.console import say, tell
+from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.model.config import MOST_BEAM
+from cpunmt.translation.options import VOCABULARIES
 from quantize.gate import judge
 from quantize.gate_options import LIMITS, add_gate_options, given_sets
 from quantize.report import measure

@@ -1,6 +1,6 @@
 """A report as text: aligned tables, of which a line is a layer, a file or a test set."""
 
-from cpunmt.config import SCHEMES
+from cpunmt.model.config import SCHEMES
 from quantize.gate import Verdict
 
 

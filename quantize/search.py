@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cpunmt.engine import GREEDY, Hypothesis, Search
+from cpunmt.engine.engine import GREEDY, Hypothesis, Search
 from quantize.formulas import log_softmax
 from quantize.reference import Reference
 

@@ -4,10 +4,10 @@ import argparse
 import math
 from pathlib import Path
 
-from cpunmt.console import tell
-from cpunmt.output_files import check_file, refuse_overwriting, write_file
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.files.console import tell
+from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.progress import progress_bar
 from quantize.shortlist_corpus import Table, TwoFiles, parse_table, read_corpus
 from quantize.shortlist_coverage import coverage, table

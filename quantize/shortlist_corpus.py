@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 
 _COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")
 _REPORT = 1000  # lines between two reports of progress

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.shortlist import Shortlist
+from cpunmt.text.shortlist import Shortlist
 from quantize.shortlist_corpus import Corpus
 
 

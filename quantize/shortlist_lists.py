@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 
 DISCOUNT = 0.1  # d: of every count, at most
 PRIOR = 10.0  # m: pieces seen before the first

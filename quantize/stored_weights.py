@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.architecture import Linear, is_static
-from cpunmt.config import SCHEMES, ModelConfig
 from cpunmt.kernels.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
-from cpunmt.schemes import CODEBOOKS
+from cpunmt.model.architecture import Linear, is_static
+from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.schemes import CODEBOOKS
 from quantize.weights import REACH
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpunmt.schemes import CODEBOOKS, int8, int16
+from cpunmt.model.schemes import CODEBOOKS, int8, int16
 
 
 def _reach(levels) -> float:

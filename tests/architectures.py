@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from cpunmt.config import ModelConfig
+from cpunmt.model.config import ModelConfig
 
 VOCAB = 40
 NAMED = {

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.model_files.marian_names import marian_names
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.marian_export import marian_options, write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
 from tests.huggingface_model import write_huggingface, write_vocabulary

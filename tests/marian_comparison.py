@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine import Engine, Hypothesis, Search
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.formulas import log_softmax
 from quantize.reference import Reference
 from tests.golden.bergamot_models import VOCAB

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from cpunmt.architecture import linears, norms, table_sizes
+from cpunmt.formats.packed.packed_directory import PackedDirectory
 from cpunmt.kernels.packing import unpack_float32
-from cpunmt.model_files.packed_directory import PackedDirectory
+from cpunmt.model.architecture import linears, norms, table_sizes
 
 
 def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from cpunmt.architecture import checkpoint_tensors, table_sizes
-from cpunmt.config import ModelConfig
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine
-from cpunmt.model import Model
-from cpunmt.model_files.marian import read_marian_npz
-from cpunmt.shortlist import Shortlist
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.marian.marian import read_marian_npz
+from cpunmt.model.architecture import checkpoint_tensors, table_sizes
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.text.shortlist import Shortlist
 from tests.marian_model import write_marian_npz
 
 

@@ -3,11 +3,11 @@
 import functools
 from pathlib import Path
 
-from cpunmt.engine import Engine
-from cpunmt.model import Model
-from cpunmt.model_files.packed_directory import read_directory
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.packed.packed_directory import read_directory
+from cpunmt.model.model import Model
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ROOT / "models" / "ende-tiny"

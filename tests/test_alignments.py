@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cpunmt.alignments import (
+from cpunmt.translation.alignments import (
     alignment_kind,
     alignment_text,
     hard_alignment,

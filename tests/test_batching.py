@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.batching import MOST_CELLS, batches, cut_sentences, target_limit, translate_parts
-from cpunmt.config import ModelConfig
-from cpunmt.engine import Search
-from cpunmt.options import Options
+from cpunmt.engine.engine import Search
+from cpunmt.model.config import ModelConfig
+from cpunmt.translation.batching import MOST_CELLS, batches, cut_sentences, target_limit, translate_parts
+from cpunmt.translation.options import Options
 from tests import real_model
 
 CONFIG = ModelConfig(32, 32, 2, 1, (0,), 64, max_source_length=6, max_length_factor=2.0)

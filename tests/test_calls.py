@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.calls import LEAST, MOST, PARTS, Call, shares
-from cpunmt.workers import Workers
+from cpunmt.process.workers import Workers
+from cpunmt.translation.calls import LEAST, MOST, PARTS, Call, shares
 
 
 @given(st.lists(st.integers(1, 3000), max_size=200), st.integers(1, 8))

@@ -11,8 +11,9 @@ import sys
 import pytest
 
 import cpunmt
-from cpunmt import cli, program
-from cpunmt.options import MARIAN_FLAGS, Options
+from cpunmt.commands import cli
+from cpunmt.engine import program
+from cpunmt.translation.options import MARIAN_FLAGS, Options
 from tests.command_line import ROOT, TIMEOUT, run, sentences, statistics, texts
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architecture import check_schemes, expected_tensors, matrices
-from cpunmt.config import FORMAT_VERSION, SCHEMES, ModelConfig
 from cpunmt.errors import ModelFileError
+from cpunmt.model.architecture import check_schemes, expected_tensors, matrices
+from cpunmt.model.config import FORMAT_VERSION, SCHEMES, ModelConfig
 from tests.architectures import configs, make_config
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ import pytest
 import sentencepiece
 
 import cpunmt as ctranslate2
-from cpunmt.options import CTRANSLATE2_OFF
+from cpunmt.translation.options import CTRANSLATE2_OFF
 from tests.command_line import sentences
 from tests.real_model import DIRECTORIES
 

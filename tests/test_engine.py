@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import KEPT, Engine, Search
-from cpunmt.model import Model
+from cpunmt.engine.engine import KEPT, Engine, Search
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.model import Model
 from quantize.formulas import log_softmax
 from quantize.packed_reference import PackedReference
 from quantize.reference import Reference

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import map_bytes, parse_json, read_bytes, read_json
+from cpunmt.files.input_files import map_bytes, parse_json, read_bytes, read_json
 
 
 @pytest.mark.parametrize("read", [read_bytes, map_bytes])

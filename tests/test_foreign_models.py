@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from cpunmt import ModelFileError, Translator
-from cpunmt.batching import target_limit
-from cpunmt.engine import Search
-from cpunmt.model_commands import convert
-from cpunmt.options import Options
+from cpunmt.commands.models import convert
+from cpunmt.engine.engine import Search
+from cpunmt.translation.batching import target_limit
+from cpunmt.translation.options import Options
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.foreign_directories import ALPHAS, DECODER, KINDS, SHORTLIST, VOCABULARY

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from cpunmt.first_use import LOCK
-from cpunmt.interrupts import uncut
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.interrupts import uncut
 from tests.foreign_directories import KINDS
 from tests.real_model import DIRECTORIES, ROOT
 
@@ -53,7 +53,7 @@ LATE = """
 import sys
 from cpunmt import Translator
 Translator
-from cpunmt.first_use import LOCK
+from cpunmt.process.first_use import LOCK
 
 class Finder:
     def find_spec(self, name, path=None, target=None):

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from cpunmt import engine
-from cpunmt.joining import blank_result, make_result
-from cpunmt.options import Options
-from cpunmt.results import Hypothesis
-from cpunmt.unknowns import replaced
+from cpunmt.engine import engine
+from cpunmt.translation.joining import blank_result, make_result
+from cpunmt.translation.options import Options
+from cpunmt.translation.results import Hypothesis
+from cpunmt.translation.unknowns import replaced
 
 PLAIN, ALIGNED = Options(), Options(return_alignments=True, return_token_log_probs=True)
 REPLACING = Options(replace_unknowns=True)

@@ -18,7 +18,7 @@ import time
 import pytest
 
 from cpunmt import Translator
-from cpunmt.line_stream import encode_line
+from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
 from tests import real_model
 from tests.generated_lines import generated_lines

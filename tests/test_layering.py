@@ -77,9 +77,9 @@ RANK = {name: rank for rank, names in enumerate(LEVELS) for name in names}
 
 # Where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
-    "numba": ("cpunmt/simd/", "cpunmt/jit.py", "cpunmt/numba_settings.py", "quantize/word_alignment.py"),
-    "llvmlite": ("cpunmt/simd/", "cpunmt/jit.py", "cpunmt/program.py"),
-    "sentencepiece": ("cpunmt/vocabulary.py",),
+    "numba": ("cpunmt/simd/", "cpunmt/simd/jit.py", "cpunmt/engine/numba_settings.py", "quantize/word_alignment.py"),
+    "llvmlite": ("cpunmt/simd/", "cpunmt/simd/jit.py", "cpunmt/engine/program.py"),
+    "sentencepiece": ("cpunmt/text/vocabulary.py",),
     "yaml": ("cpunmt/model_files/", "quantize/marian_export.py"),
     "onnx": ("quantize/onnx_",),
     "onnxruntime": (),
@@ -163,7 +163,7 @@ def test_heavy_packages_are_imported_in_few_places():
 
 def test_importing_the_packages_does_not_import_numba():
     """Neither do packing, the reference and the command line: what compiles is imported when it compiles."""
-    modules = "cpunmt, cpunmt.cli, quantize.cli, quantize.reference, quantize.pack, quantize.weights"
+    modules = "cpunmt, cpunmt.commands.cli, quantize.cli, quantize.reference, quantize.pack, quantize.weights"
     code = f"import sys, {modules}; print([name for name in sys.modules if name.split('.')[0] == 'numba'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.line_stream import count_lines, decode_line, encode_line, read_windows, write_all
+from cpunmt.files.line_stream import count_lines, decode_line, encode_line, read_windows, write_all
 
 CONTENT = st.lists(st.sampled_from([b"\n", b"\n\n", b"a", b"\r", b"\x0b\x0c\x1c\x85", "ä\u2028".encode(), b"\xff"]))
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types, loading
+from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
+from cpunmt.translation import loading
 from tests.command_line import sentences
 from tests.foreign_directories import KINDS, VOCABULARY
 from tests.real_model import DIRECTORIES, ROOT

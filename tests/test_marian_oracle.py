@@ -6,14 +6,14 @@ import shutil
 import numpy as np
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors, linears, table_sizes
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.marian.marian_directory import read_marian_directory
+from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.packing import unpack_int8
-from cpunmt.model import Model
-from cpunmt.model_files.marian_directory import read_marian_directory
-from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.model_files.packed_directory import read_directory
+from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
+from cpunmt.model.model import Model
 from quantize.reference import Reference
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
 from tests.golden.bergamot_int8 import MarianInt8, integers, write_intgemm

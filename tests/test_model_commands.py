@@ -8,8 +8,9 @@ import shutil
 import numpy as np
 import pytest
 
-from cpunmt import Translator, cli, contains_model
-from cpunmt.model_files.packed_directory import read_directory, verify
+from cpunmt import Translator, contains_model
+from cpunmt.commands import cli
+from cpunmt.formats.packed.packed_directory import read_directory, verify
 from tests.command_line import statistics
 from tests.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
 from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
@@ -226,7 +227,7 @@ def model_without_options(folder):
 
 
 def infinite_multiplier(folder):
-    from cpunmt.model_files.marian_bin import read_marian_bin
+    from cpunmt.formats.marian.marian_bin import read_marian_bin
 
     content = bytearray((folder / ALPHAS).read_bytes())
     table = read_marian_bin(folder / ALPHAS).tensors["Wemb"]

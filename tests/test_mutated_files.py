@@ -22,17 +22,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import read_json
-from cpunmt.model_files.decoder_options import read_decoder_options
-from cpunmt.model_files.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.model_files.marian import read_marian_file
-from cpunmt.model_files.marian_file import StoredIntegers
-from cpunmt.model_files.marian_options import parse_options
-from cpunmt.model_files.npz import read_npz
-from cpunmt.model_files.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
-from cpunmt.piece_table import read_table
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.files.input_files import read_json
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.marian.decoder_options import read_decoder_options
+from cpunmt.formats.marian.marian import read_marian_file
+from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.marian.marian_options import parse_options
+from cpunmt.formats.marian.npz import read_npz
+from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
+from cpunmt.text.piece_table import read_table
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.marian_bin_writer import is_quantized, write_marian_bin
 from tests.marian_model import marian_options, marian_tensors, options_item

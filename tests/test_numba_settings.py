@@ -11,7 +11,7 @@ from tests.real_model import ROOT
 CODE = """
 import os, sys
 {before}
-from cpunmt.numba_settings import default_settings
+from cpunmt.engine.numba_settings import default_settings
 try:
     with default_settings():
         from numba.core import config

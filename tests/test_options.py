@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.config import ModelConfig
-from cpunmt.options import (
+from cpunmt.model.config import ModelConfig
+from cpunmt.translation.options import (
     CTRANSLATE2_NAMES,
     CTRANSLATE2_OFF,
     MARIAN_FLAGS,

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.output_files import replacing_directory
+from cpunmt.files.output_files import replacing_directory
 
 NAMES = {"a", "b"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.output_files import check_file, refuse_overwriting, replacing_directory, replacing_file, write_file
+from cpunmt.files.output_files import check_file, refuse_overwriting, replacing_directory, replacing_file, write_file
 from tests.real_model import ROOT
 
 
@@ -144,8 +144,8 @@ def test_an_interrupt_leaves_nothing_unfinished(tmp_path):
     code = """
 import os, sys
 from pathlib import Path
-from cpunmt.interrupts import abandon
-from cpunmt.output_files import replacing_directory, replacing_file, scratch_directory
+from cpunmt.process.interrupts import abandon
+from cpunmt.files.output_files import replacing_directory, replacing_file, scratch_directory
 from cpunmt.registry.lock import locked
 folder = Path(sys.argv[1])
 with replacing_file(folder / "file") as file, replacing_directory(folder / "made", False, ()) as made:
@@ -183,7 +183,7 @@ def test_standard_output_is_refused_where_commands_report(tmp_path):
     """A redirected one was written over by what the command tells."""
     code = """
 import sys
-from cpunmt.output_files import check_file
+from cpunmt.files.output_files import check_file
 try:
     check_file("/dev/stdout", True)
 except Exception as error:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.piece_table import read_table
+from cpunmt.text.piece_table import read_table
 
 # Pieces that YAML takes for something else, or that have to be quoted there.
 _LISTED = r"""</s> <unk> , . ▁the yes no null ~ 1e3 0x10 1_000 << = a:b ' " \ it's # - ? : & * ! | > % @ ` [ ] { }

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.piece_vocabulary import PieceVocabulary
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from tests.huggingface_model import write_vocabulary
 from tests.small_vocabulary import TEXT, train_vocabulary
 

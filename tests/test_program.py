@@ -11,8 +11,8 @@ import threading
 import numpy as np
 import pytest
 
-from cpunmt import program
-from cpunmt.numba_settings import default_settings
+from cpunmt.engine import program
+from cpunmt.engine.numba_settings import default_settings
 from cpunmt.simd import isa
 from tests.command_line import on_terminal, run
 from tests.real_model import ROOT
@@ -20,7 +20,7 @@ from tests.real_model import ROOT
 START = """
 import sys
 import numpy as np
-from cpunmt import program
+from cpunmt.engine import program
 scores = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], np.float32)
 best = np.empty(1, np.int64), np.empty(1, np.float32)
 program.load().best_k(scores, 16, 1, *best)
@@ -33,7 +33,7 @@ sources = list(real_model.sources(6))
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)
     print([(list(h.ids), h.log_prob.hex()) for (h,) in made])
-import cpunmt, cpunmt.cli, quantize.reference
+import cpunmt, cpunmt.commands.cli, quantize.reference
 print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
 """
 COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot keep the compiled program in"
@@ -119,8 +119,8 @@ def test_the_environment_does_not_change_the_program(kept):
 
 def test_a_kernel_is_the_same_each_time_it_is_compiled():
     """Numba numbers what a process compiles, so names, and with them the file, told what had been compiled before."""
-    from cpunmt import jit
     from cpunmt.kernels import softmax
+    from cpunmt.simd import jit
 
     kernel = jit.KERNELS[softmax.softmax_rows.name]
     program.load()  # LLVM is ready
@@ -294,7 +294,7 @@ def test_arrays_that_are_not_contiguous_are_refused():
 
 def test_every_kernel_is_in_the_program():
     importlib.import_module(program.ENTRY)
-    from cpunmt import jit  # with Numba: not at the top, where it would be imported for all tests
+    from cpunmt.simd import jit  # with Numba: not at the top, where it would be imported for all tests
 
     loaded = program.load()
     assert len(jit.KERNELS) > 25

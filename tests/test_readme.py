@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from tests.command_line import statistics
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint

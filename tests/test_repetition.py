@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.repetition import repeats, repeats_reference
+from cpunmt.translation.repetition import repeats, repeats_reference
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from cpunmt.options import Options
-from cpunmt.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult, translation_result
+from cpunmt.translation.options import Options
+from cpunmt.translation.results import (
+    ExecutionStats,
+    Hypothesis,
+    Result,
+    ScoringResult,
+    TranslationResult,
+    translation_result,
+)
 
 ATTENTION = np.array([[0.75, 0.25], [0.25, 0.5]], np.float32)
 FIRST = Hypothesis("Ein Mann.", -0.5, -1.5, False, ("▁Ein", "▁Mann."), (-0.5, -0.5, -0.5), (ATTENTION,))

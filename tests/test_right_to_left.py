@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from cpunmt import Translator
-from cpunmt.engine import Search
-from cpunmt.model_commands import convert
-from cpunmt.splitting import split_pieces
+from cpunmt.commands.models import convert
+from cpunmt.engine.engine import Search
+from cpunmt.translation.splitting import split_pieces
 from quantize.marian_export import write_marian_npz
 from quantize.reference import Reference
 from quantize.search import beam_search

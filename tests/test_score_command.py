@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from cpunmt import cli
-from cpunmt.scoring import LONGEST
+from cpunmt.commands import cli
+from cpunmt.translation.scoring import LONGEST
 from tests.command_line import run, sentences
 from tests.real_model import DIRECTORIES
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import ScoringResult, Translator
-from cpunmt.scoring import LONGEST
+from cpunmt.translation.scoring import LONGEST
 from tests.command_line import sentences
 from tests.real_model import DIRECTORIES
 

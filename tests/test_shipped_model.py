@@ -2,8 +2,9 @@
 
 import pytest
 
-from cpunmt import Translator, cli
-from cpunmt.model_files.packed_directory import WEIGHTS, verify
+from cpunmt import Translator
+from cpunmt.commands import cli
+from cpunmt.formats.packed.packed_directory import WEIGHTS, verify
 from tests.real_model import SHIPPED
 
 SENTENCES = {

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.shortlist import MAGIC, Shortlist, checksum_of
+from cpunmt.text.shortlist import MAGIC, Shortlist, checksum_of
 
 
 def make(lists, first=2, vocab_size=64, best=9):

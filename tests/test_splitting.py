@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.splitting import joined, split_pieces
+from cpunmt.translation.splitting import joined, split_pieces
 
 PIECES = st.lists(st.sampled_from(["▁a", "b", ".", ",", "▁", "。", "▁(", "...", "▁x!"]), max_size=80)
 

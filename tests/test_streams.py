@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from cpunmt import cli
+from cpunmt.commands import cli
 from tests.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpunmt import cli
-from cpunmt.output_lines import OutputFormat, output_lines
+from cpunmt.commands import cli
+from cpunmt.commands.output_lines import OutputFormat, output_lines
 from tests.command_line import run, sentences
 
 

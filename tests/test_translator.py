@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Hypothesis, Result, TranslationResult
-from cpunmt.splitting import split_pieces
+from cpunmt.translation.splitting import split_pieces
 from tests.command_line import sentences as real_lines
 from tests.real_model import DIRECTORIES, ROOT, SENTENCES
 

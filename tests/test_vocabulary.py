@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from tests.real_model import DIRECTORIES
 from tests.small_vocabulary import TEXT, train_vocabulary
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import records
-from cpunmt.architecture import linears, table_sizes
-from cpunmt.config import SCHEMES
-from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.kernels import records
 from cpunmt.kernels.packing import unpack_float32, unpack_int8, unpack_int16
-from cpunmt.model import Model
-from cpunmt.schemes.int16 import activation_reach
-from cpunmt.weights import linear_weights, panel_sums, row_sums, table_weights
+from cpunmt.model.architecture import linears, table_sizes
+from cpunmt.model.config import SCHEMES
+from cpunmt.model.model import Model
+from cpunmt.model.schemes.int16 import activation_reach
+from cpunmt.model.weights import linear_weights, panel_sums, row_sums, table_weights
 from quantize.stored_weights import stored_linear, stored_table
 from tests.architectures import make_config
 from tests.random_models import random_tensors

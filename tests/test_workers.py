@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cpunmt.workers import Workers
+from cpunmt.process.workers import Workers
 
 
 def wait_until(true):

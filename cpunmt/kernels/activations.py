@@ -9,9 +9,9 @@ Lookup tables for gates: Devlin 2017, "Sharp Models on Dull Hardware", section 3
 
 import numpy as np
 
-from cpunmt.jit import inlined
 from cpunmt.kernels.tables import SIGMOID_RANGE, SIGMOID_STEPS
 from cpunmt.simd.intrinsics import bits_float, float_bits
+from cpunmt.simd.jit import inlined
 from cpunmt.simd.vector import (
     bits_to_floats,
     fma,

@@ -7,9 +7,9 @@ softmax, too: log-probabilities are only needed of what is chosen here.)
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import load_f32, load_i64, store_f32, store_i64
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import largest, load, maximum, splat
 
 

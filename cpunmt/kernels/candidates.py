@@ -2,15 +2,14 @@
 
 Candidates of a sentence: the first pieces of the vocabulary, the lexical translations of each of its own
 pieces, those pieces themselves where the vocabulary is shared, and a few more up to a multiple of 8; ascending.
-They are those of `cpunmt.shortlist.Shortlist.candidates`, which is the definition.
+They are those of `cpunmt.text.shortlist.Shortlist.candidates`, which is the definition.
 """
 
 import numpy as np
 
-from cpunmt.jit import address, count, inlined, kernel
 from cpunmt.kernels.reading import linear_at, shortlist_at, table_at
+from cpunmt.kernels.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, WEIGHT_BYTES
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, WEIGHT_BYTES
 from cpunmt.simd.intrinsics import (
     lesser,
     load_f32,
@@ -22,6 +21,7 @@ from cpunmt.simd.intrinsics import (
     store_i64,
     trailing_zeros,
 )
+from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.vector import transpose
 
 _WEIGHT_BYTES = np.array(WEIGHT_BYTES)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.simd.intrinsics import load_f32, store_f32
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import load, store
 
 

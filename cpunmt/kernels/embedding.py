@@ -3,10 +3,10 @@
 x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
 """
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.reading import model_at, table_at
-from cpunmt.records import INT8, INT16
+from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import load_f32
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, load_bytes, load_words, splat, store
 
 

@@ -6,12 +6,12 @@ rows and the instruction set, so its bits depend on nothing else.
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.int8_matmul import INTEGERS, RELU
 from cpunmt.kernels.packing import unpack_float32
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.float_tile import FLOAT_SHAPES, HEADS, float_tiles, head_tiles
 from cpunmt.simd.intrinsics import lesser
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import load, maximum, splat, store
 
 ROW_BLOCK = 48

@@ -9,9 +9,9 @@ gate          g a + (1 - g) b, or g a + h b, for gates g = sigmoid(...)
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.activations import exp, sigmoid, sigmoid_reference
-from cpunmt.records import ACTIVATIONS
+from cpunmt.kernels.records import ACTIVATIONS
+from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.vector import absolute, fma, load, maximum, splat, store
 
 RELU, SWISH, GELU, GELU_SIGMOID = range(len(ACTIVATIONS))

@@ -7,11 +7,11 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 
 import numpy as np
 
-from cpunmt.jit import address, count, inlined, kernel, real
 from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import norm_at
-from cpunmt.records import INT8, INT16
+from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import square_root
+from cpunmt.simd.jit import address, count, inlined, kernel, real
 from cpunmt.simd.vector import fma, load, splat, store, total
 
 # Sums run in four chains, each of every fourth vector: an addition waits for the one before it.

@@ -25,8 +25,8 @@ says nothing of use, but the same on every processor, while the bits of a NaN ar
 
 import numpy as np
 
-from cpunmt.jit import address, count, inlined, kernel, real
 from cpunmt.simd.intrinsics import store_f32
+from cpunmt.simd.jit import address, count, inlined, kernel, real
 from cpunmt.simd.tile import OFFSET, PLANES
 from cpunmt.simd.vector import (
     absolute,

@@ -1,6 +1,6 @@
-"""How compiled code reads the records of `cpunmt.records`: `NAME_at(address, index)` is record `index` of an array."""
+"""How compiled code reads the records of `kernels.records`: `NAME_at(address, index)` is record `index` of an array."""
 
-from cpunmt import records
+from cpunmt.kernels import records
 from cpunmt.simd.intrinsics import record_reader
 
 batch_at = record_reader(records.BATCH)

@@ -9,9 +9,9 @@ Implementation", section 4.
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.activations import exp, log
 from cpunmt.simd.intrinsics import load_f32, store_f32
+from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.vector import first_lanes, largest, load, maximum, splat, store, total
 
 LOWEST = np.float32(-3.0e38)  # a score that no candidate has

@@ -7,8 +7,8 @@ Lei et al. 2018, https://arxiv.org/abs/1709.02755, equations 3 to 6.
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, splat, store
 
 

@@ -7,8 +7,8 @@ Kim et al. 2019, "From Research to Production and Back", section 3.1 (equations 
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, maximum, splat, store
 
 

@@ -4,7 +4,6 @@ Keys and values of the source are projected once per sentence, and once for all 
 a decoding step only makes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
 """
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.attention import cross_attention_row, pack_rows, self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.int8_matmul import AFFINE
@@ -20,6 +19,7 @@ from cpunmt.kernels.reading import (
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, load_i64
+from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel

@@ -7,15 +7,15 @@
 x is quantized as soon as it is there: by `after`, or by `before` where that makes what the block reads.
 """
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.reading import model_at, norm_at, residual_at, workspace_at
+from cpunmt.kernels.records import POSTPROCESS
 from cpunmt.layers.linear import linear, quantize, quantize_as
-from cpunmt.records import POSTPROCESS
 from cpunmt.simd.intrinsics import address_of
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import load, store
 
 ADD, NORMALIZE, HIGHWAY = POSTPROCESS["a"], POSTPROCESS["n"], POSTPROCESS["h"]

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
-from cpunmt.interrupts import begin, finish
+from cpunmt.process.interrupts import begin, finish
 
 _PAUSE = 0.1  # seconds between two looks; Ctrl-C is heard there
 

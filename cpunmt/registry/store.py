@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files import read_json
+from cpunmt.files.input_files import read_json
 from cpunmt.registry.entries import METADATA, plain
 
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)

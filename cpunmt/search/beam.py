@@ -12,13 +12,13 @@ All that it knows between two steps is in the workspace, so that it can stop the
 an interrupt only while it is not in compiled code.
 """
 
-from cpunmt.jit import address, count, kernel
+from cpunmt.architectures.transformer.decoder import decode_step
+from cpunmt.architectures.transformer.encoder import encode
 from cpunmt.kernels.reading import batch_at, hypothesis_at, slot_at, workspace_at
-from cpunmt.layers.decoder import decode_step
-from cpunmt.layers.encoder import encode
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.step import choose, score_rows, select
 from cpunmt.simd.intrinsics import lesser, load_i64, store_i64
+from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel
 from cpunmt.kernels.candidates import find_candidates, gather_output
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.reading import (
@@ -17,6 +16,7 @@ from cpunmt.kernels.reading import (
     workspace_at,
 )
 from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, store_f32, store_i32, store_i64
+from cpunmt.simd.jit import address, count, kernel
 
 MINUS_INFINITY = np.float32(-np.inf)
 

@@ -10,7 +10,6 @@ the probability. Of equal sums the one with the better parent is taken first, th
 
 import numpy as np
 
-from cpunmt.jit import address, count, kernel, real
 from cpunmt.kernels.activations import log
 from cpunmt.kernels.best import best_k
 from cpunmt.kernels.int8_matmul import AFFINE
@@ -25,11 +24,12 @@ from cpunmt.kernels.reading import (
     slot_at,
     workspace_at,
 )
+from cpunmt.kernels.records import LINEAR
 from cpunmt.kernels.softmax import LOWEST, log_normalizer
 from cpunmt.layers.linear import linear, row_bytes
-from cpunmt.records import LINEAR
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
 from cpunmt.simd.intrinsics import load_f32, load_i32, load_i64, store_f32, store_i64
+from cpunmt.simd.jit import address, count, kernel, real
 
 LINEAR_BYTES = LINEAR.itemsize
 LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell on: its logarithm must be a number

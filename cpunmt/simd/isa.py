@@ -12,7 +12,7 @@ import platform
 import llvmlite.binding as llvm
 
 from cpunmt.errors import UnsupportedIsaError
-from cpunmt.first_use import LOCK
+from cpunmt.process.first_use import LOCK
 
 
 class Isa(enum.Enum):

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from cpunmt.console import one_line, say
 from cpunmt.errors import CpunmtError
+from cpunmt.files.console import one_line, say
 
 
 def main(arguments=None) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 
 FILE = "checkpoint.safetensors"
 _KINDS = ("parameters", "means", "adam_mean", "adam_square", "scales")

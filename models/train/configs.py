@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from cpunmt.config import ModelConfig
+from cpunmt.model.config import ModelConfig
 
 
 @dataclass(frozen=True)

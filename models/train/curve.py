@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from cpunmt.output_files import replacing_file, write_file
+from cpunmt.files.output_files import replacing_file, write_file
 
 LINES, PICTURE = "curve.jsonl", "curve.png"
 

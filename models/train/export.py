@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.packed_directory import write_directory
+from cpunmt.formats.packed.packed_directory import write_directory
+from cpunmt.model.config import ModelConfig
 from quantize.marian_export import write_marian_npz
 from quantize.pack import pack_tensors
 

@@ -13,7 +13,7 @@ import re
 import numpy as np
 import torch
 
-from cpunmt.config import ModelConfig
+from cpunmt.model.config import ModelConfig
 from models.train.network import initial_tensors, torch_tensors
 
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")

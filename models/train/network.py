@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from cpunmt.architecture import checkpoint_tensors, tables
-from cpunmt.config import ModelConfig
+from cpunmt.model.architecture import checkpoint_tensors, tables
+from cpunmt.model.config import ModelConfig
 from models.train.attention import attention
 from models.train.cells import CELLS, empty_state
 from models.train.dropout import dropout

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from cpunmt import Translator
-from cpunmt.model_files.marian import read_marian_npz
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.formats.marian.marian import read_marian_npz
+from cpunmt.text.vocabulary import Vocabulary
 from models.train.corpora import read_corpora
 from models.train.data import read_data
 from models.train.distillation import distil

@@ -5,7 +5,7 @@ import fnmatch
 import functools
 from pathlib import Path
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from models.train.batches import encode
 from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
 from models.train.data import read_data

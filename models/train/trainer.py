@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from cpunmt.architecture import tables
-from cpunmt.config import ModelConfig
+from cpunmt.model.architecture import tables
+from cpunmt.model.config import ModelConfig
 from models.train import checkpoint, curve
 from models.train.batches import Examples, endless, make_batch
 from models.train.configs import Settings

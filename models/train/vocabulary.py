@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from cpunmt.output_files import write_file
+from cpunmt.files.output_files import write_file
 from models.train.corpora import Corpus
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bench.onnx_engine import OnnxEngine
 from bench.onnx_graphs import prepare
-from cpunmt.engine import Search
+from cpunmt.engine.engine import Search
 from quantize.onnx_export import export_onnx
 from quantize.reference import Reference
 from quantize.search import beam_search

@@ -13,10 +13,10 @@ import json
 import tempfile
 from pathlib import Path
 
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine
-from cpunmt.model import Model
-from cpunmt.model_files.marian import read_marian
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.marian.marian import read_marian
+from cpunmt.model.model import Model
 from quantize.marian_export import write_marian_npz
 from quantize.reference import Reference
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm

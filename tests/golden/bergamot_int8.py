@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from cpunmt.architecture import output_table
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.marian_file import ALPHA
-from cpunmt.model_files.marian_names import marian_names
+from cpunmt.formats.marian.marian_file import ALPHA
+from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.model.architecture import output_table
+from cpunmt.model.config import ModelConfig
 from quantize.marian_export import marian_options
 from quantize.reference import Reference
 from tests.marian_bin_writer import write_marian_bin

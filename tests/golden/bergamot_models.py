@@ -7,9 +7,9 @@ compared with the definition alone.
 
 import numpy as np
 
-from cpunmt.architecture import checkpoint_tensors, table_sizes
-from cpunmt.config import ModelConfig
-from cpunmt.model_files.packed_directory import read_directory
+from cpunmt.formats.packed.packed_directory import read_directory
+from cpunmt.model.architecture import checkpoint_tensors, table_sizes
+from cpunmt.model.config import ModelConfig
 from tests.packed_checkpoint import checkpoint_of
 from tests.real_model import DIRECTORIES
 

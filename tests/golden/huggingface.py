@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.config import ModelConfig
-from cpunmt.engine import Search
+from cpunmt.engine.engine import Search
+from cpunmt.model.config import ModelConfig
 from quantize.search import beam_search
 from tests.huggingface_model import SHAPES, write_huggingface, write_vocabulary
 from tests.small_vocabulary import TEXT, train_vocabulary

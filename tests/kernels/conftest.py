@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt import program as compiled
+from cpunmt.engine import program as compiled
 
 
 @pytest.fixture(scope="session")

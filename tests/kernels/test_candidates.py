@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cpunmt import records
+from cpunmt.kernels import records
 from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.packing import (
     PANEL,
@@ -17,7 +17,7 @@ from cpunmt.kernels.packing import (
 )
 from cpunmt.kernels.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.shortlist import Shortlist
+from cpunmt.text.shortlist import Shortlist
 from tests.guarded import Guards
 
 seeds = st.integers(0, 2**32 - 1)

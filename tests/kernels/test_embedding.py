@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import records
+from cpunmt.kernels import records
 from cpunmt.kernels.tables import position_signal
 from tests.float_steps import fma, same_bits
 from tests.guarded import Guards

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import records
+from cpunmt.kernels import records
 from cpunmt.kernels.layer_norm import residual_layer_norm_reference
 from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.float_steps import UNIT, same_bits

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from cpunmt import records
-from cpunmt.kernels import reading
+from cpunmt.kernels import reading, records
 
 
 def test_every_record_type_has_a_reader():
@@ -12,7 +11,7 @@ def test_every_record_type_has_a_reader():
 
 
 def test_a_reader_reads_the_field_of_the_record_that_was_asked_for():
-    from cpunmt.jit import inlined
+    from cpunmt.simd.jit import inlined
 
     made = np.zeros(3, records.FEED_FORWARD)
     made["outer"]["panels"] = [5, 7, 9]

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.any_directory import kind_of, read_model
-from cpunmt.model_files.bergamot_directory import find_files
-from cpunmt.model_files.foreign_model import open_vocabularies
-from cpunmt.piece_vocabulary import PieceVocabulary
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.foreign_model import open_vocabularies
+from cpunmt.formats.marian.bergamot_directory import find_files
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from tests.huggingface_model import write_huggingface, write_vocabulary
 from tests.marian_model import write_marian_npz
 from tests.real_model import DIRECTORIES

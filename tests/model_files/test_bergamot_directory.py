@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.bergamot_directory import find_files
+from cpunmt.formats.marian.bergamot_directory import find_files
 
 ALPHAS, SHORTLIST, VOCABULARY = "model.ende.intgemm.alphas.bin", "lex.50.50.ende.s2t.bin", "vocab.deen.spm"
 FIREFOX = [ALPHAS, SHORTLIST, VOCABULARY]

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian_npz
 from quantize.marian_export import write_marian_npz
 from tests.golden.ctranslate2 import SHAPES, config_of, weights_of
 from tests.model_files.test_huggingface_golden import forced

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.decoder_options import (
+from cpunmt.formats.marian.decoder_options import (
     PRECISIONS,
     DecoderOptions,
     ShortlistOptions,

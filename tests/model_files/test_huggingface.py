@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt.architecture import expected_tensors
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.foreign_model import open_vocabularies
-from cpunmt.model_files.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.model_files.huggingface_directory import read_huggingface_directory
-from cpunmt.model_files.safetensors_file import read_float_tensors
-from cpunmt.piece_vocabulary import PieceVocabulary
+from cpunmt.formats.foreign_model import open_vocabularies
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
+from cpunmt.formats.packed.safetensors_file import read_float_tensors
+from cpunmt.model.architecture import expected_tensors
+from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.huggingface_model import (
     FIELDS,
     SHAPES,

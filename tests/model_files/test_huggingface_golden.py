@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt.engine import Engine, Search
-from cpunmt.model import Model
-from cpunmt.model_files.huggingface_directory import read_huggingface_directory
-from cpunmt.piece_vocabulary import PieceVocabulary
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
+from cpunmt.model.model import Model
+from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.golden.huggingface import BEAM, LIMIT
 from tests.huggingface_model import SHAPES, write_huggingface, write_vocabulary
 from tests.real_model import ROOT

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.marian import read_marian_file
-from cpunmt.model_files.marian_bin import read_marian_bin
-from cpunmt.model_files.marian_file import StoredIntegers, output_alpha
+from cpunmt.formats.marian.marian import read_marian_file
+from cpunmt.formats.marian.marian_bin import read_marian_bin
+from cpunmt.formats.marian.marian_file import StoredIntegers, output_alpha
 from tests.marian_bin_writer import (
     FLOAT32,
     Item,

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.marian import read_npz_model
-from cpunmt.model_files.marian_bin import read_marian_bin
+from cpunmt.formats.marian.marian import read_npz_model
+from cpunmt.formats.marian.marian_bin import read_marian_bin
 from tests.marian_bin_writer import Item, bin_bytes, items_of, write_marian_bin
 from tests.marian_model import marian_options, marian_tensors, options_item
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cpunmt.architecture import checkpoint_tensors
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.marian import read_marian_npz
-from cpunmt.model_files.marian_options import parse_options, read_config
+from cpunmt.formats.marian.marian import read_marian_npz
+from cpunmt.formats.marian.marian_options import parse_options, read_config
+from cpunmt.model.architecture import checkpoint_tensors
 from quantize.marian_export import marian_options as exported
 from quantize.marian_export import write_marian_npz
 from tests.architectures import NAMED, configs, make_config

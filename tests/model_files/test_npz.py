@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.npz import read_npz
+from cpunmt.formats.marian.npz import read_npz
 
 
 @pytest.fixture

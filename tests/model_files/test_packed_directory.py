@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.config import ModelConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.packed_directory import read_directory, verify, write_directory
+from cpunmt.formats.packed.packed_directory import read_directory, verify, write_directory
+from cpunmt.model.config import ModelConfig
 
 CONFIG = ModelConfig(
     model_dim=32,

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.safetensors_file import DTYPES, check_finite, check_tensors, read_safetensors, write_safetensors
+from cpunmt.formats.packed.safetensors_file import (
+    DTYPES,
+    check_finite,
+    check_tensors,
+    read_safetensors,
+    write_safetensors,
+)
 
 names = st.from_regex(r"[a-z0-9_]{1,9}(\.[a-z0-9_]{1,9}){0,3}", fullmatch=True).filter(
     lambda name: not name.startswith("padding.")

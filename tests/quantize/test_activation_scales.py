@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors, linears, table_sizes
-from cpunmt.conversion import packed_tensors
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
 from quantize.activation_scales import static_alphas
 from quantize.calibration import InputStatistics
 from tests.architectures import NAMED, make_config

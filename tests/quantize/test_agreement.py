@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpunmt import Translator
-from cpunmt.loading import LoadedModel, load_model
-from cpunmt.options import make_options
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.translation.loading import LoadedModel, load_model
+from cpunmt.translation.options import make_options
 from quantize import agreement as module
 from quantize.agreement import agreement, translated
 from quantize.forced_decoding import choices_reference

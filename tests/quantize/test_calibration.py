@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cpunmt.architecture import linears, output_table
+from cpunmt.model.architecture import linears, output_table
 from quantize.calibration import greedy_translations, input_statistics
 from quantize.reference import Reference
 from quantize.search import beam_search

@@ -6,7 +6,7 @@ import gzip
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.calibration_text import calibration_sources
 from tests.architectures import make_config
 from tests.small_vocabulary import train_vocabulary

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from cpunmt import Translator
-from cpunmt.architecture import checkpoint_tensors
-from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.packed_directory import read_directory, write_directory
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.packed_directory import read_directory, write_directory
+from cpunmt.model.architecture import checkpoint_tensors
 from quantize.checkpoint import directory_vocabularies, open_directory, open_file
 from tests.foreign_directories import KINDS, marian, opus
 from tests.marian_model import write_marian_npz

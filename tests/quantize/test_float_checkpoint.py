@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors, linears, matrices, table_sizes
-from cpunmt.conversion import packed_tensors
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.packed_directory import write_directory
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.packed_directory import write_directory
+from cpunmt.model.architecture import checkpoint_tensors, linears, matrices, table_sizes
 from quantize.float_checkpoint import read_float_checkpoint, unpacked_tensors
 from quantize.matrix_quantizer import exceptions
 from quantize.stored_weights import stored_matrix

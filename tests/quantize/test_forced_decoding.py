@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine import Search
-from cpunmt.options import make_options
+from cpunmt.engine.engine import Search
+from cpunmt.translation.options import make_options
 from quantize.forced_decoding import choices, choices_reference, log_probs
 from quantize.reference import Reference
 from quantize.search import beam_search

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.model_files.packed_directory import verify
+from cpunmt.formats.packed.packed_directory import verify
 from quantize.cli import main
 from tests.marian_model import write_marian_npz
 from tests.small_vocabulary import train_vocabulary

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.architecture import matrices
-from cpunmt.conversion import packed_tensors
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import matrices
+from cpunmt.model.schemes.int8 import quantize_columns
 from quantize.layer_errors import WORST, decibels, layer_errors, matrix_error
 from quantize.pack import pack_tensors
 from quantize.stored_weights import StoredMatrix

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from cpunmt.architecture import matrices, output_table
-from cpunmt.conversion import packed_tensors
 from cpunmt.errors import CpunmtError
-from cpunmt.schemes import CODEBOOKS
-from cpunmt.schemes.int16 import activation_reach, overflow_free
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import matrices, output_table
+from cpunmt.model.schemes import CODEBOOKS
+from cpunmt.model.schemes.int16 import activation_reach, overflow_free
 from quantize.calibration import InputStatistics, greedy_translations, input_statistics
 from quantize.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.packed_reference import PackedReference

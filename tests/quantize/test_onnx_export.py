@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bench.onnx_engine import OnnxEngine
 from bench.onnx_graphs import session
-from cpunmt.config import ModelConfig
 from cpunmt.errors import CpunmtError
+from cpunmt.model.config import ModelConfig
 from quantize.float_checkpoint import read_float_checkpoint
 from quantize.onnx_export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
 from quantize.reference import Reference

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors, expected_tensors, linears, norms
 from cpunmt.kernels.packing import unpack_float32, unpack_int8
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, linears, norms
+from cpunmt.model.schemes.int8 import quantize_columns
 from quantize.pack import pack_tensors
 from quantize.weights import clipped_share, signal_to_noise
 from tests.random_models import random_checkpoint

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cpunmt import Translator
-from cpunmt.model_files.packed_directory import read_directory, verify
-from cpunmt.shortlist import Shortlist
+from cpunmt.formats.packed.packed_directory import read_directory, verify
+from cpunmt.text.shortlist import Shortlist
 from quantize.cli import main
 from quantize.pack import LayerError
 from quantize.pack_command import table

@@ -1,6 +1,6 @@
 """`quantize pack --force`: what it replaces, and what not."""
 
-from cpunmt.model_files.packed_directory import verify
+from cpunmt.formats.packed.packed_directory import verify
 from quantize.cli import main
 from tests.model_pairs import write_pair
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian_npz
 from quantize.formulas import attention, layer_norm, log_softmax, positions, relu, sigmoid, softmax
 from quantize.reference import Reference
 from tests.marian_model import write_marian_npz

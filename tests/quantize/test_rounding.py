@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.schemes import CODEBOOKS, codebook, int8
+from cpunmt.model.schemes import CODEBOOKS, codebook, int8
 from quantize import rounding
 from quantize.ranges import Range, quantize
 from quantize.rounding import (

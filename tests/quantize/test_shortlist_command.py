@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.cli import main
 from tests.small_vocabulary import TEXT, train_vocabulary
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.shortlist_corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
 from tests.small_vocabulary import train_vocabulary
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.shortlist import Shortlist
+from cpunmt.text.shortlist import Shortlist
 from quantize.shortlist_corpus import Corpus
 from quantize.shortlist_coverage import Coverage, coverage, table
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.shortlist import Shortlist
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
 from quantize.shortlist_lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
 from tests.small_vocabulary import train_vocabulary
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.schemes import CODEBOOKS
-from cpunmt.schemes.int8 import quantize_columns
+from cpunmt.model.schemes import CODEBOOKS
+from cpunmt.model.schemes.int8 import quantize_columns
 from quantize.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
 

@@ -4,14 +4,14 @@ import argparse
 import subprocess
 import sys
 
+from cpunmt.commands.registry import add_commands
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.commands import add_commands
 from tests.command_line import ROOT
 
 _SCRIPT = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-from cpunmt.process import run
+from cpunmt.process.run import run
 sys.exit(run("cpunmt", "tests.registry.command"))
 """
 

@@ -269,7 +269,7 @@ def test_nothing_of_it_is_imported_before_it_is_needed():
     """The command line has both commands; translating needs neither."""
     code = (
         "import sys, cpunmt; before = set(sys.modules);"
-        "import cpunmt.registry.commands, cpunmt.registry.store;"
+        "import cpunmt.commands.registry, cpunmt.registry.store;"
         "heavy = {'urllib.request', 'http.client', 'ssl', 'zipfile', 'gzip', 'tqdm'};"
         "print(sorted(heavy & (set(sys.modules) - before)), 'urllib.request' in sys.modules, 'ssl' in sys.modules)"
     )

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.config import SCHEMES
-from cpunmt.engine import Search
+from cpunmt.engine.engine import Search
+from cpunmt.model.config import SCHEMES
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.architectures import NAMED, configs, make_config

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine
-from cpunmt import records
-from cpunmt.engine import TOKENS, Search
+import cpunmt.engine.engine
+from cpunmt.engine.engine import TOKENS, Search
+from cpunmt.kernels import records
 from quantize.reference import Reference
 from quantize.search import beam_search
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -114,8 +114,8 @@ def test_a_sentence_does_not_depend_on_its_batch(scheme):
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])
 def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     """Same bits; and it stops soon: also while the slots are being filled with long sentences."""
-    monkeypatch.setattr(cpunmt.engine, "BUDGET", budget)
-    monkeypatch.setattr(cpunmt.engine, "LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr(cpunmt.engine.engine, "BUDGET", budget)
+    monkeypatch.setattr(cpunmt.engine.engine, "LONGEST_CALL", 0)  # the budget stays
     config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=2, vocab=101)
     engine = engine_of(config, tensors, shortlist=random_shortlist(4, 101))
     sources = random_sources(6, 101, 30, longest=60)

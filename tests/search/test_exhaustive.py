@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cpunmt.engine import Search
+from cpunmt.engine.engine import Search
 from quantize.formulas import log_softmax
 from tests.naive_network import NaiveNetwork
 from tests.random_models import engine_of, random_checkpoint

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architecture import linears, matrices, table_sizes
-from cpunmt.config import SCHEMES
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine, Search
-from cpunmt.model import Model
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import linears, matrices, table_sizes
+from cpunmt.model.config import SCHEMES
+from cpunmt.model.model import Model
 from quantize.packed_reference import PackedReference
 from quantize.search import beam_search
 from quantize.stored_weights import stored_linear, stored_table

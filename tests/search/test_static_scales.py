@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architecture import linears, matrices, output_table
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine, Search
+from cpunmt.engine.engine import Engine, Search
 from cpunmt.errors import ModelFileError
-from cpunmt.model import Model
-from cpunmt.schemes.int8 import STATIC_OFFSET, static_scales
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import linears, matrices, output_table
+from cpunmt.model.model import Model
+from cpunmt.model.schemes.int8 import STATIC_OFFSET, static_scales
 from quantize.packed_reference import PackedReference
 from quantize.reference import Reference
 from quantize.search import beam_search

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine import Search
-from cpunmt.shortlist import Shortlist
+from cpunmt.engine.engine import Search
+from cpunmt.text.shortlist import Shortlist
 from tests.architectures import make_config
 from tests.random_models import engine_of, random_checkpoint, random_sources, random_tensors
 

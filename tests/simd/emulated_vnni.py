@@ -16,7 +16,7 @@ import tempfile
 
 import llvmlite.binding as llvm
 
-from cpunmt import program
+from cpunmt.engine import program
 from cpunmt.simd import isa
 
 PROCESSORS = {"avx512_vnni": ("x86-64-v4", "+avx512vnni"), "avx_vnni": ("x86-64-v3", "+avxvnni")}
@@ -88,7 +88,7 @@ def install():
     pretend()
     program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
     isa.target_cpu = lambda path: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    from cpunmt import jit
+    from cpunmt.simd import jit
 
     compile_for_vnni, found = jit.Kernel.compile, []
 

@@ -13,11 +13,11 @@ import json
 
 import numpy as np
 
-from cpunmt import program as compiled
-from cpunmt.conversion import packed_tensors
-from cpunmt.engine import Engine, Search
+from cpunmt.engine import program as compiled
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.model import Model
+from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests import real_model
 from tests.architectures import make_config

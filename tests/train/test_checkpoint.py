@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model_files.safetensors_file import write_safetensors
+from cpunmt.formats.packed.safetensors_file import write_safetensors
 from models.train import checkpoint
 from models.train.checkpoint import FILE, Checkpoint
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.__main__ import command_line, main
 from models.train.network import initial_tensors
 from quantize.cli import main as quantize

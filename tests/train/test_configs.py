@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.architecture import checkpoint_tensors
+from cpunmt.model.architecture import checkpoint_tensors
 from models.train.configs import SHAPES, model_config, settings_of
 from quantize.marian_export import marian_options
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from cpunmt import Translator
-from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.configs import model_config
 from models.train.export import arrays_of, write_float32, write_npz
 from models.train.network import initial_tensors

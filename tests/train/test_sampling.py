@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import torch
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from models.train.network import Network, torch_tensors
 from models.train.sampling import noisy_pairs, sample
 from quantize.formulas import softmax

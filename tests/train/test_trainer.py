@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cpunmt import Translator
-from cpunmt.model_files.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian_npz
 from models.train import checkpoint, updates
 from models.train.validation import validate
 from quantize.cli import main as quantize

@@ -2,7 +2,7 @@
 
 import functools
 
-from cpunmt.vocabulary import Vocabulary
+from cpunmt.text.vocabulary import Vocabulary
 from models.train.batches import encode
 from models.train.configs import model_config, settings_of
 from models.train.data import read_data

@@ -2,8 +2,8 @@
 
 import math
 
-from cpunmt.architecture import checkpoint_tensors, expected_tensors
-from cpunmt.config import SCHEMES, ModelConfig
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.model.config import SCHEMES, ModelConfig
 from models.train.configs import SHAPES
 
 VOCABULARY = 32_000

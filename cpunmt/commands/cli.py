@@ -1,0 +1,241 @@
+"""Command line: `cpunmt translate | score | info | convert | ls | fetch | warmup`.
+
+Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
+Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import cpunmt
+from cpunmt.commands.output_lines import OutputFormat
+from cpunmt.commands.registry import add_commands
+from cpunmt.commands.score import score_lines
+from cpunmt.commands.translate import translate_lines
+from cpunmt.engine import program
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import Parser, one_line, say, tell
+from cpunmt.formats.conversion import SCHEMES
+from cpunmt.model.checks import whole
+from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
+from cpunmt.registry.store import find, is_name
+from cpunmt.simd import isa
+from cpunmt.translation.alignments import alignment_kind
+from cpunmt.translation.arguments import MOST_THREADS
+from cpunmt.translation.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status; wrong usage raises SystemExit."""
+    try:
+        given = _parser().parse_args(arguments)
+        return given.run(given)
+    except BrokenPipeError:
+        return 141
+    except (CpunmtError, OSError, MemoryError) as error:
+        say(f"cpunmt: error: {one_line(error)}")
+        return 1
+
+
+def _translate(given) -> int:
+    options = _options(given, Options.__dataclass_fields__)
+    alignment = options.pop("return_alignments", None)
+    form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
+    if alignment is not None:
+        options["return_alignments"] = True
+    _checked(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
+    model = given.model or _default_model()
+    translate_lines(given.input, given.output, model, options, form, given.inter_threads, given.stats)
+    return 0
+
+
+def _score(given) -> int:
+    if (given.source is None) != (given.target is None):
+        given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
+    options = _options(given, SCORING)
+    _checked(given, options)
+    model = given.model or _default_model()
+    files = given.source, given.target, given.output
+    return 1 if score_lines(*files, model, options, given.per_token, given.inter_threads) else 0
+
+
+def _options(given, names) -> dict:
+    """What the command line says of the options `names`."""
+    return {name: value for name in names if (value := getattr(given, name, None)) is not None}
+
+
+def _checked(given, options):
+    """Wrong usage unless the options can be right for some model, whose beam may be a larger one than ours."""
+    try:
+        make_options({"beam_size": MOST_BEAM, **options})
+        whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
+    except ValueError as error:
+        given.parser.error(str(error))
+
+
+def _default_model() -> str:
+    chosen = os.environ.get("CPUNMT_MODEL")
+    if chosen:
+        return chosen
+    checkout = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"
+    if checkout.is_dir():
+        return str(checkout)
+    raise CpunmtError("no model: name its directory with -m DIR or in the environment variable CPUNMT_MODEL")
+
+
+def _located(directory) -> Path:
+    """The model directory that is meant: a path, the name of a fetched model, or none for the default."""
+    chosen = directory or _default_model()
+    return find(chosen) if is_name(chosen) else Path(chosen)
+
+
+def _info(given) -> int:
+    from cpunmt.commands.models import describe  # the readers of other programs' files, which few commands need
+
+    lines = describe(_located(given.directory), given.verify)
+    width = max(map(len, lines)) + 2
+    tell(*[f"{name + ':':{width}}{value}" for name, value in lines.items()])
+    return 0
+
+
+def _convert(given) -> int:
+    from cpunmt.commands.models import convert
+
+    tell(*convert(_located(given.directory), given.out, given.scheme, given.activation_scales, given.force))
+    return 0
+
+
+def _warm_up(given) -> int:
+    where = program.cache_file()
+    progress = iter
+    if sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0
+
+        def progress(kernels):
+            return tqdm(kernels, desc="compiling", unit=" kernels", file=sys.stderr)
+    else:
+        say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
+    if not program.warm_up(progress):
+        return 1  # stderr has said why
+    tell(str(where))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
+    parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    translate = commands.add_parser(
+        "translate",
+        help="translate lines of text: n lines in, n lines out",
+        description="Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines "
+        "that are there are translated at once, so it can be used interactively; a file is sorted by length in "
+        "windows and is fast.",
+    )
+    _add_model(translate)
+    translate.add_argument("-i", "--input", metavar="FILE", help="text to translate (default: standard input)")
+    translate.add_argument("-o", "--output", metavar="FILE", help="its translation (default: standard output)")
+    translate.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    _add_options(translate, Options.__dataclass_fields__)
+    translate.set_defaults(run=_translate, parser=translate)
+
+    score = commands.add_parser(
+        "score",
+        help="score given translations: n pairs of lines in, n scores out",
+        description="Write for each pair of lines how probable the second is as translation of the first: its "
+        "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
+    )
+    _add_model(score)
+    score.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    score.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    score.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    score.add_argument(
+        "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
+    )
+    _add_options(score, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
+    score.set_defaults(run=_score, parser=score)
+
+    info = commands.add_parser("info", help="describe a model", description="Describe a model directory.")
+    info.add_argument("directory", metavar="DIR", nargs="?", help="model directory (default: as of translate)")
+    info.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
+    info.set_defaults(run=_info)
+
+    conversion = commands.add_parser(
+        "convert",
+        help="write a model of Bergamot, Marian, OPUS-MT or Hugging Face in our form",
+        description="Write another program's model as a packed directory: it loads in a tenth of the time, and is "
+        "mapped into memory, shared between processes. The translations are the same.",
+    )
+    conversion.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
+    conversion.add_argument("out", metavar="OUT", help="the directory to write")
+    conversion.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
+    conversion.add_argument(
+        "--activation-scales",
+        choices=ACTIVATION_SCALES,
+        default="dynamic",
+        help="int8: each row of activations has its own scale, or the model file's are used (default: dynamic)",
+    )
+    conversion.add_argument("--force", action="store_true", help="replace OUT, if it is a packed model")
+    conversion.set_defaults(run=_convert)
+
+    warm_up = commands.add_parser(
+        "warmup",
+        help="compile now what the first translation would compile",
+        description="Compile the program for this processor, unless that has been done, and print where it is kept.",
+    )
+    warm_up.set_defaults(run=_warm_up)
+    add_commands(commands)
+    return parser
+
+
+def _add_model(parser):
+    parser.add_argument(
+        "-m",
+        "--model",
+        metavar="DIR",
+        help="model directory, or the name of a fetched model such as firefox:ende (default: $CPUNMT_MODEL, else "
+        "models/ende-tiny of a checkout)",
+    )
+    parser.add_argument(
+        "--inter-threads",
+        "--cpu-threads",
+        metavar="N",
+        type=int,
+        default=1,
+        help="translate N batches side by side, each on one core; the output is the same (default: 1)",
+    )
+
+
+def _add_options(parser, names, other_help=None):
+    """One flag for each option, and Marian's spellings. What only results in Python have has no flag of its own."""
+    for name in names:
+        option = Options.__dataclass_fields__[name]
+        rule = option.metadata
+        flags = [] if name.startswith("return_") else ["--" + name.replace("_", "-")]
+        flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
+        if not flags:
+            continue
+        settings = {"dest": name, "help": (other_help or {}).get(name, rule["help"])}
+        if name == "return_alignments":
+            settings |= {"type": alignment_kind, "nargs": "?", "const": "hard", "metavar": "hard|soft|THRESHOLD"}
+        elif kind(option) is bool:
+            settings |= {"action": "store_const", "const": True}
+        elif rule["choices"]:
+            settings |= {"choices": rule["choices"]}
+        else:
+            settings |= {"type": kind(option), "metavar": "N"}
+            if rule["alone"] is not None:
+                settings |= {"nargs": "?", "const": rule["alone"]}
+            if option.default is not None:
+                settings["help"] += f" (default: {option.default})"
+        parser.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), **settings)
+    for flag, (name, value) in MARIAN_FLAGS.items():
+        if value is not None and name in names:
+            spelling = f"--{name.replace('_', '-')} {value}"
+            text = Options.__dataclass_fields__[name].metadata["help"] if value is True else f"the same as {spelling}"
+            parser.add_argument(flag, dest=name, action="store_const", const=value, help=text)

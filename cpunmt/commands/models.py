@@ -1,0 +1,130 @@
+"""`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
+
+import json
+import math
+from pathlib import Path
+
+from cpunmt import __version__
+from cpunmt.errors import ModelFileError
+from cpunmt.files.output_files import check_directory, refuse_overwriting
+from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.packed.packed_directory import NAMES, WEIGHTS, read_directory, verify, write_directory
+from cpunmt.formats.packed.safetensors_file import check_tensors
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors
+from cpunmt.model.config import SCHEMES
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.translation.loading import open_parts
+
+_CELLS = {
+    "ssru": "SSRU",
+    "sru": "SRU",
+    "self_attention": "self-attention",
+    "average_attention": "average-attention",
+}
+_KINDS = {
+    "packed": "packed by cpunmt: loaded as it is",
+    "marian": "Marian, Bergamot or OPUS-MT: converted in memory; `cpunmt convert` does that once",
+    "huggingface": "Hugging Face MarianMT: converted in memory; `cpunmt convert` does that once",
+}
+
+
+def describe(path: Path, verified: bool) -> dict[str, str]:
+    """What the directory holds, and what loading it will do: heading -> text.
+
+    `verified` compares every file of a packed directory with the SHA-256 of its metadata; those follow the rest.
+
+    Raises ModelFileError for a directory that cannot be loaded.
+    """
+    kind = kind_of(path)
+    if kind == "packed":
+        found = read_directory(path)
+        check_tensors(found.tensors, expected_tensors(found.config), Path(path) / WEIGHTS)
+        weights = _stored(found.config)
+    else:
+        found = read_model(path)
+        open_parts(found)
+        weights = f"{found.stored} in the file" + (", with calibrated activation scales" if found.alphas else "")
+        weights += "; used as int8" + ("" if found.stored == "int8" else ", or with compute_type='float32' as they are")
+    config = found.config
+    shapes = checkpoint_tensors(config)
+    parameters = sum(math.prod(shape) for shape in shapes.values())
+    size = sum(file.stat().st_size for file in Path(path).iterdir() if file.is_file())
+    searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
+    pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
+    lines = {
+        "model": str(path),
+        "format": _KINDS[kind],
+        "size": f"{size / 1e6:.1f} MB in {sum(file.is_file() for file in Path(path).iterdir())} files",
+        "weights": weights,
+        "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
+        "parameters": f"{parameters:,}",
+        "encoder": f"{config.encoder_layers} Transformer layers",
+        "decoder": f"{config.decoder_layers} {_CELLS[config.cell]} layers, {config.decoder_sets} set(s) of parameters",
+        "dimensions": f"{config.model_dim} model, {config.ffn_dim} feed-forward, {config.heads} heads",
+        "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
+        "shortlist": "yes" if found.shortlist else "no",
+        "search": f"{searched} unless a call says otherwise",
+        "longest source": f"{config.max_source_length} pieces; longer sentences are split",
+        "longest target": f"{config.max_length_factor:g} x source pieces",
+    }
+    for key, value in found.metadata.items():
+        if not isinstance(value, dict | list):
+            lines.setdefault(_line(key.replace("_", " ")), _line(value))
+    if verified and kind == "packed":
+        lines |= {f"SHA-256 of {name}": digest for name, digest in verify(path).items()}
+    return lines
+
+
+def _stored(config) -> str:
+    """How the weights are stored, with the exceptions."""
+    others = [f"{name} as {scheme}" for name, scheme in config.schemes]
+    return f"{config.scheme} ({', '.join(others)})" if others else config.scheme
+
+
+def _line(value) -> str:
+    """Text of a value on one line: what a stranger wrote must not look like a line of ours, or move the cursor."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in str(value)).split())
+
+
+def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
+    """Write another program's model as a packed directory; returns what to tell.
+
+    Raises ModelFileError if it cannot be read or written, or is packed already.
+    """
+    refuse_overwriting([out], [path])
+    check_directory(out, force, NAMES)  # before the work
+    found = read_model(path, scheme, activation_scales)
+    source, target, shortlist = open_parts(found)
+    if isinstance(source, PieceVocabulary) != isinstance(target, PieceVocabulary):
+        raise ModelFileError(
+            f"{path}: one vocabulary is a table and the other is not, which a packed model cannot have; load the "
+            "directory as it is"
+        )
+    tables = []
+    if isinstance(source, PieceVocabulary):
+        same = found.source_vocabulary.ids_from == found.target_vocabulary.ids_from
+        tables = [source.to_json()] if same else [source.to_json(), target.to_json()]
+    paths = [found.source_vocabulary.pieces, found.target_vocabulary.pieces]
+    one = found.config.shared_vocabulary and not tables
+    metadata = {key: value for key, value in found.metadata.items() if _can_be_kept(key, value)}
+    write_directory(
+        out,
+        found.config,
+        found.tensors,
+        vocabulary=paths[0] if one else paths,
+        tables=tables,
+        shortlist=shortlist and shortlist.to_bytes(),
+        metadata=metadata | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).resolve().name},
+        force=force,
+    )
+    size = sum(file.stat().st_size for file in Path(out).iterdir())
+    return [f"{out}: {_stored(found.config)}, {size / 1e6:.1f} MB"]
+
+
+def _can_be_kept(key, value) -> bool:
+    """Whether metadata.json can hold it, beside what is written there of ourselves."""
+    try:
+        json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:  # not a number, infinity, half a letter
+        return False
+    return key not in ("format_version", "files")

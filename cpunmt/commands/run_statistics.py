@@ -1,0 +1,64 @@
+"""`--stats`: what a run of `cpunmt translate` did, in which time."""
+
+import sys
+from array import array
+
+import numpy as np
+
+from cpunmt.files.console import say
+
+
+class RunStatistics:
+    """Counts and times of one run."""
+
+    def __init__(self, translator, loading: float):
+        self._vocabulary = translator.source_vocabulary
+        self._loading = loading
+        self._sentences = self._words = self._source_pieces = self._target_pieces = 0
+        self._seconds = 0.0
+        self._alone = array("d")  # seconds of each window of one line
+
+    def add(self, texts, results, seconds):
+        """Count a window of lines and their results."""
+        self._sentences += len(texts)
+        self._words += sum(len(text.split()) for text in texts)
+        self._source_pieces += sum(len(ids) - 1 for ids in self._vocabulary.encode_batch(texts))
+        self._target_pieces += sum(len(result.pieces) for result in results)
+        self._seconds += seconds
+        if len(texts) == 1:
+            self._alone.append(seconds)
+
+    def report(self):
+        """Print all on stderr."""
+        rate = self._words / self._seconds if self._seconds else 0.0
+        lines = [
+            ("sentences", f"{self._sentences}"),
+            ("words", f"{self._words}"),
+            ("source pieces", f"{self._source_pieces}"),
+            ("target pieces", f"{self._target_pieces}"),
+            ("loading", f"{self._loading:.3f} s"),
+            ("translating", f"{self._seconds:.3f} s"),
+            ("speed", f"{rate:.0f} words/s"),
+        ]
+        if self._alone and len(self._alone) == self._sentences:
+            middle, late = np.percentile(self._alone, (50, 95)) * 1000
+            lines.append(("latency", f"{middle:.2f} ms (median), {late:.2f} ms (95th percentile)"))
+        memory = _peak_memory()
+        if memory:
+            lines.append(("peak memory", f"{memory / 1e6:.0f} MB"))
+        for name, value in lines:
+            say(f"{name + ':':15}{value}")
+
+
+def _peak_memory() -> int | None:
+    """Bytes resident at most, or None where the system does not say."""
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        import resource
+    except (OSError, ImportError):
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

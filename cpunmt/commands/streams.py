@@ -1,0 +1,169 @@
+"""What the commands read from and write to: files or standard streams, by descriptor; every failure is one error."""
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import say
+from cpunmt.files.line_stream import count_lines, read_windows, write_all
+from cpunmt.process.interrupts import begin, finish, keep, uncut
+
+_GATHERED = 1 << 18  # bytes that are written at once, about
+FIRST = 64  # lines in the first window of a file: something comes out early, at little cost
+
+
+STANDARD = "-"  # the standard stream, where a path is expected
+
+
+@contextlib.contextmanager
+def opened_input(path) -> Iterator[int]:
+    """Descriptor of the file to read, or of standard input if `path` is None or "-"."""
+    if path in (None, STANDARD):
+        if sys.stdin is None:
+            raise CpunmtError("standard input is closed; give a file")
+        _refuse_directory("standard input", 0)
+        yield 0
+        return
+    descriptor = _open(path, os.O_RDONLY, "input")
+    try:
+        _refuse_directory(path, descriptor)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class Output:
+    """Where lines go. A file that was there is emptied by the first write, or by `finish`: not before.
+
+    One that was made for them is removed if the process ends before.
+    """
+
+    def __init__(self, descriptor: int, old: bool, made: str | None = None):
+        self.descriptor = descriptor
+        self.untouched = old
+        self.made = made  # path of the file that was made
+
+    def write(self, chunks: Iterable[bytes]):
+        """Write all, in one piece even if the process is interrupted.
+
+        Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more.
+        """
+        with uncut, _told("cannot write the output"):
+            self._touch()
+            gathered, size = [], 0
+            for chunk in chunks:
+                gathered.append(chunk)
+                size += len(chunk)
+                if size >= _GATHERED:
+                    write_all(self.descriptor, b"".join(gathered))
+                    gathered, size = [], 0
+            write_all(self.descriptor, b"".join(gathered))
+
+    def finish(self):
+        """What was in the file before is gone."""
+        with uncut:
+            self._touch()
+
+    def _touch(self):
+        if self.untouched and stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            os.ftruncate(self.descriptor, 0)
+        self.untouched = False
+        if self.made:
+            keep(self.made)
+
+
+@contextlib.contextmanager
+def opened_output(path) -> Iterator[Output]:
+    """The file to write, or standard output if `path` is None or "-".
+
+    After an error before the first write the file is as it was, or is not there if it was not.
+    """
+    if path in (None, STANDARD):
+        if sys.stdout is None:
+            raise CpunmtError("standard output is closed; give a file")
+        yield Output(1, False)
+        return
+    made = _made_by_opening(path)
+    if made is None:
+        descriptor = _open(path, os.O_WRONLY, "output")
+    else:
+        descriptor = begin(made, lambda: _open(path, os.O_WRONLY | os.O_CREAT, "output"))
+    output = Output(descriptor, True, made)
+    try:
+        yield output
+        with _told("cannot write the output"):
+            output.finish()
+    except BaseException:
+        if made and output.untouched:
+            with contextlib.suppress(OSError):
+                finish(made, lambda: os.unlink(made))
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _made_by_opening(path) -> str | None:
+    """What comes into being when `path` is opened, of a link what it stands for; None if it is there."""
+    try:
+        return None if os.path.exists(path) else os.path.realpath(path)
+    except ValueError:  # a NUL in the path: opening it fails
+        return None
+
+
+def _open(path, flags, role) -> int:
+    try:
+        return os.open(path, flags, 0o666)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise CpunmtError(f"{path}: cannot open the {role}: {getattr(error, 'strerror', error)}") from None
+
+
+def _refuse_directory(path, descriptor):
+    """It can be opened, and fails when it is read: too late."""
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise CpunmtError(f"{path}: cannot open the input: it is a directory, expected a file of text")
+
+
+def refuse_same_file(read_from: int, output: Output, path):
+    """Raise CpunmtError if what is being read is the file that is to be written: it would never end."""
+    found = os.fstat(read_from)
+    if stat.S_ISREG(found.st_mode) and os.path.samestat(found, os.fstat(output.descriptor)):
+        name = "standard output" if path in (None, STANDARD) else path
+        raise CpunmtError(f"{name}: is input and output; choose another name for the output")
+
+
+def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
+    """`line_stream.read_windows`, whose OSError becomes a CpunmtError."""
+    with _told("cannot read the input"):
+        yield from read_windows(descriptor, first, most)
+
+
+@contextlib.contextmanager
+def _told(problem):
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CpunmtError(f"{problem}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def progress_bar(read_from: int, write_to: int):
+    """A function to call with how many lines are done; shows a bar if someone sees it and waits."""
+    if os.isatty(write_to) or os.isatty(read_from) or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda lines: None
+        return
+    from tqdm import tqdm  # 30 ms that most starts do not need
+
+    tqdm.monitor_interval = 0  # no thread of its own
+    with tqdm(total=count_lines(read_from), unit=" lines", file=sys.stderr, dynamic_ncols=True) as bar:
+        yield bar.update
+
+
+def report_replaced(count: int):
+    """Say on stderr that U+FFFD was read `count` times for bytes that are not UTF-8."""
+    if count:
+        say(f"cpunmt: the input is not all UTF-8: {count} times U+FFFD was read instead")

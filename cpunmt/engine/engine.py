@@ -1,0 +1,251 @@
+"""Ids in, ids out: one batch through compiled code, and the memory it needs."""
+
+import itertools
+import time
+from array import array
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.engine import program
+from cpunmt.engine.workspace import Size, Workspace
+from cpunmt.kernels import records
+from cpunmt.kernels.packing import PANEL, panels
+from cpunmt.kernels.tables import powers
+from cpunmt.model.model import Model
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.native_calls import native
+
+SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
+ROWS = 32  # hypotheses decoded side by side, if that is more than one sentence has
+BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
+LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
+KEPT = 16  # workspaces that are kept for later calls at most,
+USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
+TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the second cache
+
+
+class Search(NamedTuple):
+    """How to search.
+
+    score of a hypothesis = (log_prob - word_penalty * n) / n ** length_penalty + coverage_penalty * coverage,
+    where n counts its pieces and coverage is that of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14).
+    """
+
+    beam_size: int = 1
+    num_hypotheses: int = 1  # at most beam_size
+    length_penalty: float = 1.0
+    word_penalty: float = 0.0
+    coverage_penalty: float = 0.0
+    min_length: int = 0  # pieces before </s>
+    full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
+    token_log_probs: bool = False  # tell them
+    attention: bool = False  # tell it
+
+
+GREEDY = Search()
+
+
+class Hypothesis(NamedTuple):
+    """One translation of a sentence."""
+
+    ids: list[int]  # target pieces, with the final </s> unless the length limit cut it off
+    log_prob: float  # sum over the pieces, </s> included
+    score: float
+    truncated: bool  # the length limit was reached
+    token_log_probs: list[float] | None  # of each piece
+    attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
+
+
+class Engine:
+    """Runs a Model, with or without a Shortlist. Safe to share between threads: memory belongs to a call."""
+
+    def __init__(self, model: Model, shortlist=None):
+        """`shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32)."""
+        self.model = model
+        self.shortlist = shortlist
+        self._program = program.load()
+        self._workspaces = []  # of finished calls: append and pop are atomic
+        self._usual = USUAL + 4 * model.bytes
+        self._full_output = None
+        self._model_at = _address(model.record)
+        self._searches = {}  # Search -> (address of its SEARCH record, the record)
+        self._powers = {}  # length penalty -> float32 array that is long enough so far
+        if shortlist is not None:
+            shared = int(model.config.shared_vocabulary)
+            words = len(shortlist.offsets) - 1
+            self._shortlist_fields = [
+                _address(shortlist.offsets),
+                _address(shortlist.ids),
+                shortlist.first,
+                words,
+                shared,
+            ]
+            self._longest_list = int(np.diff(shortlist.offsets).max())
+
+    def translate(
+        self, sources: list, limits: list[int], search: Search = GREEDY, prefixes=None, slots: int | None = None
+    ) -> list[list[Hypothesis]]:
+        """Translations in order: of each sentence at least one hypothesis, the best first, all different.
+
+        Parameters
+        ----------
+        sources : one sequence of source ids per sentence, each with its final </s>
+        limits : at most this many target ids for each, </s> included; not less than its prefix has
+        prefixes : None, or for each sentence the ids that its translations begin with. A piece that is not among
+            the sentence's candidates has log-probability minus infinity, and so have they.
+        slots : sentences side by side; changes speed only
+        """
+        if not sources:
+            return []
+        count = len(sources)
+        full = search.full or self.shortlist is None
+        lengths = [len(source) for source in sources]
+        longest, steps = max(lengths), max(limits)
+        self.model.reserve_positions(max(longest, steps))
+        # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
+        # in a third of the time of NumPy's.
+        wanted = search.num_hypotheses
+        slots = min(count, slots or min(SLOTS, max(1, ROWS // search.beam_size)))
+        ids = array("i", itertools.chain.from_iterable(sources))
+        offsets = [0, *itertools.accumulate(lengths)]
+        places = [0, *itertools.accumulate(limits if wanted == 1 else [wanted * limit for limit in limits])]
+        numbers = array("q", [*offsets, *limits, *places, *[0] * (count * wanted)])
+        output = array("i", bytes(4 * places[-1]))
+        values = array("f", bytes(8 * count * wanted))  # log-probabilities, then scores
+        offsets_at, values_at = _at(numbers), _at(values)
+        limits_at = offsets_at + 8 * (count + 1)
+        places_at = limits_at + 8 * count
+        lengths_at = places_at + 8 * (count + 1)
+        kept = (search_at, _), normalizers = self._search(search, steps)  # as long as compiled code reads them
+        prefixes_at, prefix_offsets_at, token_log_probs, attention, areas = 0, 0, None, None, None
+        if prefixes is not None:
+            forced = array("i", itertools.chain.from_iterable(prefixes))
+            prefix_offsets = array("q", [0, *itertools.accumulate(map(len, prefixes))])
+            prefixes_at, prefix_offsets_at = _at(forced), _at(prefix_offsets)
+        if search.token_log_probs:
+            token_log_probs = array("f", bytes(4 * places[-1]))
+        if search.attention:
+            sizes = [wanted * limit * length for limit, length in zip(limits, lengths, strict=True)]
+            areas = array("q", [0, *itertools.accumulate(sizes)])
+            attention = np.empty(areas[-1], np.float32)  # large: only what is written becomes memory
+        batch = [count, slots, search_at, _address(normalizers), _at(ids), offsets_at, prefixes_at]
+        batch += [prefix_offsets_at, limits_at, places_at, _at(output)]
+        batch.append(0 if token_log_probs is None else _at(token_log_probs))
+        batch += [0, 0] if attention is None else [_at(areas), _address(attention)]
+        batch += [lengths_at, values_at, values_at + 4 * count * wanted]
+        batch += [0] * 5 + [self._output()] if full else [*self._shortlist_fields, 0]
+        keep_attention = attention is not None or search.coverage_penalty != 0
+        candidates = 0 if full else self._most_candidates(longest)
+        tokens = min(TOKENS, max(longest, slots * 8))
+        workspace = self._workspace(
+            Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
+        )
+        record = array("q", batch)  # a BATCH record, whose fields are all int64
+        self._run(_at(record), workspace)
+        if workspace.bytes <= self._usual and len(self._workspaces) < KEPT:
+            self._workspaces.append(workspace)
+        del kept
+
+        eos, results = self.model.config.eos_id, []
+        written, log_probs, scores = numbers[-count * wanted :], values[: count * wanted], values[count * wanted :]
+        for sentence in range(count):
+            found = []
+            for rank in range(wanted):
+                place = sentence * wanted + rank
+                length = written[place]
+                if length == 0:
+                    break
+                begin = places[sentence] + rank * limits[sentence]
+                pieces = output[begin : begin + length].tolist()
+                parts = token_log_probs and token_log_probs[begin : begin + length].tolist()
+                rows = None
+                if attention is not None:
+                    first = areas[sentence] + rank * limits[sentence] * lengths[sentence]
+                    rows = attention[first : first + length * lengths[sentence]].reshape(length, -1).copy()
+                found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
+            results.append(found)
+        return results
+
+    def _run(self, batch_at: int, workspace: Workspace):
+        """Translate a batch; an interrupt is heard between two calls of compiled code, an exit waits for one."""
+        begin, budget, more = 1, BUDGET, True
+        while more:
+            began = time.perf_counter()
+            with native:
+                more = self._program.translate(self._model_at, batch_at, workspace.address, begin, budget)
+            begin = 0
+            if time.perf_counter() - began < LONGEST_CALL / 4:
+                budget *= 2
+
+    def _search(self, search: Search, steps: int):
+        """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
+        found = self._searches.get(search)
+        if found is None:
+            record = np.zeros(1, records.SEARCH)
+            for name in records.SEARCH.names:
+                record[name] = getattr(search, name)
+            if len(self._searches) > 100:
+                self._searches.clear()
+            found = self._searches[search] = (record.ctypes.data, record)
+        normalizers = self._powers.get(search.length_penalty)
+        if normalizers is None or len(normalizers) <= steps:
+            if len(self._powers) > 100:
+                self._powers.clear()
+            normalizers = powers(2 * steps, search.length_penalty)
+            self._powers[search.length_penalty] = normalizers
+        return found, normalizers
+
+    def _most_candidates(self, longest: int) -> int:
+        """No sentence of `longest` pieces has more candidates than this."""
+        most = self.shortlist.first + (self._longest_list + 1) * longest + records.CANDIDATES_MULTIPLE
+        return min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE)
+
+    def _workspace(self, wanted: Size) -> Workspace:
+        """One that no call uses, at least as large as asked for."""
+        try:
+            workspace = self._workspaces.pop()
+            have = workspace.size
+            same_kind = (have.candidates == 0) == (wanted.candidates == 0) and have.attention == wanted.attention
+            if same_kind:
+                if all(h >= w for h, w in zip(have, wanted, strict=True)):
+                    return workspace
+                wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
+        except IndexError:
+            pass
+        source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
+        steps = -(-wanted.steps // 64) * 64
+        return Workspace(self.model.config, wanted._replace(source=source, candidates=candidates, steps=steps))
+
+    def _output(self):
+        """Address of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""
+        with native, LOCK:
+            if self._full_output is None:
+                self._full_output = self._pack_output()
+        return _address(self._full_output[0])
+
+    def _pack_output(self):
+        config = self.model.config
+        count = panels(config.vocab_size)
+        table = self.model.record["output"]
+        size = records.WEIGHT_BYTES[table[0]["scheme"]]
+        weights = np.empty(count * config.model_dim * PANEL * size, np.uint8)
+        vectors = np.empty((4, count * PANEL), np.float32)
+        record = np.zeros(1, records.LINEAR)
+        fields = record[0]
+        fields["scheme"], fields["depth"], fields["panels"] = table[0]["scheme"], config.model_dim, count
+        fields["weights"] = weights.ctypes.data
+        for name, vector in zip(("scales", "start", "totals", "bias"), vectors, strict=True):
+            fields[name] = vector.ctypes.data
+        fields["multiplier"] = self.model.record[0]["output_multiplier"]
+        pointers = np.empty(PANEL, np.int64)
+        self._program.gather_output(table, 0, config.vocab_size, config.model_dim, pointers, record)
+        return record, weights, vectors
+
+
+def _at(numbers: array) -> int:
+    return numbers.buffer_info()[0]
+
+
+def _address(numbers: np.ndarray) -> int:
+    return numbers.__array_interface__["data"][0]  # a third of the time of numbers.ctypes.data

@@ -1,0 +1,71 @@
+"""What commands say to whoever started them: results on standard output, one line on standard error.
+
+Written at once, past Python's buffers: nothing is left that could fail when the interpreter shuts down.
+"""
+
+import argparse
+import contextlib
+import sys
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.line_stream import write_all
+
+
+def tell(*lines: str):
+    """Write lines to standard output; letters that its encoding lacks, as escapes.
+
+    Raises CpunmtError if they cannot be written, BrokenPipeError if nobody reads them.
+    """
+    if sys.stdout is None:
+        raise CpunmtError("standard output is closed")
+    try:
+        _write(sys.stdout, "".join(f"{line}\n" for line in lines))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CpunmtError(f"cannot write the output: {error.strerror}") from None
+
+
+def say(text: str):
+    """Write a line to standard error, if there is someone to hear it."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            _write(sys.stderr, f"{text}\n")
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, for `say`."""
+    text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    if isinstance(error, MemoryError):
+        return f"out of memory: {text}" if text else "out of memory"
+    return text or type(error).__name__
+
+
+class Parser(argparse.ArgumentParser):
+    """No abbreviations of options; what is wrong with the usage in one line."""
+
+    def __init__(self, **settings):
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def error(self, message):
+        """Exit with 2 after one line; argparse would print the whole synopsis first."""
+        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+    def _print_message(self, message, file=None):
+        """argparse's, for --help, --version and errors."""
+        (tell if file is sys.stdout else say)(message.removesuffix("\n"))
+
+
+def _write(stream, text):
+    try:
+        stream.flush()
+        descriptor = stream.fileno()
+    except (OSError, ValueError, AttributeError):  # no file: a test's, a notebook's
+        stream.write(text)
+        return
+    encoding = stream.encoding or "utf-8"
+    try:
+        data = text.encode(encoding, "surrogateescape")  # names of files that are no text, as they are
+    except UnicodeEncodeError:
+        data = text.encode(encoding, "backslashreplace")
+    write_all(descriptor, data)

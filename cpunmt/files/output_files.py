@@ -1,0 +1,207 @@
+"""Files and directories that are written: complete, or not there at all, also after an interrupt."""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from cpunmt.errors import CpunmtError
+from cpunmt.process.interrupts import begin, finish
+
+_LONGEST = 50  # characters of a name that a temporary name is made of; in UTF-8 they have 200 bytes at most, of 255
+_IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # what these names stand for is open elsewhere
+
+
+@contextlib.contextmanager
+def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
+    """A file to write, which is called `path` at the end; after an error nothing of it is left.
+
+    A file of that name is replaced, and hands its permissions on; of a link it is the file it points to. A device or a
+    pipe is written as it is. Raises CpunmtError if it cannot be made; what writing to it raises is an OSError.
+    """
+    path = os.fsdecode(path)
+    with told(path):
+        if "\0" in path:
+            raise OSError(errno.EINVAL, "there is a NUL in its name")
+        there = _status(path)
+        in_place = there and (not stat.S_ISREG(there.st_mode) or os.path.abspath(path).startswith(_IN_PLACE))
+        file = open(path, "wb") if in_place else None  # noqa: SIM115  closed below
+    if in_place:
+        yield from _written(file, path)
+        return
+    target = os.path.realpath(path)
+    temporary = _beside(target, "part")
+    mode = stat.S_IMODE(there.st_mode) if there else 0o666
+    with told(path):
+        descriptor = begin(temporary, lambda: os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    try:
+        if there:
+            os.fchmod(descriptor, mode)  # whatever the umask is
+        yield from _written(open(descriptor, "wb"), path)  # noqa: SIM115  `_written` closes it
+        with told(path):
+            finish(temporary, lambda: os.replace(temporary, target))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            finish(temporary, lambda: os.unlink(temporary))
+        raise
+
+
+def _written(file, path):
+    """The file, which is closed afterwards."""
+    try:
+        yield file
+        with told(path):
+            file.close()
+    finally:
+        with contextlib.suppress(OSError):
+            file.close()
+
+
+def write_file(path: str | os.PathLike, content: bytes):
+    """Write a file in one go: whoever looks sees the old one, or the new one whole. Raises CpunmtError."""
+    with replacing_file(path) as file, told(path):
+        file.write(content)
+
+
+@contextlib.contextmanager
+def told(path) -> Iterator[None]:
+    """What goes wrong when `path` is written, as one CpunmtError."""
+    try:
+        yield
+    except OSError as error:
+        raise CpunmtError(f"{os.fsdecode(path)}: cannot be written: {error.strerror or error}") from None
+
+
+def check_file(path: str | os.PathLike, force: bool):
+    """Raise CpunmtError unless a file can be written to `path`; one that exists is replaced only by force."""
+    target = Path(path)
+    if str(path) == "-":
+        raise CpunmtError("-: expected the name of a file; standard output tells what is done")
+    if _is_standard_output(path):
+        raise CpunmtError(f"{path}: is standard output, which tells what is done; give the name of a file")
+    if target.is_dir():
+        raise CpunmtError(f"{path}: is a directory, expected a file to write")
+    if not force and os.path.lexists(target) and not _is_special(target):
+        raise CpunmtError(f"{path}: exists; choose another name, or pass --force to replace it")
+    if not target.parent.is_dir():
+        raise CpunmtError(f"{path}: there is no directory {target.parent}; make it first")
+
+
+def refuse_overwriting(outputs: Collection, inputs: Collection):
+    """Raise CpunmtError if one of the files to write is another one, or is, or holds, something that is read.
+
+    Of both only what is not None counts.
+    """
+    written = [os.path.realpath(os.fspath(path)) for path in outputs if path is not None]
+    twice = next((path for path in written if written.count(path) > 1 and not _is_special(path)), None)
+    if twice:
+        raise CpunmtError(f"{twice}: is to be written twice; choose another name for one of them")
+    for path in inputs:
+        read = None if path is None else os.path.realpath(os.fspath(path))
+        lost = next((out for out in written if read and (read == out or read.startswith(out + os.sep))), None)
+        if lost:
+            raise CpunmtError(f"{path}: is read, and would be replaced; choose another name to write to")
+
+
+def check_directory(path: str | os.PathLike, force: bool, names: Collection[str]):
+    """Raise CpunmtError unless the directory can be made.
+
+    One that exists is replaced only by force, and only if it holds no other files than `names`.
+    """
+    target = Path(os.path.realpath(path))
+    if not os.path.lexists(target):
+        if not target.parent.is_dir():
+            raise CpunmtError(f"{path}: there is no directory {target.parent}; make it first")
+        return
+    if not force:
+        raise CpunmtError(f"{path}: exists; choose another directory, or pass --force to replace it")
+    if not target.is_dir():
+        raise CpunmtError(f"{path}: is not a directory, so it is not replaced; choose another name")
+    others = sorted(entry.name for entry in target.iterdir() if entry.name not in names)
+    if others:
+        raise CpunmtError(
+            f"{path}: holds other files ({', '.join(others[:5])}), so it is not replaced; move them, or choose another "
+            f"directory"
+        )
+
+
+@contextlib.contextmanager
+def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[str]) -> Iterator[Path]:
+    """An empty folder to fill, which gets its name when all is written; after an error nothing of it is left.
+
+    Parameters: see `check_directory`. Raises CpunmtError as it does, and if the directory cannot be written.
+    """
+    check_directory(path, force, names)
+    target = Path(os.path.realpath(path))  # of a link, the directory it points to is replaced
+    partial, old = Path(_beside(target, "partial")), Path(_beside(target, "old"))
+    with told(path):
+        begin(partial, partial.mkdir)
+        try:
+            yield partial
+            there = _status(target) if force else None
+            mode = stat.S_IMODE(there.st_mode) if there else 0
+            if there:
+                os.chmod(partial, mode | stat.S_IRWXU)
+            finish(partial, lambda: _swap(partial, target, old if there else None), leaves=old if there else None)
+        except BaseException:
+            finish(partial, lambda: shutil.rmtree(partial, ignore_errors=True))
+            raise
+        if there:
+            os.chmod(old, mode | stat.S_IRWXU)  # of a read-only directory nothing could be removed
+            finish(old, lambda: shutil.rmtree(old, ignore_errors=True))  # open memory maps of its files stay valid
+            os.chmod(target, mode)
+
+
+def _swap(partial, target, old):
+    """Give `partial` the name `target`; what has that name, if `old` is not None, becomes `old`."""
+    if old is None:
+        os.rename(partial, target)  # refuses a directory that appeared meanwhile
+        return
+    os.rename(target, old)
+    try:
+        os.rename(partial, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+
+
+@contextlib.contextmanager
+def scratch_directory(beside: str | os.PathLike) -> Iterator[Path]:
+    """An empty folder on the disk of `beside`, which is gone afterwards. Raises OSError if it cannot be made."""
+    folder = Path(_beside(os.path.realpath(beside), "scratch"))
+    begin(folder, folder.mkdir)
+    try:
+        yield folder
+    finally:
+        finish(folder, lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def _beside(path, what) -> str:
+    folder, name = os.path.split(os.fspath(path))
+    return os.path.join(folder, f".{name[:_LONGEST]}.{os.urandom(4).hex()}.{what}")
+
+
+def _status(path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _is_standard_output(path) -> bool:
+    """Whether what is written there would be mixed with what goes to standard output."""
+    try:
+        there, standard = os.stat(path), os.fstat(1)
+    except OSError:
+        return False
+    return os.path.samestat(there, standard) and not stat.S_ISCHR(there.st_mode)
+
+
+def _is_special(path) -> bool:
+    """Whether it is neither a file nor a directory: writing to it destroys nothing."""
+    there = _status(path)
+    return there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)

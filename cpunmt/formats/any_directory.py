@@ -1,0 +1,63 @@
+"""A model's directory of any kind: which one it is, and the model in it if it is another program's."""
+
+import os
+from pathlib import Path
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import read_json
+from cpunmt.formats.foreign_model import ForeignModel
+from cpunmt.process.first_use import LOCK
+
+KINDS = {
+    "packed": "config.json of cpunmt, weights.safetensors and vocabulary.spm",
+    "marian": "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm "
+    "and target.spm",
+    "huggingface": "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and "
+    "target.spm",
+}
+
+
+def kind_of(path: str | os.PathLike) -> str:
+    """One of `KINDS`, by what config.json says, or by the names of files if there is none or it does not say.
+
+    Raises ModelFileError, with what was found, if it is none of them.
+    """
+    folder = Path(path)
+    if (folder / "config.json").is_file():
+        fields = read_json(folder / "config.json", "config", 1 << 20)
+        if fields.get("format") == "cpunmt":
+            return "packed"
+        if "model_type" in fields:
+            return "huggingface"
+    with LOCK:  # our own models need none of the readers of others, which take 30 ms to import
+        from cpunmt.formats.marian.bergamot_directory import listing
+        from cpunmt.formats.marian.bergamot_directory import looks_like_one as looks_like_marian
+
+    names = listing(folder)
+    if "weights.safetensors" in names:
+        return "packed"  # whose reader says what is missing
+    if "shared_vocabulary.json" in names or "shared_vocabulary.txt" in names or "source_vocabulary.json" in names:
+        raise ModelFileError(f"{folder}: a CTranslate2 model, which is not read; load the one it was converted from")
+    if looks_like_marian(names):
+        return "marian"
+    if "model.safetensors" in names or "pytorch_model.bin" in names:
+        return "huggingface"
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    expected = "; or ".join(KINDS.values())
+    raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
+
+
+def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:
+    """Read another program's model and convert it; see `read_marian_directory`.
+
+    Raises ModelFileError as `kind_of` and the readers do, and for a packed directory: it needs no conversion.
+    """
+    kind = kind_of(path)
+    if kind == "packed":
+        raise ModelFileError(f"{path}: is packed already; load it as it is")
+    with LOCK:
+        if kind == "huggingface":
+            from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory as read
+        else:
+            from cpunmt.formats.marian.marian_directory import read_marian_directory as read
+    return read(path, scheme, activation_scales)

@@ -1,0 +1,107 @@
+"""Read a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models: converted in memory, ready to run.
+
+config.json, model.safetensors
+generation_config.json          how to search; may be absent
+source.spm, target.spm          cut text into pieces
+vocab.json                      piece -> id; with target_vocab.json beside it, of the source only
+tokenizer_config.json           languages; may be absent
+"""
+
+import os
+from pathlib import Path
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import read_json
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
+from cpunmt.text.piece_table import read_table
+from cpunmt.text.piece_vocabulary import special_ids
+
+WEIGHTS = "model.safetensors"
+_PICKLE = "pytorch_model.bin"
+_OTHER_WEIGHTS = ("tf_model.h5", "flax_model.msgpack", "model.safetensors.index.json")
+_NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
+_MAX_JSON = 1 << 20  # bytes
+_CONVERT = (
+    'python -c "import sys; from transformers import MarianMTModel as M; d = sys.argv[1]; '
+    'M.from_pretrained(d).save_pretrained(d, safe_serialization=True)" {}'
+)
+
+
+def read_huggingface_directory(
+    directory: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic"
+) -> ForeignModel:
+    """Read and convert a directory.
+
+    Parameters
+    ----------
+    scheme : "int8" or "float32"; None: int8
+    activation_scales : "dynamic"
+
+    Raises
+    ------
+    ModelFileError
+        A file is missing, damaged or not supported, or activation scales are asked for: the format has none.
+    """
+    folder = Path(directory)
+    _check_files(folder)
+    if activation_scales != "dynamic":
+        raise ModelFileError(
+            f"{folder}: Hugging Face's format holds no activation scales; load with activation_scales='dynamic'"
+        )
+    fields = read_json(folder / "config.json", "config", _MAX_JSON)
+    generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
+    tables = [folder / "vocab.json"] * 2
+    if tokenizer.get("separate_vocabs") is True:
+        tables[1] = folder / "target_vocab.json"
+    special = {special_ids(read_table(table), table) for table in dict.fromkeys(tables)}
+    if len(special) > 1:
+        raise ModelFileError(f"{folder}: </s> and <unk> have other ids in vocab.json than in target_vocab.json")
+    eos_id, unk_id = special.pop()
+    config = read_huggingface_config(fields, generation, unk_id, tables[0] == tables[1], os.fspath(folder))
+    if config.eos_id != eos_id:
+        raise ModelFileError(f"{folder}: config.json: eos_token_id is {config.eos_id}, but </s> has id {eos_id}")
+    weights = folder / WEIGHTS
+    arrays = read_float_tensors(weights)
+    tensors = huggingface_tensors(config, arrays, os.fspath(weights))
+    config, packed = packed_tensors(config, tensors, scheme or "int8")
+    metadata = {
+        name: tokenizer[key]
+        for name, key in (("source_language", "source_lang"), ("target_language", "target_lang"))
+        if isinstance(tokenizer.get(key), str) and len(tokenizer[key]) < 100
+    }
+    source, target = (
+        VocabularyFiles(folder / f"{side}.spm", table) for side, table in zip(("source", "target"), tables, strict=True)
+    )
+    return ForeignModel(config, packed, source, target, None, metadata, _stored(arrays), alphas=False)
+
+
+def _check_files(folder):
+    if not folder.is_dir():
+        raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS}")
+    problems = [f"{name} is missing" for name in _NEEDED if not (folder / name).exists()]
+    if not (folder / WEIGHTS).exists():
+        others = [name for name in _OTHER_WEIGHTS if (folder / name).exists()]
+        if (folder / _PICKLE).exists():
+            problems.append(
+                f"{_PICKLE} is a pickle, which can run any program when it is read, so it is not read here; convert it "
+                f"to {WEIGHTS} once, where you trust it: {_CONVERT.format(folder)}"
+            )
+        else:
+            found = f" ({', '.join(others)} cannot be read)" if others else ""
+            problems.append(f"{WEIGHTS} is missing{found}")
+    if problems:
+        raise ModelFileError(f"{folder}: {'; '.join(problems)}")
+
+
+def _optional(path) -> dict:
+    return read_json(path, "config", _MAX_JSON) if path.exists() else {}
+
+
+def _stored(arrays) -> str:
+    """The narrowest type of the tensors."""
+    if any(isinstance(array, Bfloat16) for array in arrays.values()):
+        return "bfloat16"
+    return min((array.dtype for array in arrays.values()), key=lambda dtype: dtype.itemsize).name

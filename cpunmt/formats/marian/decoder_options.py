@@ -1,0 +1,236 @@
+"""Read the options of Marian's decoder and of bergamot (`decoder.yml`, `config.*.yml`): files and search.
+
+Every option that either program documents is meant (a field of `DecoderOptions`), knowingly ignored (it chooses the
+format of input and output, batches, memory, logging or hardware, or repeats what the model file says), or refused by
+name unless it is off. An unknown one is refused too, as Marian does: it may be a misspelt one that matters.
+
+Sources: `src/common/config_parser.cpp` of https://github.com/marian-nmt/marian-dev and of its fork
+https://github.com/browsermt/marian-dev, `src/translator/parser.cpp` of
+https://github.com/browsermt/bergamot-translator.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.text.shortlist import ShortlistOptions
+
+PRECISIONS = (
+    "float32",
+    "int16",
+    "int8",
+    "int8Alpha",
+    "int8shift",
+    "int8shiftAlpha",
+    "int8shiftAll",
+    "int8shiftAlphaAll",
+)
+_PATHS = ("models", "vocabs", "shortlist", "relative-paths")
+# option -> (field, lowest, highest), for numbers
+_NUMBERS = {
+    "beam-size": ("beam_size", 1, 1024),
+    "normalize": ("normalize", 0.0, 100.0),
+    "word-penalty": ("word_penalty", -1000.0, 1000.0),
+    "max-length-factor": ("max_length_factor", 0.1, 100.0),
+    "max-length-break": ("max_length_break", 2, 1 << 16),
+}
+_FLAGS = {"allow-unk": "allow_unk", "skip-cost": "skip_cost"}
+# option -> the only values that are supported: they turn it off
+_OFF = {
+    "allow-special": (False,),
+    "clip-gemm": (0, False),
+    "force-decode": (False,),
+    "ignore-model-config": (False,),
+    "interpolate-env-vars": (False,),
+    "no-spm-decode": (False,),
+    "no-spm-encode": (False,),
+    "output-approx-knn": (False, []),
+    "output-sampling": (False, []),
+    "tsv": (False,),
+    "weights": ([], [1]),
+}
+_IGNORED = {
+    # input and output: what to return is asked of each call; long sentences are split, none is dropped
+    *("alignment", "input", "max-length", "max-length-crop", "n-best", "n-best-feature", "output", "port"),
+    *("quality", "ssplit-mode", "ssplit-prefix-file", "stat-freq", "tsv-fields", "word-scores"),
+    # batches, memory, hardware: the result is the same; so is the precision of weights that are stored as integers
+    *("cache-size", "check-bytearray", "cpu-threads", "data-threads", "devices", "fp16", "gemm-type", "maxi-batch"),
+    *("maxi-batch-sort", "mini-batch", "mini-batch-words", "model-mmap", "num-devices", "optimize", "precision"),
+    *("quantize-range", "use-legacy-batching", "workspace"),
+    # the program
+    *("authors", "build-info", "check-nan", "cite", "config", "dump-config", "dump-quantmult", "log", "log-level"),
+    *("log-time-zone", "quiet", "quiet-translation", "seed", "version"),
+    # the architecture: the model file says it
+    *("best-deep", "input-types", "layer-normalization", "output-omit-bias", "right-left", "separator-symbol", "skip"),
+    *("special-vocab", "type", "ulr"),
+}
+_ARCHITECTURE = ("bert-", "char-", "dec-", "dim-", "enc-", "factors-", "lemma-", "tied-", "transformer-", "ulr-")
+
+
+@dataclass(frozen=True)
+class DecoderOptions:
+    """What a decoder configuration says; of what it leaves out, the default of Marian (or bergamot).
+
+    `given` holds the names of the options that the file sets, for those who prefer other defaults.
+    """
+
+    model: Path | None = None
+    source_vocabulary: Path | None = None
+    target_vocabulary: Path | None = None
+    shortlist: ShortlistOptions | None = None
+    beam_size: int = 12
+    normalize: float = 0.0  # a hypothesis of n pieces counts as log-probability / n ** normalize
+    word_penalty: float = 0.0  # subtracted for each piece before that
+    max_length_factor: float = 3.0  # at most ceil(factor * source pieces) target pieces, both with </s>
+    max_length_break: int = 128  # source pieces with </s>; a longer sentence is split (bergamot)
+    allow_unk: bool = False
+    skip_cost: bool = False  # scores are logits, not log-probabilities
+    gemm_precision: str = "float32"
+    given: frozenset[str] = frozenset()
+
+    @property
+    def shared_vocabulary(self) -> bool:
+        """Whether source and target are one file: then a shortlist adds the source's own ids."""
+        return self.source_vocabulary is not None and self.source_vocabulary == self.target_vocabulary
+
+    @property
+    def static_activation_scales(self) -> bool:
+        """Whether activations are quantized with the multipliers ("alphas") that the model file holds."""
+        return "Alpha" in self.gemm_precision
+
+
+def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
+    """The options in a YAML file, plain or gzipped.
+
+    Paths are relative to the file with `relative-paths: true`, else to the current directory, as in Marian; that
+    they exist is not checked.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing or no YAML mapping, or has options that are unknown or not supported (all are listed).
+    """
+    where = os.fspath(path)
+    text = expanded(where, "decoder options", 1 << 20).tobytes()
+    options = {name: value for name, value in parse_yaml(text, where).items() if value is not None}
+    problems = []
+
+    def take(name, read, *arguments):
+        """The value of an option read by a function, or None if it is absent, or wrong: that is noted."""
+        if name not in options:
+            return None
+        try:
+            return read(options[name], *arguments)
+        except ValueError as error:
+            problems.append(f"{name} is {_shortened(options[name])}, {error}")
+            return None
+
+    folder = Path(where).parent if take("relative-paths", _flag) else Path()
+    fields = {"model": take("models", _model, folder), "shortlist": take("shortlist", _shortlist, folder)}
+    vocabularies = take("vocabs", _vocabularies, folder)
+    if vocabularies:
+        fields["source_vocabulary"], fields["target_vocabulary"] = vocabularies
+    for name, (field, low, high) in _NUMBERS.items():
+        fields[field] = take(name, _number, low, high)
+    for name, field in _FLAGS.items():
+        fields[field] = take(name, _flag)
+    fields["gemm_precision"] = _precision(options, take, problems)
+    for name, values in _OFF.items():
+        take(name, _off, values)
+    known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision", *PRECISIONS}
+    unknown = sorted(name for name in options.keys() - known if not name.startswith(_ARCHITECTURE))
+    problems += [f"{name[:80]!r} is no option of Marian's decoder or of bergamot" for name in unknown]
+    if problems:
+        raise ModelFileError(f"{where}: {'; '.join(problems)}; correct the file, or remove the option from it")
+    given = frozenset(options)
+    return DecoderOptions(**{field: value for field, value in fields.items() if value is not None}, given=given)
+
+
+def _shortened(value):
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _flag(value):
+    known = {"true": True, "false": False}
+    found = known.get(value.lower()) if isinstance(value, str) else value
+    if found not in (True, False):  # 1 and 0 too
+        raise ValueError("expected true or false")
+    return bool(found)
+
+
+def _number(value, low, high):
+    """A number of the type of `low` and `high`."""
+    whole = isinstance(low, int)
+    expected = f"expected {'an integer' if whole else 'a number'} from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(expected)
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(expected) from None
+    if not (math.isfinite(number) and low <= number <= high) or (whole and number != int(number)):
+        raise ValueError(expected)
+    return int(number) if whole else number
+
+
+def _path(value, folder):
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError("expected a path")
+    return folder / value  # an absolute one stays as it is
+
+
+def _model(value, folder):
+    paths = [value] if isinstance(value, str) else value
+    if not isinstance(paths, list) or len(paths) != 1:
+        raise ValueError("expected one path: ensembles of models are not supported")
+    return _path(paths[0], folder)
+
+
+def _vocabularies(value, folder):
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("expected two paths, of the source's and of the target's vocabulary")
+    return [_path(part, folder) for part in value]
+
+
+def _shortlist(value, folder):
+    """[path, check] of a binary file, [path, first, best, threshold, dump] of a text file."""
+    parts = [value] if isinstance(value, str) else value
+    expected = "expected [path, check] or [path, first, best, 0]"
+    if not isinstance(parts, list) or not 1 <= len(parts) <= 5:
+        raise ValueError(expected)
+    path = _path(parts[0], folder)
+    if len(parts) <= 2 and isinstance(parts[-1], bool | str):
+        if len(parts) == 2 and str(parts[1]).lower() not in ("true", "false", "0", "1"):
+            raise ValueError(expected)
+        return ShortlistOptions(path)
+    numbers = [_number(part, 0, 1 << 22) for part in parts[1:3]]
+    if len(parts) > 3 and _number(parts[3], 0.0, 1.0) > 0:
+        raise ValueError("a threshold of probability is not supported, expected 0")
+    # The 0 or 1 of [path, check] is no number of words: 1 as the first of a text file would leave out <unk>.
+    return ShortlistOptions(path) if numbers in ([0], [1]) else ShortlistOptions(path, *(max(1, n) for n in numbers))
+
+
+def _precision(options, take, problems):
+    """`gemm-precision`, or the flag of that name which older files have instead."""
+    flags = [name for name in PRECISIONS if take(name, _flag)]
+    named = take("gemm-precision", _named_precision)
+    if len({*flags, *([named] if named else [])}) > 1:
+        problems.append(f"gemm-precision is {named!r} and also {', '.join(flags)} is set, expected one of them")
+    return named or (flags[0] if flags else None)
+
+
+def _named_precision(value):
+    if value not in PRECISIONS:
+        raise ValueError(f"expected one of {', '.join(PRECISIONS)}")
+    return value
+
+
+def _off(value, values):
+    parsed = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+    if parsed not in values:
+        raise ValueError(f"supported is {' or '.join(repr(value) for value in values)}")

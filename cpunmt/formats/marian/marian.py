@@ -1,0 +1,105 @@
+"""Read a Marian model, `.npz` as training leaves it or `.bin` as it is deployed: parameters with the options inside."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import open_expanded
+from cpunmt.formats.marian.marian_bin import MAX_FILE, read_marian_bin
+from cpunmt.formats.marian.marian_file import (
+    ALPHA,
+    OPTIONS,
+    MarianFile,
+    StoredIntegers,
+    check_alpha,
+    check_names,
+    output_alpha,
+)
+from cpunmt.formats.marian.marian_names import OUTPUT_BIAS, canonical_tensors, marian_names
+from cpunmt.formats.marian.marian_options import parse_options, read_config
+from cpunmt.formats.marian.npz import read_npz
+from cpunmt.model.architecture import output_table
+from cpunmt.model.config import ModelConfig
+
+
+def read_marian_file(path: str | os.PathLike) -> MarianFile:
+    """What the file holds, `.npz` or `.bin`, gzipped or not: its first bytes tell which.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing or damaged; see `read_marian_bin` and `npz.read_npz`. Whether the architecture is
+        supported, and whether the tensors are those of the architecture, is not looked at.
+    """
+    with open_expanded(path, "model", MAX_FILE) as file:
+        is_zip = file.read(4) == b"PK\x03\x04"
+    return read_npz_model(path) if is_zip else read_marian_bin(path)
+
+
+def read_npz_model(path: str | os.PathLike) -> MarianFile:
+    """`read_marian_file` of an `.npz` file; its arrays have the dtypes and shapes that they have there."""
+    where = os.fspath(path)
+    arrays = read_npz(where)
+    if OPTIONS not in arrays:
+        raise ModelFileError(f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer")
+    options = parse_options(arrays[OPTIONS].tobytes(), where)
+    check_names(arrays, where)
+    tensors = {name: array for name, array in arrays.items() if not name.startswith("special:")}
+    alphas = {name.removesuffix(ALPHA): _alpha(tensors.pop(name), name, where) for name in _alpha_names(tensors)}
+    return MarianFile(options, tensors, alphas)
+
+
+def _alpha_names(tensors: Mapping) -> list[str]:
+    return [name for name in tensors if name.endswith(ALPHA)]
+
+
+def _alpha(array, name, where):
+    if array.size != 1 or array.dtype.kind != "f":
+        raise ModelFileError(f"{where}: {name} is {array.dtype} {array.shape}, expected one float32")
+    return check_alpha(array.item(), name, where)
+
+
+class Checkpoint(NamedTuple):
+    """A model as its file has it, under canonical names."""
+
+    config: ModelConfig
+    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what architecture.checkpoint_tensors lists, weights [in, out]
+    alphas: dict[str, float] | None  # name of a weight, or of the output table -> multiplier of its input
+
+
+def read_marian(path: str | os.PathLike) -> Checkpoint:
+    """Architecture, parameters, and calibrated activation scales where the file has them.
+
+    With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1;
+    the options hold no limit on lengths, so those keep the defaults of ModelConfig.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing or damaged, its architecture is not supported (every such option is named), or its
+        arrays are not exactly those that the options ask for (all differences are listed).
+    """
+    where = os.fspath(path)
+    options, arrays, alphas = read_marian_file(where)
+    config, numbers = read_config(options, arrays, where)
+    if options.get("output-omit-bias"):
+        arrays = {OUTPUT_BIAS: np.zeros((1, config.vocab_size), np.float32), **arrays}
+    tensors = canonical_tensors(config, arrays, numbers, where)
+    return Checkpoint(config, tensors, _canonical_alphas(config, numbers, alphas) if alphas else None)
+
+
+def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Architecture and parameters of a file that holds floats; see `read_marian`."""
+    config, tensors, _ = read_marian(path)
+    return config, tensors
+
+
+def _canonical_alphas(config, numbers, alphas):
+    names = marian_names(config, numbers)
+    found = {ours: alphas[theirs] for ours, theirs in names.items() if theirs in alphas}
+    table = output_table(config)
+    output = output_alpha(alphas, names[table])
+    return found if output is None else {**found, table: output}

@@ -1,0 +1,160 @@
+"""What Marian's training options (`special:model.yml`) say of an architecture.
+
+Supported are Transformers with a decoder of SSRU, SRU, self-attention or average attention, in all the variants
+that `ModelConfig` knows. All else is refused by option name: nothing is guessed.
+
+Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
+(https://github.com/marian-nmt/marian-dev).
+"""
+
+from collections.abc import Collection, Mapping
+
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.model.config import ModelConfig
+
+# option -> (Marian's default, for files older than the option; the values we support; what to do instead)
+_SUPPORTED = {
+    "type": ("amun", ("transformer",)),
+    "transformer-rnn-projection": (False, (False, True)),
+    "transformer-pool": (False, (False,)),
+    "transformer-no-bias": (False, (False,)),
+    "transformer-no-affine": (False, (False,)),
+    "transformer-disable-position-embeddings": (False, (False,)),
+    "transformer-attention-mask": ("default", ("default",)),
+    "transformer-decoder-autoreg": ("self-attention", ("rnn", "self-attention", "average-attention")),
+    "transformer-ffn-activation": ("swish", ("relu", "swish", "gelu")),
+    "transformer-aan-activation": ("swish", ("relu", "swish", "gelu")),
+    "input-types": ([], ([],)),
+    "lemma-dim-emb": (0, (0,)),
+    "ulr": (False, (False,)),
+    "factors-combine": ("sum", ("sum",)),
+}
+_CELLS = {"self-attention": "self_attention", "average-attention": "average_attention"}
+_RECURRENT = ("ssru", "sru")
+# Marian's forks that run models in production compute gelu as x sigmoid(1.702 x); its newest master uses erf.
+_ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu_sigmoid"}
+
+
+def parse_options(text: bytes, where: str) -> dict:
+    """The options in the bytes of `special:model.yml`, up to the first NUL: newer Marian pads with NULs.
+
+    Raises ModelFileError if they are not a flat YAML mapping of names to values and lists.
+    """
+    options = parse_yaml(text.split(b"\0", 1)[0], f"{where}: special:model.yml")
+    return {name: _plain(value) for name, value in options.items()}
+
+
+def _plain(value):
+    """Some tools save every value as text: "true" and "8" count as True and 8."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value, int(value) if value.isdecimal() and len(value) < 19 else value)
+    return value
+
+
+def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[ModelConfig, list[int]]:
+    """The architecture, and the layer numbers in Marian's names of each decoder parameter set.
+
+    `names` are those of the file's tensors: some options say less than they.
+
+    Raises ModelFileError that lists every option that is not supported.
+    """
+
+    def value(name, default):
+        found = options.get(name)
+        return default if found is None else found  # an empty YAML value is None
+
+    problems = []
+    for name, (default, supported) in _SUPPORTED.items():
+        if not any(type(value(name, default)) is type(one) and value(name, default) == one for one in supported):
+            expected = " or ".join(map(repr, supported))
+            problems.append(f"{name} is {value(name, default)!r}, supported is {expected}")
+    cell = value("transformer-decoder-autoreg", "self-attention")
+    if cell == "rnn":
+        cell = value("dec-cell", "gru")
+        if cell not in _RECURRENT:
+            problems.append(f"dec-cell is {cell!r}, supported is {' or '.join(map(repr, _RECURRENT))}")
+        if value("layer-normalization", False):
+            problems.append("layer-normalization is True, supported is False")
+    sizes = value("dim-vocabs", None)
+    if not isinstance(sizes, list) or len(sizes) != 2 or not all(type(size) is int for size in sizes):
+        problems.append(f"dim-vocabs is {sizes!r}, supported is a source and a target vocabulary: two sizes")
+    depth, tied = value("dec-depth", 1), value("transformer-tied-layers", [])
+    if type(depth) is not int or not 1 <= depth <= 128:
+        problems.append(f"dec-depth is {depth!r}, expected 1 to 128")
+    elif tied and not _is_layer_list(tied, depth):
+        problems.append(f"transformer-tied-layers is {tied!r}, expected {depth} layer numbers from 1 to {depth}")
+    pre, post, embedding, top = (
+        _letters(value(f"transformer-{name}", default), allowed, f"transformer-{name}", problems)
+        for name, default, allowed in (
+            ("preprocess", "", ("", "n")),
+            ("postprocess", "dan", None),
+            ("postprocess-emb", "d", ("", "n")),
+            ("postprocess-top", "", ("", "n")),
+        )
+    )
+    if problems:
+        raise ModelFileError(f"{where}: not a supported architecture: {'; '.join(problems)}")
+    tied = tied or list(range(1, depth + 1))
+    numbers = sorted(set(tied))
+    all_tied, source_tied = value("tied-embeddings-all", False), value("tied-embeddings-src", False)
+    shared = bool(all_tied or source_tied)
+    trained = "Wpos" in names
+    ffn_dim, ffn_depth = value("transformer-dim-ffn", 2048), value("transformer-ffn-depth", 2)
+    decoder_ffn_dim = value("transformer-decoder-dim-ffn", 0)
+    guided = value("transformer-guided-alignment-layer", "last")
+    try:
+        config = ModelConfig(
+            model_dim=value("dim-emb", 512),
+            ffn_dim=ffn_dim,
+            heads=value("transformer-heads", 8),
+            encoder_layers=value("enc-depth", 1),
+            decoder_parameters=tuple(numbers.index(number) for number in tied),
+            vocab_size=sizes[1],
+            source_vocab_size=None if sizes[0] == sizes[1] else sizes[0],
+            shared_vocabulary=shared,
+            shared_embedding=shared,
+            tied_output=bool(all_tied or value("tied-embeddings", False)),
+            scale_embedding=not trained,
+            positions="trained" if trained else "marian",
+            decoder_ffn_dim=None if decoder_ffn_dim in (0, ffn_dim) else decoder_ffn_dim,
+            ffn_depth=ffn_depth,
+            decoder_ffn_depth=value("transformer-decoder-ffn-depth", 0) or ffn_depth,
+            activation=_ACTIVATIONS[value("transformer-ffn-activation", "swish")],
+            preprocess=pre,
+            postprocess=post,
+            embedding_norm=embedding == "n",
+            top_norm=top == "n",
+            attention_projection=not value("transformer-no-projection", False),
+            cell=_CELLS.get(cell, cell),
+            cell_projection=cell in _RECURRENT and value("transformer-rnn-projection", False),
+            average_dim=value("transformer-dim-aan", 2048) if cell == "average-attention" else 1,
+            average_depth=value("transformer-aan-depth", 2) if cell == "average-attention" else 2,
+            average_activation=_ACTIVATIONS[value("transformer-aan-activation", "swish")],
+            average_gate=not value("transformer-aan-nogate", False),
+            alignment_layer=None if guided == "last" else guided - 1,
+            right_to_left=value("right-left", False),
+        )
+    except (ModelFileError, TypeError) as error:
+        raise ModelFileError(f"{where}: {error}") from None
+    return config, numbers
+
+
+def _letters(text, allowed, name, problems) -> str:
+    """A string of operations without its d (dropout: nothing to do when translating)."""
+    letters = text.replace("d", "") if isinstance(text, str) else text
+    if not isinstance(letters, str) or (set(letters) - set("anh") if allowed is None else letters not in allowed):
+        supported = "letters d, a, n, h" if allowed is None else "d and n, at most once"
+        problems.append(f"{name} is {text!r}, supported are {supported}")
+        return ""
+    return letters
+
+
+def _is_layer_list(value, depth) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == depth
+        and all(type(number) is int and 1 <= number <= depth for number in value)
+    )

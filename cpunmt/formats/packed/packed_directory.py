@@ -1,0 +1,244 @@
+"""Our packed model directory: the only format that is loaded as it lies on the disk.
+
+    config.json            ModelConfig
+    weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
+    vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false or there are tables
+    vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
+                           source.json and target.json
+    shortlist.bin          optional, Marian's binary format
+    metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
+
+The writer makes the whole directory under another name and renames it: a directory that exists is complete.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.files.input_files import read_json
+from cpunmt.files.output_files import replacing_directory
+from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.model.config import FORMAT_VERSION, ModelConfig
+
+CONFIG = "config.json"
+WEIGHTS = "weights.safetensors"
+SHORTLIST = "shortlist.bin"
+METADATA = "metadata.json"
+SHARED_VOCABULARY = ("vocabulary.spm",)
+SPLIT_VOCABULARY = ("source.spm", "target.spm")
+SHARED_TABLE = ("vocabulary.json",)
+SPLIT_TABLES = ("source.json", "target.json")
+# what metadata.json may describe
+_LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
+NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
+_RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
+_MAX_VOCABULARY = 64 << 20  # bytes
+
+
+class PackedDirectory(NamedTuple):
+    """What `read_directory` found. The tensors are read-only views of one memory map.
+
+    `shortlist_sha256` (hexadecimal, or None) is what metadata.json says of shortlist.bin: comparing it costs
+    a fiftieth of computing the checksum of Marian's format.
+    """
+
+    config: ModelConfig
+    tensors: dict  # name -> array
+    source_vocabulary: Path
+    target_vocabulary: Path  # the same file if the vocabulary is shared
+    source_table: Path | None  # ids of the pieces, where they are not those of source_vocabulary
+    target_table: Path | None
+    shortlist: Path | None
+    shortlist_sha256: str | None
+    metadata: dict  # as given to `write_directory`
+
+
+def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=None, metadata=None, force=False):
+    """Write a packed model directory; it appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        New directory; its parent exists.
+    config : ModelConfig
+    tensors : dict
+        name -> array, see `write_safetensors`.
+    vocabulary : path or (path, path)
+        SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with `tables`.
+    tables : one or two bytes objects, optional
+        As `PieceVocabulary.to_json` makes them: one for both languages, or one of each.
+    shortlist : bytes, optional
+        As `Shortlist.to_bytes` makes them.
+    metadata : dict, optional
+        Anything JSON can hold; the keys "format_version" and "files" are ours.
+    force : bool
+        Replace an existing directory, if it holds nothing but files of this format.
+
+    Raises
+    ------
+    ModelFileError
+        `path` exists, or it cannot be written, or a vocabulary cannot be read.
+    ValueError, TypeError
+        Wrong arguments: tensors or metadata that the files cannot hold.
+    """
+    metadata = dict(metadata or {})
+    taken = [key for key in _RESERVED if key in metadata]
+    if taken:
+        raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
+    contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary, tables)}
+    if shortlist is not None:
+        contents[SHORTLIST] = bytes(shortlist)
+    _json_bytes(metadata)  # raises before anything is written
+    try:
+        with replacing_directory(path, force, NAMES) as partial:
+            write_safetensors(partial / WEIGHTS, tensors)
+            _write_files(partial, contents, metadata)
+    except CpunmtError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _vocabulary_bytes(config, vocabulary, tables):
+    paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary)
+    names = SPLIT_VOCABULARY if tables else _vocabulary_names(config)
+    if len(paths) != len(names):
+        raise ValueError(
+            f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
+            f"{config.shared_vocabulary}"
+        )
+    found = {
+        name: expanded(path, "vocabulary", _MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
+    }
+    return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
+
+
+def _vocabulary_names(config):
+    return SHARED_VOCABULARY if config.shared_vocabulary else SPLIT_VOCABULARY
+
+
+def _json_bytes(fields):
+    return (json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _write_files(directory, contents, metadata):
+    """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
+    for name, content in contents.items():
+        (directory / name).write_bytes(content)
+    described = {file.name: _describe(file) for file in sorted(directory.iterdir())}
+    whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
+    (directory / METADATA).write_bytes(_json_bytes(whole))
+    for path in [*directory.iterdir(), directory]:  # on the disk before the directory gets its name,
+        descriptor = os.open(path, os.O_RDONLY)  # or a power cut leaves a complete-looking directory of holes
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _describe(path):
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+        return {"size": file.tell(), "sha256": digest.hexdigest()}
+
+
+def read_directory(path):
+    """Read a packed model directory into a `PackedDirectory`.
+
+    The tensors are mapped, not read, and SHA-256 is not compared (see `verify`); the files' structure is
+    checked completely. Other files in the directory are ignored.
+
+    Raises
+    ------
+    ModelFileError
+        A file is missing or broken, or of a newer format version.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise ModelFileError(f"{path}: no such directory; expected a model directory packed by cpunmt")
+    config = _read_config(path / CONFIG)
+    metadata = _read_metadata(path)
+    files = metadata.pop("files")
+    del metadata["format_version"]
+    tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
+    vocabularies = [path / name for name in (SPLIT_VOCABULARY if tables else _vocabulary_names(config))]
+    shortlist = path / SHORTLIST
+    for file in [*vocabularies, *tables, *([shortlist] if SHORTLIST in files else [])]:
+        if not file.is_file():
+            raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
+    return PackedDirectory(
+        config=config,
+        tensors=read_safetensors(path / WEIGHTS),
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[-1],
+        source_table=tables[0] if tables else None,
+        target_table=tables[-1] if tables else None,
+        shortlist=shortlist if shortlist.is_file() else None,
+        shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
+        metadata=metadata,
+    )
+
+
+def _read_config(path):
+    fields = read_json(path, "model config")
+    try:
+        return ModelConfig.from_json(fields, "model config")
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def _read_metadata(path):
+    """metadata.json of the directory `path`, its own fields checked."""
+    where = path / METADATA
+    metadata = read_json(where, "model metadata")
+    version, files = (metadata.get(key) for key in _RESERVED)
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+        raise ModelFileError(
+            f"{where}: format_version is {version!r}, expected 1 to {FORMAT_VERSION}; upgrade cpunmt, "
+            f"or pack the model again"
+        )
+    known = isinstance(files, dict) and files.keys() <= _LISTED
+    if not known or not all(_is_description(entry) for entry in files.values()):
+        raise ModelFileError(
+            f"{where}: 'files' does not give size and sha256 of known files; fetch or pack the model again"
+        )
+    return metadata
+
+
+def _is_description(entry):
+    return (
+        isinstance(entry, dict)
+        and entry.keys() == {"size", "sha256"}
+        and type(entry["size"]) is int
+        and isinstance(entry["sha256"], str)
+    )
+
+
+def verify(path):
+    """Compare size and SHA-256 of every file with metadata.json; returns {file name: SHA-256}.
+
+    Raises
+    ------
+    ModelFileError
+        Names all files that differ, are missing, or are not listed. metadata.json itself is not covered.
+    """
+    path = Path(path)
+    listed = _read_metadata(path)["files"]
+    present = {name for name in _LISTED if (path / name).is_file()}
+    problems = []
+    for name in sorted(listed.keys() | present | {CONFIG, WEIGHTS}):
+        try:
+            found = _describe(path / name) if name in present else "no such file"
+        except OSError as error:
+            found = error.strerror
+        expected = listed.get(name, "not in metadata.json")
+        if found != expected:
+            problems.append(f"{name}: found {found}, expected {expected}")
+    if problems:
+        lines = "\n  ".join(problems)
+        raise ModelFileError(f"{path}: not as it was packed; fetch or pack the model again\n  {lines}")
+    return {name: entry["sha256"] for name, entry in listed.items()}

@@ -1,0 +1,138 @@
+r"""Tables of a vocabulary, piece -> id, that nobody vouches for: JSON, Marian's YAML, or a line for each piece.
+
+Marian's `vocab.yml` is read by hand, one piece to a line: YAML itself would make `yes`, `null`, `1e3` and `~` into
+something that is no text, and takes seconds for what a real vocabulary has. Nothing but a quote, and # for a
+comment, is special at the beginning of a line. What is read:
+
+    piece: 17        "piece\u00e9": 17        'it''s': 17        ? piece
+                                                                 : 17
+"""
+
+import re
+from pathlib import Path
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.files.input_files import parse_json
+
+_MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
+_MAX_PIECE = 1024  # characters
+_SPARE = 1000  # ids without a piece that a table may have, besides as many as pieces
+_MAPS = (".json", ".yml", ".yaml")
+_MAX_LINE = 1 << 14
+_TAG = re.compile(r"!(?:!str)? +")  # says: this is text
+_QUOTED = re.compile(r"""\"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^']|'')*)'""", re.DOTALL)
+_ID = re.compile(r"[ \t]*:[ \t]+(?:!!int )?[\"']?([0-9]{1,9})[\"']?[ \t]*")
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPES = {
+    **dict(zip('0abtnvfre "/\\N_LP', '\0\a\b\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True)),
+    "\t": "\t",
+}
+
+
+def read_table(path) -> dict[str, int]:
+    """Piece -> id. A file that is called neither .json nor .yml has one piece to a line, the first of them id 0.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, over 16 MiB or damaged; a piece comes twice, or two have one id; an id is negative or
+        far above the number of pieces.
+    """
+    where = f"{path}: vocabulary"
+    content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
+    if Path(str(path).removesuffix(".gz")).suffix not in _MAPS:
+        table = _unique(((line, i) for i, line in enumerate(_lines(content, where))), where)
+    elif content.lstrip()[:1] == b"{":  # which is YAML too
+        table = parse_json(content, where)
+    else:
+        table = _unique(_entries(content, where), where)
+    _check(table, where)
+    return table
+
+
+def _lines(content, where):
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{where}: not UTF-8 ({error}); fetch it again") from None
+    # splitlines() would break a piece that holds one of Unicode's other line separators
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _entries(content, where):
+    key = None
+    for number, line in enumerate(_lines(content, where), 1):
+        if key is None and (
+            not line.strip() or line.startswith(("#", "%YAML", "%TAG")) or line.rstrip() in ("---", "...")
+        ):
+            continue
+        if key is None and line.startswith("? "):
+            key = line[2:].strip(" \t")
+            continue
+        if key is not None:
+            line, key = key + line, None
+        found = _entry(line, where, number) if len(line) <= _MAX_LINE else None
+        if found is None:
+            raise ModelFileError(
+                f"{where}: line {number} is {line[:80]!r}, expected a piece and its id, 'piece: 17'; fetch it again"
+            )
+        yield found
+
+
+def _entry(line, where, number):
+    """(piece, id) in a line, or None."""
+    tag = _TAG.match(line)
+    line = line[tag.end() :] if tag else line
+    quoted = _QUOTED.match(line)
+    if quoted:
+        key, rest = None, line[quoted.end() :]
+    else:
+        key, colon, rest = line.rpartition(":")
+        key, rest = key.rstrip(" \t"), colon + rest
+        if not key or key[0] in "\"' \t":
+            return None
+    id_ = _ID.fullmatch(rest)
+    if id_ is None:
+        return None
+    if quoted:
+        single = quoted["single"]
+        key = _unescaped(quoted["double"], where, number) if single is None else single.replace("''", "'")
+    return key, int(id_[1])
+
+
+def _unescaped(text, where, number):
+    def character(escape):
+        code = escape[1]
+        if code in _ESCAPES:
+            return _ESCAPES[code]
+        value = int(code[1:], 16) if len(code) > 1 else 1 << 31
+        if value > 0x10FFFF:
+            raise ModelFileError(f"{where}: line {number} has the escape {escape[0]!r}, which is none; fetch it again")
+        return chr(value)
+
+    return _ESCAPE.sub(character, text)
+
+
+def _unique(pairs, where):
+    table = {}
+    for piece, id_ in pairs:
+        if piece in table:
+            raise ModelFileError(f"{where}: the piece {piece[:80]!r} occurs twice; fetch it again")
+        table[piece] = id_
+    return table
+
+
+def _check(table, where):
+    most = 2 * len(table) + _SPARE
+    for piece, id_ in table.items():
+        if type(id_) is not int or not 0 <= id_ < most:
+            raise ModelFileError(
+                f"{where}: the piece {piece[:80]!r} has id {str(id_)[:80]}, expected a number from 0 to {most - 1}"
+            )
+        if len(piece) > _MAX_PIECE:
+            raise ModelFileError(f"{where}: a piece has {len(piece)} characters, expected at most {_MAX_PIECE}")
+    if len(set(table.values())) < len(table):
+        owners = {}
+        twice = next((p, owners[i]) for p, i in table.items() if owners.setdefault(i, p) != p)
+        raise ModelFileError(f"{where}: the pieces {twice[0][:80]!r} and {twice[1][:80]!r} have one id; fetch it again")

@@ -1,0 +1,140 @@
+"""Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, a table gives them their ids."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+from cpunmt.process.native_calls import native
+from cpunmt.text.piece_table import read_table
+from cpunmt.text.vocabulary import broken, clean, load_processor
+
+_EOS, _UNK = "</s>", "<unk>"
+_OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
+
+
+class PieceVocabulary:
+    """The interface of `Vocabulary`; safe to share between threads.
+
+    A text may begin with the language that it is to be translated into, `>>fra<<`: one piece, if the table has it.
+
+    Attributes
+    ----------
+    size : int
+        ids are 0 .. size - 1.
+    eos_id, unk_id : int
+        As the table says: 0 and 1 in models trained with Marian.
+    path : Path
+        Of the table.
+    languages : tuple of str
+        Such first pieces that the table has, sorted.
+    """
+
+    def __init__(self, pieces, table, size: int | None = None):
+        """Load the SentencePiece model `pieces` and the `table`.
+
+        Ids from `size` on are left out: the model does not have them. An id without a piece reads as empty text.
+
+        Raises
+        ------
+        ModelFileError
+            A file is missing or broken, or the table has no </s> or <unk>.
+        """
+        self.path = Path(table)
+        found = read_table(table)
+        self.eos_id, self.unk_id = special_ids(found, table)
+        self._ids = {piece: id_ for piece, id_ in found.items() if size is None or id_ < size}
+        self.size = max(self._ids.values(), default=-1) + 1
+        self._pieces = [""] * self.size
+        for piece, id_ in self._ids.items():
+            self._pieces[id_] = clean(piece)
+        if max(self.eos_id, self.unk_id) >= self.size:
+            raise ModelFileError(
+                f"{table}: {_EOS} has id {self.eos_id} and {_UNK} {self.unk_id}, but there are {self.size} pieces"
+            )
+        self._ids[_EOS] = self.eos_id
+        self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
+        self._pieces_path, self._processor = pieces, load_processor(pieces)
+
+    def to_json(self) -> bytes:
+        """The table, as `read_table` reads it."""
+        return json.dumps(self._ids, indent=0).encode()
+
+    def encode(self, text):
+        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
+
+        Line breaks count as spaces. Lone surrogates are read as U+FFFD.
+        """
+        language, rest = self._language(clean(text))
+        ids, unknown = self._ids, self.unk_id
+        found = [ids.get(piece, unknown) for piece in self._cut(rest)]
+        return [*[ids[piece] for piece in language], *found, self.eos_id] if found else [self.eos_id]
+
+    def _language(self, text):
+        """(first piece of `text` that names a language, or nothing; the rest of it)."""
+        start = text.lstrip()
+        if start.startswith(">>") and (end := start.find("<<", 2)) != -1 and start[: end + 2] in self._ids:
+            return [start[: end + 2]], start[end + 2 :]
+        return [], text
+
+    def _cut(self, text):
+        try:
+            with native:
+                return self._processor.encode(text, out_type=str)
+        except UnicodeDecodeError as error:
+            raise broken(self._pieces_path, error) from None
+
+    def _joined(self, pieces):
+        try:
+            with native:
+                return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
+        except UnicodeDecodeError as error:
+            raise broken(self._pieces_path, error) from None
+
+    def encode_batch(self, texts):
+        """Ids of each of `texts`: a list of lists."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids):
+        """Text of `ids` (list or integer array) up to the first `eos_id`, without unknown pieces.
+
+        Raises ValueError if an id is not in the vocabulary.
+        """
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        if self.eos_id in ids:
+            ids = ids[: ids.index(self.eos_id)]
+        pieces = self.pieces([id_ for id_ in ids if id_ != self.unk_id])
+        return self._joined(pieces)
+
+    def pieces(self, ids):
+        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        if ids and not 0 <= min(ids) <= max(ids) < self.size:
+            raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
+        return [self._pieces[id_] for id_ in ids]
+
+    def surfaces(self, text):
+        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
+        language, rest = self._language(clean(text))
+        return language + self._cut(rest)
+
+    def text_of(self, pieces):
+        """The text of pieces, whether the vocabulary has them or not."""
+        return self._joined([clean(piece) for piece in pieces])
+
+    def ids(self, pieces):
+        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
+        return [self._ids.get(clean(piece), self.unk_id) for piece in pieces]
+
+
+def special_ids(table, path) -> tuple[int, int]:
+    """Ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if it has none."""
+    named = {id_: piece for piece, id_ in table.items()}
+    found = []
+    for piece, (old, name) in _OLD_NAMES.items():
+        id_ = table.get(piece, old if named.get(old, name) in ("", name) else None)
+        if id_ is None:
+            raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
+        found.append(id_)
+    return tuple(found)

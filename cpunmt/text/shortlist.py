@@ -1,0 +1,226 @@
+"""Lexical shortlist: the target ids worth scoring for a source sentence.
+
+Each source id has a list of target ids that it may become. The candidates of a sentence are the `first` most
+frequent ids of the target vocabulary, the lists of its pieces, and, with a shared vocabulary, the pieces
+themselves (names and numbers are copied).
+
+Marian's binary file, little-endian:
+
+    u64 magic | u64 checksum | u64 first | u64 best | u64 W | u64 L | W x u64 offsets | L x u32 target ids
+
+`shortlist_text` reads the text form.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import expanded, open_expanded
+from cpunmt.kernels.records import CANDIDATES_MULTIPLE
+from cpunmt.text.shortlist_text import MAX_FILE as MAX_TEXT
+from cpunmt.text.shortlist_text import read_lexicon
+
+MAGIC = 0xF11A48D5013417F5
+_HEADER = 48  # bytes
+# Marian's table ends with the last piece that had a translation: of two real files one lacks a piece. In these one of
+# five among the last hundred has none, so it may be some pieces; another vocabulary's size differs by more.
+_MISSING = 64  # one of so many pieces may be missing
+_MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
+_QUICKSAND = (1234567890).to_bytes(4, "little")
+
+
+class ShortlistOptions(NamedTuple):
+    """Where the shortlist is; `first` and `best` are those of a text shortlist, a binary one has its own."""
+
+    path: Path
+    first: int = 100
+    best: int = 100
+
+
+class Shortlist:
+    """Candidate lists as two flat arrays; `candidates` is the definition of what they mean.
+
+    Attributes
+    ----------
+    offsets : (source pieces + 1,) int64
+        The list of source id s is `ids[offsets[s] : offsets[s + 1]]`.
+    ids : (L,) int32
+        Target ids, strictly ascending within a list. Read-only view of the mapped file when read from one.
+    first : int
+        Ids 0 .. first - 1 are always candidates; </s> must be among them.
+    best : int
+        Longest list that was kept when the lists were made; only information.
+    vocab_size : int
+        Of the target vocabulary.
+    """
+
+    def __init__(self, offsets, ids, first, best, vocab_size, where="shortlist"):
+        """Take the arrays as they are, after checking them.
+
+        Raises
+        ------
+        ModelFileError
+            Starting with `where`: the offsets fall, or do not end at the number of ids; a list is not
+            strictly ascending; an id or `first` is beyond `vocab_size`.
+        """
+        self.offsets, self.ids = offsets, ids
+        self.first, self.best, self.vocab_size = int(first), int(best), int(vocab_size)
+        if not 1 <= self.first <= self.vocab_size:
+            raise _broken(where, f"first is {first}, expected 1 to the vocabulary's {vocab_size}")
+        ends = offsets[[0, -1]].tolist() if offsets.size else None
+        if ends != [0, ids.size] or (offsets[1:] < offsets[:-1]).any():
+            raise _broken(where, f"offsets must rise from 0 to the number of ids, {ids.size}")
+        if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
+            found = f"target ids from {ids.min()} to {ids.max()}"
+            raise _broken(where, f"{found}, expected 0 to {self.vocab_size - 1}")
+        begins = np.zeros(ids.size + 1, bool)
+        begins[offsets] = True
+        if not ((ids[1:] > ids[:-1]) | begins[1:-1]).all():
+            raise _broken(where, "the target ids of a source piece are not ascending")
+
+    @classmethod
+    def load(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
+        """Read a shortlist of any form: binary or text (see `from_text`), as it is or gzipped."""
+        with open_expanded(path, "shortlist", MAX_TEXT) as file:
+            start = file.read(8)
+        if start == MAGIC.to_bytes(8, "little"):
+            return cls.read(path, source_vocabulary.size, target_vocabulary.size)
+        return cls.from_text(path, source_vocabulary, target_vocabulary, first, best)
+
+    @classmethod
+    def read(cls, path, source_size, target_size, sha256=None):
+        """Read Marian's binary form, memory-mapped (a gzipped one is expanded in memory).
+
+        Parameters
+        ----------
+        path : str or path-like
+        source_size, target_size : int
+            Number of pieces of the vocabularies.
+        sha256 : str, optional
+            Compared with that of the file, hexadecimal, instead of the file's own checksum: 2 ms in place of
+            100, as that one is a chain of 400,000 steps.
+
+        Raises
+        ------
+        ModelFileError
+            The file is missing, truncated, altered, or made for another vocabulary.
+        """
+        content = np.asarray(expanded(path, "shortlist", _MAX_FILE))
+        if content[:4].tobytes() == _QUICKSAND:
+            raise _broken(path, "a 'quicksand' shortlist is not supported, expected Marian's binary form")
+        header = content[:_HEADER].tobytes().ljust(_HEADER, b"\0")
+        magic, checksum, first, best, words, total = np.frombuffer(header, "<u8").tolist()
+        if magic != MAGIC:
+            raise _broken(path, f"starts with {magic:#x}, expected a binary shortlist's magic {MAGIC:#x}")
+        expected = _HEADER + 8 * words + 4 * total
+        if content.size != expected:
+            raise _broken(path, f"has {content.size} bytes, expected {expected} by its header: truncated?")
+        lists = words - 1
+        if not 0 <= source_size - lists <= max(1, source_size // _MISSING):
+            raise _broken(path, f"made for {words - 1} source pieces, the vocabulary has {source_size}")
+        if sha256 is not None:
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise _broken(path, f"SHA-256 is not the expected {sha256}")
+        elif checksum_of(content[16:]) != checksum:
+            raise _broken(path, f"its content does not have the checksum {checksum:#x} of its header")
+        offsets = content[_HEADER : _HEADER + 8 * words].view("<i8")
+        ids = content[_HEADER + 8 * words :].view("<i4")
+        offsets = np.append(offsets, np.full(source_size - lists, total))  # what is missing is empty
+        return cls(offsets, ids, first, best, target_size, path)
+
+    @classmethod
+    def from_text(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
+        """Read Marian's text form, lines of "target source probability", plain or gzipped.
+
+        Parameters
+        ----------
+        path : str or path-like
+        source_vocabulary, target_vocabulary : Vocabulary
+            Pieces that they do not have count as <unk>.
+        first : int
+            Number of target ids that are always candidates; at most the whole vocabulary.
+        best : int
+            Longest list: the most probable are kept, of equals the higher id. Zero probability never is.
+
+        Raises
+        ------
+        ModelFileError
+            The file is missing, truncated, or has another kind of line.
+        ValueError
+            `first` or `best` is below 1.
+        """
+        if first < 1 or best < 1:
+            raise ValueError(f"first is {first} and best {best}, expected at least 1")
+        targets, sources, probabilities = read_lexicon(path, source_vocabulary, target_vocabulary)
+        _, last = np.unique((sources * target_vocabulary.size + targets)[::-1], return_index=True)
+        kept = targets.size - 1 - last  # of a pair that occurs twice, the last counts
+        kept = kept[probabilities[kept] > 0]
+        kept = kept[np.lexsort((-targets[kept], -probabilities[kept], sources[kept]))]
+        rank = np.arange(kept.size) - np.searchsorted(sources[kept], sources[kept])
+        kept = kept[rank < best]
+        kept = kept[np.lexsort((targets[kept], sources[kept]))]
+        offsets = np.searchsorted(sources[kept], np.arange(source_vocabulary.size + 1)).astype(np.int64)
+        first = min(first, target_vocabulary.size)
+        return cls(offsets, targets[kept].astype(np.int32), first, best, target_vocabulary.size, path)
+
+    def to_bytes(self):
+        """The shortlist in Marian's binary form."""
+        sizes = np.array([self.first, self.best, self.offsets.size, self.ids.size], "<u8")
+        body = sizes.tobytes() + self.offsets.astype("<u8").tobytes() + self.ids.astype("<u4").tobytes()
+        checksum = checksum_of(np.frombuffer(body, np.uint8))
+        return MAGIC.to_bytes(8, "little") + checksum.to_bytes(8, "little") + body
+
+    def candidates(self, source_ids, shared):
+        """The target ids worth scoring for one sentence.
+
+        Parameters
+        ----------
+        source_ids : sequence of int
+            Ids below the number of source pieces, </s> included or not (its list is empty in real files).
+        shared : bool
+            Whether source and target ids are the same: the source ids become candidates too.
+
+        Returns
+        -------
+        candidates : (n,) int32
+            Ascending. n is a multiple of 8, reached by adding the smallest ids not yet in, or vocab_size.
+        """
+        source_ids = np.asarray(source_ids, np.intp)
+        starts = self.offsets[source_ids]
+        lengths = self.offsets[source_ids + 1] - starts
+        ends = lengths.cumsum()
+        positions = (starts - ends + lengths).repeat(lengths)
+        positions += np.arange(positions.size)
+        chosen = np.zeros(self.vocab_size, bool)
+        chosen[: self.first] = True
+        chosen[self.ids[positions].astype(np.intp)] = True  # three times as fast as with int32
+        if shared:
+            chosen[source_ids] = True
+        count = np.count_nonzero(chosen)
+        missing = -count % CANDIDATES_MULTIPLE
+        # Of the first count + missing ids at least `missing` are free, unless the vocabulary ends before.
+        chosen[np.flatnonzero(~chosen[: count + missing])[:missing]] = True
+        return np.flatnonzero(chosen).astype(np.int32)
+
+
+def checksum_of(content):
+    """Marian's checksum of a shortlist.
+
+    Parameters
+    ----------
+    content : (size,) uint8
+        All after the checksum field. Of an odd number of 4-byte words the last does not count.
+    """
+    words = np.frombuffer(content[: content.size // 8 * 8], "<u8")
+    checksum = 0
+    for start in range(0, words.size, 1 << 12):  # a list of all would take five times the file
+        for word in (words[start : start + (1 << 12)] + np.uint64(0x9E3779B9)).tolist():
+            checksum ^= (word + (checksum << 6) + (checksum >> 2)) & 0xFFFFFFFFFFFFFFFF
+    return checksum
+
+
+def _broken(where, problem):
+    return ModelFileError(f"{where}: {problem}; fetch the shortlist again, or make one for this vocabulary")

@@ -1,0 +1,151 @@
+"""Text to ids and back: a SentencePiece model, as Marian uses it.
+
+Needs sentencepiece 0.2.1 or newer: older ones crash the process on some broken models.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.process.native_calls import native
+
+_MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
+_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Vocabulary:
+    """The pieces of one SentencePiece model; safe to share between threads.
+
+    Attributes
+    ----------
+    size : int
+        Number of pieces; ids are 0 .. size - 1.
+    eos_id, unk_id : int
+        As the model says: 0 and 1 in models trained for Marian.
+    path : Path
+    """
+
+    def __init__(self, path):
+        """Load `path`.
+
+        Raises
+        ------
+        ModelFileError
+            The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
+        """
+        self.path = Path(path)
+        self._known = {}  # id -> piece, of ids that were asked for: SentencePiece takes ten times as long
+        self._processor = load_processor(path, add_eos=True)
+        self.size = self._processor.get_piece_size()
+        self.eos_id = self._processor.eos_id()
+        self.unk_id = self._processor.unk_id()
+        if not 0 <= self.unk_id < self.size:
+            raise ModelFileError(f"{path}: the SentencePiece model has no <unk>; train it with unk_id=1")
+        if not 0 <= self.eos_id < self.size or not self._processor.is_control(self.eos_id):
+            raise ModelFileError(f"{path}: the SentencePiece model has no </s>; train it with eos_id=0")
+
+    def encode(self, text):
+        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
+
+        Line breaks count as spaces. Lone surrogates are read as U+FFFD.
+        """
+        with native:
+            return self._processor.encode(clean(text))
+
+    def encode_batch(self, texts):
+        """Ids of each of `texts`: a list of lists."""
+        # SentencePiece's own batch call starts threads, which do not survive a fork, and saves 2 us a text.
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids):
+        """Text of `ids` (list or integer array) up to the first `eos_id`, if there is one.
+
+        Raises
+        ------
+        ValueError
+            An id is not in the vocabulary.
+        ModelFileError
+            The vocabulary file makes text that is not UTF-8.
+        """
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        if self.eos_id in ids:
+            ids = ids[: ids.index(self.eos_id)]
+        try:
+            with native:
+                return self._processor.decode(ids)
+        except (IndexError, UnicodeDecodeError) as error:
+            raise self._refused(error) from None
+
+    def pieces(self, ids):
+        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
+        ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        try:
+            return [self._known.get(id_) or self._piece(id_) for id_ in ids]
+        except (IndexError, UnicodeDecodeError) as error:
+            raise self._refused(error) from None
+
+    def _piece(self, id_):
+        with native:
+            return self._known.setdefault(id_, self._processor.id_to_piece(id_))
+
+    def ids(self, pieces):
+        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
+        with native:
+            return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
+
+    def surfaces(self, text):
+        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
+        try:
+            with native:
+                return self._processor.encode(clean(text), out_type=str)[:-1]
+        except UnicodeDecodeError as error:
+            raise self._refused(error) from None
+
+    def text_of(self, pieces):
+        """The text of pieces, whether the vocabulary has them or not."""
+        unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
+        # SentencePiece takes an unknown piece for text, in which there is no mark
+        spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
+        try:
+            with native:
+                text = self._processor.decode(spaced)
+        except UnicodeDecodeError as error:
+            raise self._refused(error) from None
+        return text.removeprefix(" ") if unknown[:1] == [True] else text
+
+    def _refused(self, error):
+        if isinstance(error, IndexError):
+            return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
+        return broken(self.path, error)
+
+
+def load_processor(path, **options):
+    """The SentencePiece model in a file, plain or gzipped; errors as of `Vocabulary`."""
+    content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
+    processor = sentencepiece.SentencePieceProcessor(**options)
+    try:
+        with native:
+            processor.LoadFromSerializedProto(content)
+            processor.decode(list(range(processor.get_piece_size())))  # finds pieces that are not UTF-8, 1 ms for 8,000
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise ModelFileError(
+            f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
+        ) from None
+    return processor
+
+
+def broken(path, error: UnicodeDecodeError) -> ModelFileError:
+    """Of a SentencePiece model that makes what is no text, which may show only when it does."""
+    return ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
+
+
+def clean(text):
+    """`text` without lone surrogates, which SentencePiece refuses."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is {type(text).__name__}, expected str")
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

@@ -1,0 +1,94 @@
+"""One call of a Translator: its sentences shared among the workers, its results in order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from cpunmt.engine.engine import Search
+from cpunmt.process.workers import Workers
+from cpunmt.translation.options import Options
+
+PARTS = 4  # a worker takes a fourth of its part of what is left, so that all are done at nearly the same time,
+LEAST = 512  # but as many pieces as this: the last sentences of a batch are decoded with few beside them,
+MOST = 8192  # and not more than this: if one raises, or a thread is interrupted, the batches that run are finished
+
+
+class Settings(NamedTuple):
+    """The options of a call, and what they are to the engine."""
+
+    options: Options
+    search: Search
+
+
+def settings_of(options: Options) -> Settings:
+    return Settings(
+        options,
+        Search(
+            beam_size=options.beam_size,
+            num_hypotheses=options.num_hypotheses,
+            length_penalty=options.length_penalty,
+            word_penalty=options.word_penalty,
+            coverage_penalty=options.coverage_penalty,
+            min_length=options.min_length,
+            full=options.vocabulary == "full",
+            token_log_probs=options.return_token_log_probs,
+            attention=options.return_alignments or options.replace_unknowns,
+        ),
+    )
+
+
+class Call:
+    """What is to be translated. `results` or `asynchronous` does it."""
+
+    def __init__(self, workers: Workers, sizes: list[int], translate: Callable[[Sequence[int]], list]):
+        """`translate` makes the results of the sentences of these numbers; `sizes`: about how many pieces each has."""
+        self._workers, self._sizes, self._translate = workers, sizes, translate
+
+    def results(self) -> list:
+        """Of all sentences. One worker is the calling thread, which does all at once."""
+        count = len(self._sizes)
+        if self._workers.count == 1 or sum(self._sizes) <= LEAST:
+            return self._translate(range(count))
+        results = [None] * count
+        divided = list(shares(self._sizes, self._workers.count))
+        for share, made in zip(divided, self._workers.map(self._translate, divided), strict=True):
+            for number, result in zip(share, made, strict=True):
+                results[number] = result
+        return results
+
+    def asynchronous(self) -> list:
+        """For each sentence an AsyncResult; the workers begin at once."""
+        results = [None] * len(self._sizes)
+        for share in shares(self._sizes, self._workers.count):
+            future = self._workers.submit(self._translate, share)
+            for place, number in enumerate(share):
+                results[number] = AsyncResult(future, place)
+        return results
+
+
+class AsyncResult:
+    """The result of one sentence, which may still be in the making."""
+
+    def __init__(self, future, place: int):
+        """`future` gives a list, whose item `place` is the result."""
+        self._future, self._place = future, place
+
+    def done(self) -> bool:
+        """Whether `result` would not wait."""
+        return self._future.done()
+
+    def result(self):
+        """Wait for the result and return it, or raise what went wrong."""
+        return self._future.result()[self._place]
+
+
+def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:
+    """Numbers of the sentences that are translated together, the longest first; the shares become smaller."""
+    left, share, size = sum(sizes), [], 0
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        share.append(number)
+        size += sizes[number]
+        if size >= min(MOST, max(LEAST, left / (workers * PARTS))):
+            yield share
+            left, share, size = left - size, [], 0
+    if share:
+        yield share

@@ -1,0 +1,192 @@
+"""A model directory as a `Translator` wants it: checked, its files fit each other, ready to translate."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from cpunmt.engine.engine import Engine
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.any_directory import KINDS, kind_of, read_model
+from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles, open_vocabularies
+from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
+from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
+from cpunmt.model.architecture import expected_tensors
+from cpunmt.model.checks import choice
+from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
+
+_TRIES = 20  # to load a directory that is replaced meanwhile
+_READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
+COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
+
+
+class LoadedModel(NamedTuple):
+    """All that a model directory holds."""
+
+    config: ModelConfig
+    metadata: dict
+    source_vocabulary: Vocabulary | PieceVocabulary
+    target_vocabulary: Vocabulary | PieceVocabulary
+    engine: Engine
+
+
+def load_model(path: Path, compute_type: str = "default", activation_scales: str | None = None) -> LoadedModel:
+    """Load a directory of any kind that `model_files.any_directory` knows.
+
+    Parameters
+    ----------
+    compute_type : "int8", "int16" or "float32": what is multiplied. A packed model is what it was packed as (4 bits are
+        multiplied as int8): asking for something else is an error. Other programs' models are converted in memory.
+        "default" is what a packed model is, else int8. CTranslate2's other names mean the same here: "auto" is
+        "default", "int8_float32" is "int8".
+    activation_scales : "dynamic" (each row of activations has its own) or "static" (those that a Marian model file
+        has); None: what a packed model was packed with, else dynamic
+
+    Raises ModelFileError for a missing or broken directory, ValueError for another value.
+    """
+    compute_type = choice("compute_type", compute_type, COMPUTE_TYPES)
+    if activation_scales is not None:
+        activation_scales = choice("activation_scales", activation_scales, ACTIVATION_SCALES)
+    if compute_type in ("int16", "float32") and activation_scales == "static":
+        raise ValueError(
+            f"activation_scales is 'static', but compute_type={compute_type!r} has no 8-bit activations; leave it out"
+        )
+    wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
+    return _unreplaced(path, lambda: _load(path, wanted, activation_scales))
+
+
+def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
+    """What `load` makes of a directory, all of whose files it has read from the same one.
+
+    A directory may be replaced by another one under its name at any moment: then what was read is dropped, whether it
+    seems to fit or not, and it is loaded again.
+    """
+    for _ in range(_TRIES):
+        try:
+            directory = os.open(path, _READ_NOTHING | os.O_DIRECTORY)
+        except (OSError, ValueError):
+            return load()  # raises: it is missing, or no directory
+        try:
+            failure = None
+            try:
+                found = load()
+            except ModelFileError as error:
+                failure = error
+            with contextlib.suppress(OSError):
+                # while it is open its number is not given anew
+                if os.path.samestat(os.fstat(directory), os.stat(path)):
+                    if failure:
+                        raise failure
+                    return found
+        finally:
+            os.close(directory)
+    raise ModelFileError(f"{path}: was replaced by another directory {_TRIES} times while it was loaded; try again")
+
+
+def _load(path, wanted, activation_scales) -> LoadedModel:
+    if kind_of(path) == "packed":
+        return _load_packed(path, wanted, activation_scales)
+    found = read_model(path, wanted, activation_scales or "dynamic")
+    return _loaded(found, *open_parts(found))
+
+
+def open_parts(found: ForeignModel) -> tuple:
+    """(source vocabulary, target vocabulary, shortlist or None) of another program's model.
+
+    Raises ModelFileError unless they fit the model and each other.
+    """
+    source, target = open_vocabularies(found)
+    check_vocabulary(source, found.config, found.config.source_size)  # a shortlist is compared with them:
+    check_vocabulary(target, found.config, found.config.vocab_size)  # it is not its fault if they are wrong
+    if found.shortlist is None:
+        return source, target, None
+    path, first, best = found.shortlist
+    shortlist = Shortlist.load(path, source, target, first, best)
+    _check_shortlist(shortlist, found.config)
+    return source, target, shortlist
+
+
+def _load_packed(path, wanted, activation_scales) -> LoadedModel:
+    packed = read_directory(path)
+    config = packed.config
+    if wanted not in (None, SCHEMES[config.scheme]):
+        raise ModelFileError(_other_scheme(path, config.scheme, wanted))
+    if activation_scales not in (None, config.activation_scales):
+        raise ModelFileError(
+            f"{path}: packed with activation_scales={config.activation_scales!r}, cannot be loaded with "
+            f"{activation_scales!r}; convert the model that it was made of again"
+        )
+    weights = path / WEIGHTS
+    check_tensors(packed.tensors, expected_tensors(config), weights)
+    check_finite(packed.tensors, weights)
+    source, target = open_vocabularies(
+        packed._replace(
+            source_vocabulary=VocabularyFiles(packed.source_vocabulary, packed.source_table),
+            target_vocabulary=VocabularyFiles(packed.target_vocabulary, packed.target_table),
+        )
+    )
+    check_vocabulary(source, config, config.source_size)
+    check_vocabulary(target, config, config.vocab_size)
+    shortlist = None
+    if packed.shortlist is not None:
+        sizes = config.source_size, config.vocab_size
+        shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
+        _check_shortlist(shortlist, config)
+    return _loaded(packed, source, target, shortlist)
+
+
+def _loaded(found, source, target, shortlist) -> LoadedModel:
+    return LoadedModel(
+        found.config, found.metadata, source, target, Engine(Model(found.config, found.tensors), shortlist)
+    )
+
+
+def contains_model(path) -> bool:
+    """Whether `path` looks like a model's directory of a kind that can be loaded."""
+    try:
+        return kind_of(os.fsdecode(path)) in KINDS
+    except ModelFileError:
+        return False
+
+
+def get_supported_compute_types(device: str = "cpu", device_index: int = 0) -> set[str]:
+    """Compute types that `Translator` takes on a device. Raises ValueError for another device than the CPU."""
+    if device != "cpu":
+        raise ValueError(f"device is {device!r}, expected 'cpu': cpunmt runs on nothing else")
+    return set(COMPUTE_TYPES) - {"default", "auto"}
+
+
+def check_vocabulary(vocabulary: Vocabulary | PieceVocabulary, config: ModelConfig, size: int | None = None):
+    """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model.
+
+    `size`: of the model's source or target; None: of the target.
+    """
+    expected = {"size": size or config.vocab_size, "eos_id": config.eos_id, "unk_id": config.unk_id}
+    wrong = [
+        f"{name} {getattr(vocabulary, field)}, the model has {expected[field]}"
+        for name, field in (("size", "size"), ("</s>", "eos_id"), ("<unk>", "unk_id"))
+        if getattr(vocabulary, field) != expected[field]
+    ]
+    if wrong:
+        raise ModelFileError(
+            f"{vocabulary.path}: not the vocabulary of this model ({'; '.join(wrong)}); use the one it was trained with"
+        )
+
+
+def _check_shortlist(shortlist, config):
+    if shortlist.first <= config.eos_id:
+        raise ModelFileError(
+            f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
+            "so no translation could end; make the shortlist with a larger first"
+        )
+
+
+def _other_scheme(path, scheme, wanted):
+    beside = path / wanted
+    advice = f"load {beside}" if beside.is_dir() else f"pack the model again with --scheme {wanted}"
+    return f"{path}: packed as {scheme}, cannot be loaded with compute_type={wanted!r}; {advice}"

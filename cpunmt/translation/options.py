@@ -1,0 +1,185 @@
+"""The options of a translation: one definition, from which API, command line and documentation come."""
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from cpunmt.model.checks import choice, number, same, shown, switch, whole
+from cpunmt.model.config import MOST_BEAM
+
+VOCABULARIES = ("shortlist", "full")
+
+# Marian's command line: flag -> (option, what the flag sets it to, or None: the value that follows)
+MARIAN_FLAGS = {
+    "-b": ("beam_size", None),
+    "-n": ("length_penalty", None),
+    "--normalize": ("length_penalty", None),
+    "--n-best": ("num_hypotheses", None),
+    "--mini-batch": ("max_batch_size", None),
+    "--mini-batch-words": ("max_batch_tokens", None),
+    "--no-shortlist": ("vocabulary", "full"),
+    "--alignment": ("return_alignments", None),
+    "--word-scores": ("return_token_log_probs", True),
+}
+
+# CTranslate2's names for options of ours. (`use_vmap`, `batch_type` and `disable_unk` are read by `_translated`.)
+CTRANSLATE2_NAMES = {
+    "max_decoding_length": "max_length",
+    "min_decoding_length": "min_length",
+    "return_attention": "return_alignments",
+}
+
+# Options of CTranslate2 that we do not have, and the value at which they do nothing: the only one accepted.
+CTRANSLATE2_OFF = {
+    "patience": 1,
+    "repetition_penalty": 1,
+    "no_repeat_ngram_size": 0,
+    "suppress_sequences": None,
+    "end_token": None,
+    "return_end_token": False,
+    "prefix_bias_beta": 0,
+    "return_logits_vocab": False,
+    "return_alternatives": False,
+    "min_alternative_expansion_prob": 0,
+    "sampling_topk": 1,
+    "sampling_topp": 1,
+    "sampling_temperature": 1,
+    "callback": None,
+}
+
+
+def _option(default, text, low=None, high=None, choices=None, alone=None):
+    """A field of Options. `alone`: what its flag means when no value follows. Without a range it is yes or no."""
+    rule = {"help": text, "low": low, "high": high, "choices": choices, "alone": alone}
+    return field(default=default, metadata=rule)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to translate. None means: what the model's config says, or else the default named in the help."""
+
+    beam_size: int = _option(1, "hypotheses kept at each step; 1 is greedy search", 1, MOST_BEAM)
+    num_hypotheses: int = _option(
+        1, "translations of each sentence, best first; at most beam_size (alone: beam_size)", 1, MOST_BEAM, alone=0
+    )
+    length_penalty: float = _option(
+        1.0, "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces", 0.0, 5.0, alone=1.0
+    )
+    word_penalty: float = _option(0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0)
+    coverage_penalty: float = _option(
+        0.0, "added to the score: this times the sum over source pieces of log min(1, attention it got)", 0.0, 100.0
+    )
+    vocabulary: str | None = _option(
+        None,
+        "target pieces to choose from: the sentence's lexical shortlist, or all (default: shortlist if there is one)",
+        choices=VOCABULARIES,
+    )
+    min_length: int = _option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
+    max_length_factor: float | None = _option(
+        None, "at most ceil(factor * source pieces) target pieces (default: from the model)", 0.1, 100.0
+    )
+    max_length: int | None = _option(None, "at most this many target pieces, </s> included", 1, 1 << 16)
+    max_input_length: int = _option(
+        0, "drop what is longer than this many source pieces; 0: nothing, long sentences are split", 0, 1 << 24
+    )
+    replace_unknowns: bool = _option(False, "write the source piece with most attention where <unk> was forced")
+    return_scores: bool = _option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
+    return_token_log_probs: bool = _option(False, "tell the log-probability of each piece")
+    return_alignments: bool = _option(False, "tell which source piece each target piece comes from", alone="hard")
+    max_batch_size: int = _option(0, "sentences in one compiled call; 0: as max_batch_tokens allows", 0, 1 << 24)
+    max_batch_tokens: int = _option(
+        1 << 16,
+        "source pieces translated in one compiled call; more sorts better, less starts sooner",
+        1,
+        1 << 24,
+    )
+
+    def __post_init__(self):
+        for option in _FIELDS:
+            object.__setattr__(self, option.name, _checked(option, getattr(self, option.name)))
+        if self.num_hypotheses > self.beam_size:
+            raise ValueError(
+                f"num_hypotheses is {self.num_hypotheses} and beam_size is {self.beam_size}, expected at most beam_size"
+            )
+        if self.max_length is not None and self.min_length > self.max_length:
+            raise ValueError(
+                f"min_length is {self.min_length} and max_length is {self.max_length}, expected at most max_length"
+            )
+
+
+# Those that say something about a translation that is given, and how it is scored.
+SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty")
+SCORING += ("max_input_length", "max_batch_size", "max_batch_tokens")
+_FIELDS = dataclasses.fields(Options)
+_KNOWN = {option.name: option for option in _FIELDS}
+
+
+def kind(option: dataclasses.Field) -> type:
+    """What an option takes: int, float, str or bool."""
+    return next(k for k in (bool, int, float, str) if option.type in (k, k | None))
+
+
+def _checked(option, value):
+    """`value` as what an option takes. Raises TypeError or ValueError, naming the option, unless it fits."""
+    name, rule = option.name, option.metadata
+    if value is None and option.default is None:
+        return None
+    if rule["choices"]:
+        return choice(name, value, rule["choices"])
+    if rule["low"] is None:
+        return switch(name, value)
+    return (whole if kind(option) is int else number)(name, value, rule["low"], rule["high"])
+
+
+DEFAULTS = Options()
+
+
+def make_options(given: dict, defaults: Options = DEFAULTS, allowed=None) -> Options:
+    """Options from keyword arguments, CTranslate2's names included; what is not given is as in `defaults`.
+
+    Raises TypeError for a name that is unknown, or not among those `allowed`, TypeError or ValueError for a value.
+    """
+    if not given:
+        return defaults
+    allowed = allowed or _KNOWN
+    if not given.keys() <= set(allowed):
+        given = _translated(given, allowed)
+    # None is no value of its own: it means that nothing was given
+    values = {name: value for name, value in given.items() if value is not None or _KNOWN[name].default is not None}
+    return dataclasses.replace(defaults, **values)
+
+
+def model_options(config) -> Options:
+    """The defaults of a model: a field of its config that is called like an option is that option's."""
+    said = {name: getattr(config, name) for name in _KNOWN if getattr(config, name, None) is not None}
+    return dataclasses.replace(DEFAULTS, **said)
+
+
+def _translated(given: dict, allowed) -> dict:
+    """`given` under our names. Raises TypeError for an unknown name, ValueError for what we cannot do."""
+    found = {}
+    counts_tokens = choice("batch_type", given.get("batch_type", "examples"), ("examples", "tokens")) == "tokens"
+    for name, value in given.items():
+        ours = CTRANSLATE2_NAMES.get(name, name)
+        if name in CTRANSLATE2_OFF:
+            _refuse_unless_off(name, value)
+            continue
+        if name == "batch_type":
+            continue
+        if name == "disable_unk":  # <unk> is never chosen, so both of its values can be had
+            continue
+        if name == "use_vmap":
+            ours, value = "vocabulary", "shortlist" if switch(name, value) else "full"
+        elif name == "max_batch_size" and counts_tokens and whole(name, value, 0, 1 << 24):
+            ours = "max_batch_tokens"
+        if ours not in allowed:
+            raise TypeError(f"unknown option {name!r}; expected one of: {', '.join(allowed)}")
+        if ours in found:
+            raise TypeError(f"{ours} is given twice: {name!r} is another name of it")
+        found[ours] = value
+    return found
+
+
+def _refuse_unless_off(name, value):
+    off = CTRANSLATE2_OFF[name]
+    if not same(value, off):
+        raise ValueError(f"{name} is {shown(value)}, which is not supported; expected {off!r}, which turns it off")

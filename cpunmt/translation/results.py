@@ -1,0 +1,176 @@
+"""What a translation gives: our own types, and those of CTranslate2."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
+from cpunmt.translation.options import Options
+from cpunmt.translation.repetition import repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One translation of a sentence.
+
+    text             the translation
+    score            (log_prob - word_penalty n) / n^length_penalty for n pieces, </s> included, and the coverage's part
+    log_prob         sum of the log-probabilities of its pieces, </s> included
+    truncated        the length limit cut it off
+    pieces           its pieces, </s> left out
+    token_log_probs  the terms of that sum, in order; None unless asked for (return_token_log_probs)
+    attention_parts  float32 [pieces, source pieces] of each part that was translated, mostly one, </s> left out; None
+                     unless asked for (return_alignments)
+
+    Of a sentence that was translated in parts, `log_prob` is the sum over the parts, and there is one </s> for each;
+    `score` is the mean of their scores, weighted by their source pieces.
+    """
+
+    text: str
+    score: float
+    log_prob: float
+    truncated: bool
+    pieces: tuple[str, ...]
+    token_log_probs: tuple[float, ...] | None = None
+    attention_parts: tuple[np.ndarray, ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def attention(self) -> np.ndarray | None:
+        """The parts as one float32 [pieces, source pieces]: of a long text mostly zeros, and as large as its square."""
+        return None if self.attention_parts is None else whole_matrix(self.attention_parts)
+
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None:
+        """Pairs (source piece, target piece), ascending: each target piece with that which it attends to most."""
+        return None if self.attention_parts is None else hard_alignment(self.attention_parts)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it looks like a loop: 1 to 8 pieces, four times running or more, 8 pieces or more in all."""
+        return repeats(self.pieces)
+
+    def __str__(self):
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The translations of one sentence, best first, and as attributes of its own what the best one has.
+
+    `source_pieces` are those that alignments count, without </s>; None unless alignments were asked for.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    source_pieces: tuple[str, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """The translation."""
+        return self.hypotheses[0].text
+
+    @property
+    def score(self) -> float:
+        """The length-normalized score."""
+        return self.hypotheses[0].score
+
+    @property
+    def log_prob(self) -> float:
+        """Sum of the log-probabilities of the pieces, </s> included."""
+        return self.hypotheses[0].log_prob
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the length limit cut it off."""
+        return self.hypotheses[0].truncated
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Its pieces, </s> left out."""
+        return self.hypotheses[0].pieces
+
+    @property
+    def token_log_probs(self) -> tuple[float, ...] | None:
+        """The log-probability of each piece and </s>; None unless asked for."""
+        return self.hypotheses[0].token_log_probs
+
+    @property
+    def attention(self) -> np.ndarray | None:
+        """The soft alignment, float32 [pieces, source_pieces]; see `Hypothesis.attention`."""
+        return self.hypotheses[0].attention
+
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None:
+        """Pairs (source piece, target piece), ascending; None unless asked for."""
+        return self.hypotheses[0].alignments
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it looks like a loop: see `Hypothesis.repeats`."""
+        return self.hypotheses[0].repeats
+
+    def __str__(self):
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationResult:
+    """The translations of one sentence, best first, in CTranslate2's shape.
+
+    hypotheses  pieces of each; there are `num_hypotheses`, the last repeated where the search found fewer
+    scores      length-normalized score of each; empty unless asked for (return_scores)
+    attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
+    logits      always empty
+    """
+
+    hypotheses: list[list[str]]
+    scores: list[float] = field(default_factory=list)
+    attention: list[list[list[float]]] = field(default_factory=list)
+    logits: list = field(default_factory=list)
+
+    def __len__(self):
+        return len(self.hypotheses)
+
+    def __getitem__(self, index: int) -> dict:
+        """Hypothesis `index` as a dict, as in old versions of CTranslate2."""
+        found = {"tokens": self.hypotheses[index]}
+        if self.scores:
+            found["score"] = self.scores[index]
+        if self.attention:
+            found["attention"] = self.attention[index]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringResult:
+    """How probable a given translation is.
+
+    tokens     its pieces, </s> included
+    log_probs  log-probability of each; minus infinity for a piece outside the vocabulary that was asked for
+    log_prob   their sum
+    score      length-normalized, as of a Hypothesis
+    """
+
+    tokens: list[str]
+    log_probs: list[float]
+    log_prob: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStats:
+    """What `translate_file` did: target pieces (those of the best translations), sentences, milliseconds."""
+
+    num_tokens: int
+    num_examples: int
+    total_time_in_ms: float
+
+
+def translation_result(result: Result, options: Options) -> TranslationResult:
+    """`result` in CTranslate2's shape: `num_hypotheses` of them, the last again and again if the search found fewer."""
+    found = list(result.hypotheses)
+    found += found[-1:] * (options.num_hypotheses - len(found))
+    return TranslationResult(
+        [list(hypothesis.pieces) for hypothesis in found],
+        [hypothesis.score for hypothesis in found] if options.return_scores else [],
+        [list(matrix_rows(hypothesis.attention_parts)) for hypothesis in found] if options.return_alignments else [],
+    )

@@ -1,0 +1,58 @@
+"""How probable a given translation is: a forced search, and what it found as a ScoringResult."""
+
+import math
+
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.translation.batching import Part, translate_parts
+from cpunmt.translation.calls import Settings
+from cpunmt.translation.loading import LoadedModel
+from cpunmt.translation.options import Options
+from cpunmt.translation.results import ScoringResult
+
+LONGEST = 4096  # pieces of a source or target that can be scored: attention costs their product
+
+
+def score_pairs(model: LoadedModel, settings: Settings, sources, targets, offset: int) -> list[ScoringResult]:
+    """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target."""
+    options, search = settings
+    search = search._replace(beam_size=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False)
+    most = options.max_input_length
+    parts = []
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if most and len(source) - 1 > most:
+            source = [*source[:most], source[-1]]
+        if len(source) > 1:
+            parts.append(Part(number, source, target, len(target)))
+    found = [None] * len(sources)
+    for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search), strict=True):
+        found[part.sentence] = hypotheses[0]
+    tokens = model.target_vocabulary.pieces
+    return [scoring_result(tokens(t), h, options, offset) for t, h in zip(targets, found, strict=True)]
+
+
+def refuse_long(name: str, sentences: list[list[int]]):
+    """Raise ValueError if one is too long to be scored: unlike a translation, it cannot be split."""
+    for number, ids in enumerate(sentences):
+        if len(ids) > LONGEST:
+            raise ValueError(
+                f"{name} {number} (counted from 0) has {len(ids) - 1} pieces, expected at most {LONGEST - 1}: "
+                "what is scored is not split; split source and target at the same place"
+            )
+
+
+def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options, offset: int) -> ScoringResult:
+    """The result of one pair. `tokens`: the target's pieces, with </s>; `found`: its forced translation.
+
+    A blank source has one translation, the empty one: that is certain, all else impossible.
+    """
+    if found:
+        log_probs, log_prob, score = found.token_log_probs, found.log_prob, found.score
+    else:
+        log_probs = [-math.inf] * (len(tokens) - 1) + [0.0]
+        log_prob = score = sum(log_probs)
+    if offset:
+        tokens, log_probs = tokens[offset:], log_probs[offset:]
+        log_prob = math.fsum(log_probs) if -math.inf not in log_probs else -math.inf
+        length = len(log_probs)
+        score = (log_prob - options.word_penalty * length) / length**options.length_penalty if length else 0.0
+    return ScoringResult(tokens, log_probs, log_prob, score)
