@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.packing import pack_quietly
 from cpunmt import Translator
-from quantize.evaluation_set import read_evaluation_set
+from quantize.evaluation.evaluation_set import read_evaluation_set
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, bergamot
 
 

@@ -24,10 +24,10 @@ from bench.timing import machine, save, spread
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
-from quantize.float_checkpoint import read_float_checkpoint
-from quantize.onnx_export import export_onnx
-from quantize.pack import pack_tensors
-from quantize.reference import Reference
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.checkpoints.pack import pack_tensors
+from quantize.onnx.export import export_onnx
+from quantize.reference.network import Reference
 
 BATCHES = (8, 16, 32, 64, 128)
 CHECKED = 100  # sentences whose logits are compared

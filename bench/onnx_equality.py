@@ -1,9 +1,9 @@
-"""How far the ONNX graphs are from the definition: `quantize.reference`, given the same target pieces."""
+"""How far the ONNX graphs are from the definition: `quantize.reference.network`, given the same target pieces."""
 
 import numpy as np
 
 from bench.onnx_engine import OnnxEngine
-from quantize.reference import Reference
+from quantize.reference.network import Reference
 
 BARRED = 100.0  # no piece that can be chosen has such a logit; the </s> of bench.students has -10,000
 

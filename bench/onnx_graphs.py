@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from quantize.onnx_export import GRAPHS, WEIGHTS
+from quantize.onnx.export import GRAPHS, WEIGHTS
 
 QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # what has products with constant weights
 

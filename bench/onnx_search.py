@@ -1,6 +1,6 @@
 """Greedy and beam search of a batch of sentences over the steps of an `OnnxEngine`, by Marian's rules.
 
-`quantize.search.beam_search` defines both. Greedy search needs no log-probabilities, and tells none.
+`tests.definitions.beam_search.beam_search` defines both. Greedy search needs no log-probabilities, and tells none.
 """
 
 import math

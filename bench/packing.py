@@ -4,7 +4,7 @@ import contextlib
 import io
 from pathlib import Path
 
-from quantize.cli import main as quantize
+from quantize.commands.cli import main as quantize
 
 
 def pack_quietly(checkpoint: Path, model: Path, *options: str):

@@ -22,8 +22,8 @@ from bench.timing import machine, save
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.model.config import SCHEMES
-from quantize.evaluation_set import EvaluationSet, named_set, read_evaluation_set
-from quantize.report import measure
+from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
+from quantize.evaluation.report import measure
 
 CALIBRATED = ("int8", "log4", "code4")  # schemes whose rounding may know the activations
 

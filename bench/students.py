@@ -15,7 +15,7 @@ from cpunmt.model.architecture import checkpoint_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.pack import pack_tensors
+from quantize.checkpoints.pack import pack_tensors
 
 # name -> model_dim, ffn_dim, encoder layers, decoder parameter sets by layer
 SIZES = {

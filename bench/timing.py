@@ -6,7 +6,7 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
-from quantize import speed
+from quantize.evaluation import speed
 
 
 @dataclass

@@ -7,7 +7,7 @@ from cpunmt.process.run import run
 
 def main() -> int:
     """The command line as a process; returns its exit status."""
-    return run("cpunmt-quantize", "quantize.cli")
+    return run("cpunmt-quantize", "quantize.commands.cli")
 
 
 if __name__ == "__main__":

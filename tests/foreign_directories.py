@@ -14,7 +14,7 @@ from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.marian_export import marian_options, write_marian_npz
+from quantize.checkpoints.marian_export import marian_options, write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
 from tests.huggingface_model import write_huggingface, write_vocabulary
 from tests.marian_bin_writer import write_marian_bin

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from quantize.cli import main
-from quantize.evaluation_set import EvaluationSet
+from quantize.commands.cli import main
+from quantize.evaluation.evaluation_set import EvaluationSet
 from tests.marian_model import write_marian_npz
 from tests.small_vocabulary import train_vocabulary
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from cpunmt.engine.engine import KEPT, Engine, Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
-from quantize.formulas import log_softmax
-from quantize.packed_reference import PackedReference
-from quantize.reference import Reference
+from quantize.reference.formulas import log_softmax
+from quantize.reference.network import Reference
 from tests import real_model
+from tests.definitions.packed_network import PackedReference
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 
 MODELS = {

@@ -12,8 +12,8 @@ from cpunmt.commands.models import convert
 from cpunmt.engine.engine import Search
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.options import Options
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.reference.network import Reference
+from tests.definitions.beam_search import beam_search
 from tests.foreign_directories import ALPHAS, DECODER, KINDS, SHORTLIST, VOCABULARY
 from tests.golden.bergamot_int8 import MarianInt8
 from tests.small_vocabulary import TEXT

@@ -1,93 +1,37 @@
 """The architecture's rules, read from the source: imports point down, files are small, kernels have tests."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.real_model import ROOT
 
-# Modules of cpunmt, lowest first. A module imports only from lines above its own, and from its own line. Of
-# `program`, which compiles what stands above it, only those import that run the program.
-LEVELS = [
-    ["errors", "checks", "first_use", "native_calls", "windows"],
-    ["interrupts"],
-    ["process"],
-    ["config", "files", "records", "line_stream"],
-    ["console", "numba_settings", "output_files"],
-    ["gzip_file"],
-    ["simd", "simd.isa"],
-    ["simd.vector"],
-    ["simd.emission", "simd.intrinsics"],
-    ["simd.dot_products"],
-    ["simd.float_tile", "simd.tile"],
-    ["jit"],
-    ["kernels", "kernels.packing", "kernels.reading", "kernels.tables"],
-    ["architecture"],
-    [f"kernels.{name}" for name in ("activations", "softmax", "quantize_rows")],
-    [
-        f"kernels.{name}"
-        for name in ("best", "candidates", "copying", "embedding", "gates", "int8_matmul", "layer_norm", "sru", "ssru")
-    ],
-    ["kernels.float_matmul", "kernels.int16_matmul"],
-    ["kernels.attention"],
-    ["layers", "layers.linear"],
-    ["layers.residual"],
-    ["layers.attention", "layers.feed_forward"],
-    ["layers.cells", "layers.cells.recurrent"],
-    ["layers.cells.average_attention", "layers.cells.own_attention"],
-    ["layers.encoder", "layers.decoder"],
-    ["search", "search.sentence", "search.workspace"],
-    ["search.step"],
-    ["search.beam"],
-    ["program"],
-    ["schemes.codebook", "schemes.int8", "schemes.int16"],
-    ["schemes", "schemes.code4", "schemes.log4"],
-    ["weights"],
-    ["model"],
-    ["engine"],
-    ["options", "splitting", "vocabulary", "piece_table", "shortlist_text"],
-    ["alignments", "repetition", "workers", "piece_vocabulary"],
-    ["shortlist"],
-    ["model_files", "model_files.npz", "model_files.safetensors_file", "model_files.yaml_text"],
-    ["model_files.marian_file"],
-    ["model_files.marian_options", "model_files.decoder_options", "model_files.marian_names"],
-    ["model_files.foreign_model", "model_files.huggingface"],
-    ["model_files.marian_bin", "model_files.bergamot_directory", "model_files.packed_directory"],
-    ["model_files.marian"],
-    ["conversion"],
-    ["model_files.marian_directory", "model_files.huggingface_directory"],
-    ["model_files.any_directory"],
-    ["registry", "registry.connection", "registry.documents", "registry.entries", "registry.lock"],
-    [f"registry.{name}" for name in ("archive", "download", "firefox", "huggingface", "opus", "store")],
-    ["registry.catalogue", "registry.install"],
-    ["registry.commands"],
-    ["loading", "batching", "results", "unknowns", "arguments"],
-    ["calls", "file_translation", "item_stream", "output_lines", "streams"],
-    ["joining", "scoring"],
-    ["translator"],
-    ["run_statistics"],
-    ["translate_command", "score_command"],
-    [""],  # cpunmt itself
-    ["model_commands"],
-    ["cli"],
-    ["__main__"],
-]
-RANK = {name: rank for rank, names in enumerate(LEVELS) for name in names}
+# Folders of cpunmt, lowest first: the README's table, which begins with the highest. A module imports only from its own
+# folder, from those below it, and the errors.
+ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "README.md").read_text("utf-8"), re.M)[::-1]]
+IN_ORDER = ["cpunmt", "quantize", "models", "bench"]  # the same, of the packages
+MOST = 15  # modules in a folder
 
 # Where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
-    "numba": ("cpunmt/simd/", "cpunmt/simd/jit.py", "cpunmt/engine/numba_settings.py", "quantize/word_alignment.py"),
-    "llvmlite": ("cpunmt/simd/", "cpunmt/simd/jit.py", "cpunmt/engine/program.py"),
+    "numba": (
+        "cpunmt/simd/",
+        "cpunmt/simd/jit.py",
+        "cpunmt/engine/numba_settings.py",
+        "quantize/shortlist/word_alignment.py",
+    ),
+    "llvmlite": ("cpunmt/simd/", "cpunmt/engine/program.py"),
     "sentencepiece": ("cpunmt/text/vocabulary.py",),
-    "yaml": ("cpunmt/model_files/", "quantize/marian_export.py"),
-    "onnx": ("quantize/onnx_",),
+    "yaml": ("cpunmt/formats/yaml_text.py", "quantize/checkpoints/marian_export.py"),
+    "onnx": ("quantize/onnx/",),
     "onnxruntime": (),
     "pickle": (),
     "scipy": (),
     "torch": (),
-    "sacrebleu": ("quantize/text_metrics.py", "quantize/report.py"),
-    "matplotlib": ("quantize/report_picture.py",),
+    "sacrebleu": ("quantize/evaluation/text_metrics.py", "quantize/evaluation/report.py"),
+    "matplotlib": ("quantize/evaluation/report_picture.py",),
 }
 LINES = 350
 FORBIDDEN_NAMES = {"utils", "util", "core", "common", "ops", "misc", "helpers"}
@@ -120,25 +64,46 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def level(module: str) -> int:
-    """Rank of a module of cpunmt by its dotted name."""
-    name = module.partition(".")[2]
-    assert name in RANK, f"{module}: new? give it a place in LEVELS, above all that it imports"
-    return RANK[name]
+def test_the_table_of_the_readme_has_every_folder():
+    folders = sorted(path.name for path in (ROOT / "cpunmt").iterdir() if path.is_dir() and path.name != "__pycache__")
+    assert sorted(ROOMS[1:]) == folders and len(folders) <= MOST
+    loose = sorted(path.name for path in (ROOT / "cpunmt").glob("*.py"))
+    assert loose == ["__init__.py", "__main__.py", "errors.py"]
+
+
+def is_above(name: str, module: str) -> bool:
+    """Whether what is imported stands above the module. Of cpunmt itself, what it offers is imported when asked for."""
+    (package, *inner), (other, *theirs) = module.split("."), name.split(".")
+    if other != package or other != "cpunmt":
+        return other in IN_ORDER and IN_ORDER.index(other) > IN_ORDER.index(package)
+    if not theirs or not inner or inner == ["__main__"]:
+        return False
+    return ROOMS.index(theirs[0]) > ROOMS.index(inner[0])
 
 
 def test_imports_point_down():
     wrong = [
         f"{name_of(path)}:{line}: imports {name}, which is above it"
-        for path in sources("cpunmt")
+        for path in sources(*IN_ORDER)
         for line, name in imports(path)
-        if name.split(".")[0] == "cpunmt" and level(name) > level(module_of(path))
+        if is_above(name, module_of(path))
     ]
     assert wrong == []
 
 
-def test_the_levels_name_no_module_that_is_gone():
-    assert set(RANK) - {module_of(path).partition(".")[2] for path in sources("cpunmt")} == set()
+def test_no_module_imports_itself_over_others():
+    """Neither at the top of a file nor inside a function."""
+    needs = {module_of(path): {name for _, name in imports(path)} for path in sources(*IN_ORDER)}
+    while free := [module for module, needed in needs.items() if not needed & needs.keys() - {module}]:
+        for module in free:
+            del needs[module]
+    assert needs == {}
+
+
+def test_no_folder_has_more_modules_than_can_be_read_at_a_glance():
+    folders = {path.parent for path in sources(*IN_ORDER)}
+    counts = {name_of(folder): len([p for p in folder.glob("*.py") if p.stem != "__init__"]) for folder in folders}
+    assert {name: count for name, count in counts.items() if count > MOST} == {}
 
 
 def test_the_runtime_imports_nothing_offline():
@@ -163,7 +128,9 @@ def test_heavy_packages_are_imported_in_few_places():
 
 def test_importing_the_packages_does_not_import_numba():
     """Neither do packing, the reference and the command line: what compiles is imported when it compiles."""
-    modules = "cpunmt, cpunmt.commands.cli, quantize.cli, quantize.reference, quantize.pack, quantize.weights"
+    modules = (
+        "cpunmt, cpunmt.commands.cli, quantize.commands.cli, quantize.reference.network, quantize.checkpoints.pack"
+    )
     code = f"import sys, {modules}; print([name for name in sys.modules if name.split('.')[0] == 'numba'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
@@ -195,11 +162,11 @@ def has_kernels(path) -> bool:
 
 def test_compiled_code_is_where_it_should_be():
     folders = {path.relative_to(ROOT).parts[1] for path in sources("cpunmt") if has_kernels(path)}
-    assert folders == {"kernels", "layers", "search"}
+    assert folders == {"architectures", "kernels", "layers", "search"}
 
 
 def test_every_kernel_file_has_a_test_file():
-    files = [path.name for path in sources("cpunmt/kernels") if path.name != "__init__.py"]
+    files = [path.name for path in sources("cpunmt/kernels") if path.name not in ("__init__.py", "records.py")]
     assert [name for name in files if not (ROOT / "tests" / "kernels" / f"test_{name}").is_file()] == []
 
 

@@ -14,7 +14,7 @@ from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.packing import unpack_int8
 from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
 from cpunmt.model.model import Model
-from quantize.reference import Reference
+from quantize.reference.network import Reference
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
 from tests.golden.bergamot_int8 import MarianInt8, integers, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint

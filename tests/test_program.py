@@ -33,7 +33,7 @@ sources = list(real_model.sources(6))
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)
     print([(list(h.ids), h.log_prob.hex()) for (h,) in made])
-import cpunmt, cpunmt.commands.cli, quantize.reference
+import cpunmt, cpunmt.commands.cli, quantize.reference.network
 print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
 """
 COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot keep the compiled program in"

@@ -10,9 +10,9 @@ from cpunmt import Translator
 from cpunmt.commands.models import convert
 from cpunmt.engine.engine import Search
 from cpunmt.translation.splitting import split_pieces
-from quantize.marian_export import write_marian_npz
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.checkpoints.marian_export import write_marian_npz
+from quantize.reference.network import Reference
+from tests.definitions.beam_search import beam_search
 from tests.foreign_directories import CONFIG
 from tests.random_models import random_tensors
 from tests.small_vocabulary import TEXT, train_vocabulary

@@ -14,7 +14,7 @@ from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
 from cpunmt.model.schemes.int16 import activation_reach
 from cpunmt.model.weights import linear_weights, panel_sums, row_sums, table_weights
-from quantize.stored_weights import stored_linear, stored_table
+from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.architectures import make_config
 from tests.random_models import random_tensors
 

@@ -1,7 +1,7 @@
 """What a model's packed file holds: every tensor's name, type and shape, from the config alone.
 
 Products of one input are stored as one matrix, side by side (query, key and value; the gates of a cell).
-`linears` says which tensors of a float32 checkpoint they are made of; `quantize.pack` writes what
+`linears` says which tensors of a float32 checkpoint they are made of; `quantize.checkpoints.pack` writes what
 `expected_tensors` lists, and `model` refuses anything else.
 
 A packed linear layer is some tensors (C = columns, padded to whole panels of 16; layouts: kernels/packing):

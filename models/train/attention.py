@@ -1,4 +1,4 @@
-"""Scaled dot-product attention of all heads: softmax(q k^T / sqrt(d / heads)) v; see `quantize.formulas.attention`."""
+"""Scaled dot-product attention of all heads: softmax(q k^T / sqrt(d / heads)) v; see `quantize.reference.formulas`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The network of `quantize.reference` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
+"""`quantize.reference.network` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
 
 Shapes: sources (batch, source time), targets (batch, time), everything between has d = model_dim as its last axis.
 Sentences end with the end-of-sentence id and are filled up with it; `lengths` say where each one ends. What stands in
@@ -17,7 +17,7 @@ from cpunmt.model.config import ModelConfig
 from models.train.attention import attention
 from models.train.cells import CELLS, empty_state
 from models.train.dropout import dropout
-from quantize.formulas import positions
+from quantize.reference.formulas import positions
 
 _TRAINED_POSITIONS = 512
 _ACTIVATIONS = {

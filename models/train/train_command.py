@@ -13,7 +13,7 @@ from models.train.growth import grown
 from models.train.network import Network, initial_tensors, torch_tensors
 from models.train.trainer import Trainer
 from models.train.validation import validate
-from quantize.float_checkpoint import read_float_checkpoint
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 ENDE = Path(__file__).with_name("ende.yaml")
 

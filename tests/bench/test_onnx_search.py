@@ -6,10 +6,10 @@ import pytest
 from bench.onnx_engine import OnnxEngine
 from bench.onnx_graphs import prepare
 from cpunmt.engine.engine import Search
-from quantize.onnx_export import export_onnx
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.onnx.export import export_onnx
+from quantize.reference.network import Reference
 from tests.architectures import NAMED, make_config
+from tests.definitions.beam_search import beam_search
 from tests.random_models import random_shortlist, random_sources, random_tensors
 from tests.real_model import DIRECTORIES, engine, sources
 
@@ -73,7 +73,7 @@ def test_what_the_driver_cannot_do_is_refused(model):
 @pytest.fixture(scope="module")
 def student(tmp_path_factory):
     """Folders of the shipped model's graphs, by scheme."""
-    from quantize.float_checkpoint import read_float_checkpoint
+    from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
     folder = tmp_path_factory.mktemp("student")
     export_onnx(folder / "exported", *read_float_checkpoint(DIRECTORIES["float32"]))

@@ -17,8 +17,8 @@ from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.model.model import Model
-from quantize.marian_export import write_marian_npz
-from quantize.reference import Reference
+from quantize.checkpoints.marian_export import write_marian_npz
+from quantize.reference.network import Reference
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
 from tests.golden.bergamot_process import Translated, bergamot

@@ -15,8 +15,8 @@ from cpunmt.formats.marian.marian_file import ALPHA
 from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.model.architecture import output_table
 from cpunmt.model.config import ModelConfig
-from quantize.marian_export import marian_options
-from quantize.reference import Reference
+from quantize.checkpoints.marian_export import marian_options
+from quantize.reference.network import Reference
 from tests.marian_bin_writer import write_marian_bin
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.model.config import ModelConfig
-from quantize.marian_export import write_marian_npz
+from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_models import tensors_of
 from tests.golden.huggingface import random_sentences
 

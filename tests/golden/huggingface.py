@@ -6,8 +6,8 @@ in an environment with `pip install torch==2.13.0 transformers==5.23.0 sentencep
 
 For each shape: `sources` and `targets` (random ids), the log-probabilities of the targets' pieces among all but
 <pad>, which never counts in Marian; what `generate` finds greedily without <pad> and <unk>; and what a beam of 4
-finds with the log-probabilities of transformers and the rules of Marian (`quantize.search`): those of `generate`
-are others. `tokenizer` has what MarianTokenizer makes of texts.
+finds with the log-probabilities of transformers and the rules of Marian (`tests.definitions.beam_search`): those of
+`generate` are others. `tokenizer` has what MarianTokenizer makes of texts.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 
 from cpunmt.engine.engine import Search
 from cpunmt.model.config import ModelConfig
-from quantize.search import beam_search
+from tests.definitions.beam_search import beam_search
 from tests.huggingface_model import SHAPES, write_huggingface, write_vocabulary
 from tests.small_vocabulary import TEXT, train_vocabulary
 
@@ -52,7 +52,7 @@ class Decoding(NamedTuple):
 
 
 class Transformers:
-    """A model of transformers, with the interface of `quantize.reference.Reference` as far as a search needs it."""
+    """A model of transformers, with the interface of `reference.network.Reference` as far as a search needs it."""
 
     def __init__(self, model):
         self.model, self.pad = model, model.config.pad_token_id

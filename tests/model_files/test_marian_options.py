@@ -10,8 +10,8 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.formats.marian.marian_options import parse_options, read_config
 from cpunmt.model.architecture import checkpoint_tensors
-from quantize.marian_export import marian_options as exported
-from quantize.marian_export import write_marian_npz
+from quantize.checkpoints.marian_export import marian_options as exported
+from quantize.checkpoints.marian_export import write_marian_npz
 from tests.architectures import NAMED, configs, make_config
 from tests.marian_model import marian_options, options_item
 from tests.random_models import random_tensors

@@ -5,8 +5,8 @@ import pytest
 
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
-from quantize.activation_scales import static_alphas
-from quantize.calibration import InputStatistics
+from quantize.rounding.activation_scales import static_alphas
+from quantize.rounding.calibration import InputStatistics
 from tests.architectures import NAMED, make_config
 from tests.random_models import random_tensors
 

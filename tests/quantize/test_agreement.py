@@ -9,9 +9,9 @@ from cpunmt import Translator
 from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import make_options
-from quantize import agreement as module
-from quantize.agreement import agreement, translated
-from quantize.forced_decoding import choices_reference
+from quantize.evaluation import agreement as module
+from quantize.evaluation.agreement import agreement, translated
+from quantize.evaluation.forced_decoding import choices_reference
 from tests.command_line import sentences
 from tests.model_pairs import SENTENCES
 from tests.random_models import engine_of, random_checkpoint

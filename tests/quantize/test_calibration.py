@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cpunmt.model.architecture import linears, output_table
-from quantize.calibration import greedy_translations, input_statistics
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.reference.network import Reference
+from quantize.rounding.calibration import greedy_translations, input_statistics
 from tests.architectures import NAMED, make_config
+from tests.definitions.beam_search import beam_search
 from tests.random_models import random_shortlist, random_sources, random_tensors
 
 
@@ -63,8 +63,8 @@ def test_many_sentences_and_rows_are_summed_in_parts(monkeypatch):
     sources = random_sources(3, config.source_size, 12, longest=9)
     targets = greedy_translations(config, tensors, sources)
     whole = input_statistics(config, tensors, sources, targets)
-    monkeypatch.setattr("quantize.calibration._ROWS", 7)
-    monkeypatch.setattr("quantize.calibration._SENTENCES", 5)
+    monkeypatch.setattr("quantize.rounding.calibration._ROWS", 7)
+    monkeypatch.setattr("quantize.rounding.calibration._SENTENCES", 5)
     for name, statistics in input_statistics(config, tensors, sources, targets).items():
         assert np.allclose(statistics.moments, whole[name].moments, rtol=1e-4, atol=1e-4)
         assert np.allclose(np.sort(statistics.peaks), np.sort(whole[name].peaks), rtol=1e-4)

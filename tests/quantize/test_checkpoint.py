@@ -11,7 +11,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from cpunmt.model.architecture import checkpoint_tensors
-from quantize.checkpoint import directory_vocabularies, open_directory, open_file
+from quantize.checkpoints.checkpoint import directory_vocabularies, open_directory, open_file
 from tests.foreign_directories import KINDS, marian, opus
 from tests.marian_model import write_marian_npz
 from tests.real_model import DIRECTORIES

@@ -6,8 +6,8 @@ import hashlib
 import pytest
 
 from cpunmt.errors import CpunmtError
-from quantize import evaluation_set
-from quantize.evaluation_set import named_set, read_evaluation_set
+from quantize.evaluation import evaluation_set
+from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 TEXT = "A dog.\tEin Hund.\nTwo dogs bark.\tZwei Hunde bellen.\tZwei Hunde.\n"
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from quantize.cli import main
-from quantize.onnx_export import FILES
+from quantize.commands.cli import main
+from quantize.onnx.export import FILES
 from tests.marian_model import write_marian_npz
 from tests.real_model import DIRECTORIES, ROOT
 
@@ -44,7 +44,9 @@ def test_wrong_usage_exits_with_two(value, checkpoint, tmp_path, capsys):
 
 
 def test_without_onnx_it_says_what_to_install(checkpoint, tmp_path):
-    code = "import sys; sys.modules['onnx'] = None; from quantize.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = (
+        "import sys; sys.modules['onnx'] = None; from quantize.commands.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", code, "export-onnx", checkpoint, str(tmp_path / "graphs")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)

@@ -9,9 +9,9 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.architecture import checkpoint_tensors, linears, matrices, table_sizes
-from quantize.float_checkpoint import read_float_checkpoint, unpacked_tensors
-from quantize.matrix_quantizer import exceptions
-from quantize.stored_weights import stored_matrix
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint, unpacked_tensors
+from quantize.checkpoints.stored_weights import stored_matrix
+from quantize.rounding.matrix_quantizer import exceptions
 from tests.architectures import NAMED, make_config
 from tests.marian_model import write_marian_npz
 from tests.random_models import random_tensors

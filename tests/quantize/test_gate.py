@@ -5,8 +5,8 @@ import math
 import pytest
 
 from cpunmt.errors import CpunmtError
-from quantize.evaluation_set import EvaluationSet
-from quantize.gate import Limit, Verdict, check, judge, parse_gate, refuse_unjudged
+from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.gate import Limit, Verdict, check, judge, parse_gate, refuse_unjudged
 from tests.model_pairs import SENTENCES, write_pair
 
 

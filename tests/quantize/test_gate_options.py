@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.formats.packed.packed_directory import verify
-from quantize.cli import main
+from quantize.commands.cli import main
 from tests.marian_model import write_marian_npz
 from tests.small_vocabulary import train_vocabulary
 

@@ -1,4 +1,4 @@
-"""What quantization cost each layer: the formulas of `quantize.weights`, column by column, of what a file holds."""
+"""What quantization cost each layer: the formulas of `rounding.weights`, column by column, of what a file holds."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.architecture import matrices
 from cpunmt.model.schemes.int8 import quantize_columns
-from quantize.layer_errors import WORST, decibels, layer_errors, matrix_error
-from quantize.pack import pack_tensors
-from quantize.stored_weights import StoredMatrix
-from quantize.weights import clipped_share, signal_to_noise
+from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.stored_weights import StoredMatrix
+from quantize.evaluation.layer_errors import WORST, decibels, layer_errors, matrix_error
+from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.random_models import random_checkpoint
 
 

@@ -12,9 +12,9 @@ from bench.onnx_engine import OnnxEngine
 from bench.onnx_graphs import session
 from cpunmt.errors import CpunmtError
 from cpunmt.model.config import ModelConfig
-from quantize.float_checkpoint import read_float_checkpoint
-from quantize.onnx_export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
-from quantize.reference import Reference
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.onnx.export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
+from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_sources, random_tensors
 from tests.real_model import DIRECTORIES, sources

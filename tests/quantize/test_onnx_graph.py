@@ -5,7 +5,7 @@ import onnx
 import pytest
 
 from bench.onnx_graphs import session
-from quantize.onnx_graph import Graph, WeightFile
+from quantize.onnx.graph import Graph, WeightFile
 
 LARGE = np.arange(600, dtype=np.float32).reshape(20, 30)
 

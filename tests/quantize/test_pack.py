@@ -6,8 +6,8 @@ import pytest
 from cpunmt.kernels.packing import unpack_float32, unpack_int8
 from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, linears, norms
 from cpunmt.model.schemes.int8 import quantize_columns
-from quantize.pack import pack_tensors
-from quantize.weights import clipped_share, signal_to_noise
+from quantize.checkpoints.pack import pack_tensors
+from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.random_models import random_checkpoint
 
 SIZES = [

@@ -10,9 +10,9 @@ import pytest
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.text.shortlist import Shortlist
-from quantize.cli import main
-from quantize.pack import LayerError
-from quantize.pack_command import table
+from quantize.checkpoints.pack import LayerError
+from quantize.commands.cli import main
+from quantize.commands.pack import table
 from tests.foreign_directories import ALPHAS, bergamot
 from tests.marian_model import write_marian_npz
 from tests.small_vocabulary import TEXT, train_vocabulary

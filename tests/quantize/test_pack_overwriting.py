@@ -1,7 +1,7 @@
 """`quantize pack --force`: what it replaces, and what not."""
 
 from cpunmt.formats.packed.packed_directory import verify
-from quantize.cli import main
+from quantize.commands.cli import main
 from tests.model_pairs import write_pair
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.formats.marian.marian import read_marian_npz
-from quantize.formulas import attention, layer_norm, log_softmax, positions, relu, sigmoid, softmax
-from quantize.reference import Reference
+from quantize.reference.formulas import attention, layer_norm, log_softmax, positions, relu, sigmoid, softmax
+from quantize.reference.network import Reference
 from tests.marian_model import write_marian_npz
 from tests.naive_network import NaiveNetwork, naive_attention, naive_layer_norm, naive_positions
 

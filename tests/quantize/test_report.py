@@ -9,7 +9,7 @@ import pytest
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.packed.packed_directory import read_directory
-from quantize.report import measure, work
+from quantize.evaluation.report import measure, work
 from tests.model_pairs import SENTENCES, SETS, write_pair
 from tests.real_model import DIRECTORIES
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from quantize.cli import main
+from quantize.commands.cli import main
 from tests import command_line
 from tests.model_pairs import SENTENCES, write_pair
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import CpunmtError
-from quantize.report import measure
-from quantize.report_picture import picture
+from quantize.evaluation.report import measure
+from quantize.evaluation.report_picture import picture
 from tests.model_pairs import SETS, write_pair
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quantize.gate import judge, parse_gate
-from quantize.report import measure
-from quantize.report_table import aligned, report_lines
+from quantize.evaluation.gate import judge, parse_gate
+from quantize.evaluation.report import measure
+from quantize.evaluation.report_table import aligned, report_lines
 from tests.model_pairs import SETS, write_pair
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.model.schemes import CODEBOOKS, codebook, int8
-from quantize import rounding
-from quantize.ranges import Range, quantize
-from quantize.rounding import (
+from quantize.rounding import rounding
+from quantize.rounding.ranges import Range, quantize
+from quantize.rounding.rounding import (
     damped,
     descend,
     descend_reference,

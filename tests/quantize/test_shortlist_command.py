@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.cli import main
+from quantize.commands.cli import main
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 

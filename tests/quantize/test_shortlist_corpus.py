@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.shortlist_corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
+from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
 from tests.small_vocabulary import train_vocabulary
 
 

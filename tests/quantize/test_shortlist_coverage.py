@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cpunmt.text.shortlist import Shortlist
-from quantize.shortlist_corpus import Corpus
-from quantize.shortlist_coverage import Coverage, coverage, table
+from quantize.shortlist.corpus import Corpus
+from quantize.shortlist.coverage import Coverage, coverage, table
 
 
 def example():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.shortlist_lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
+from quantize.shortlist.lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
 from tests.small_vocabulary import train_vocabulary
 
 SIZE = 128

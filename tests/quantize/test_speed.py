@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from quantize.speed import SENTENCES, compare_speed, machine, sampled
+from quantize.evaluation.speed import SENTENCES, compare_speed, machine, sampled
 from tests.command_line import sentences
 
 

@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from cpunmt.errors import CpunmtError
-from quantize.text_metrics import (
+from quantize.evaluation.text_metrics import (
     SEED,
     bootstrap,
     by_rank,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.model.schemes import CODEBOOKS
 from cpunmt.model.schemes.int8 import quantize_columns
-from quantize.weights import clipped_share, signal_to_noise
+from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
 
 seeds = st.integers(0, 2**32 - 1)

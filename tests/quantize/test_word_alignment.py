@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantize import word_alignment
-from quantize.shortlist_corpus import Corpus
-from quantize.word_alignment import pair_table, translations, translations_reference
+from quantize.shortlist import word_alignment
+from quantize.shortlist.corpus import Corpus
+from quantize.shortlist.word_alignment import pair_table, translations, translations_reference
 
 
 def corpus(pairs, weights=None):

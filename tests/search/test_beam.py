@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import cpunmt.engine.engine
 from cpunmt.engine.engine import TOKENS, Search
 from cpunmt.kernels import records
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.reference.network import Reference
+from tests.definitions.beam_search import beam_search
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 
 NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on

@@ -10,10 +10,10 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.architecture import linears, matrices, table_sizes
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
-from quantize.packed_reference import PackedReference
-from quantize.search import beam_search
-from quantize.stored_weights import stored_linear, stored_table
+from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.architectures import NAMED, configs, make_config
+from tests.definitions.beam_search import beam_search
+from tests.definitions.packed_network import PackedReference
 from tests.random_models import random_shortlist, random_sources, random_tensors
 
 

@@ -11,10 +11,10 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.architecture import linears, matrices, output_table
 from cpunmt.model.model import Model
 from cpunmt.model.schemes.int8 import STATIC_OFFSET, static_scales
-from quantize.packed_reference import PackedReference
-from quantize.reference import Reference
-from quantize.search import beam_search
+from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config
+from tests.definitions.beam_search import beam_search
+from tests.definitions.packed_network import PackedReference
 from tests.random_models import random_sources, random_tensors
 
 

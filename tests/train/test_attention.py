@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from models.train.attention import attention
-from quantize.formulas import attention as attention_reference
+from quantize.reference.formulas import attention as attention_reference
 
 
 def test_it_is_the_formula_for_each_sentence_and_its_own_keys():

@@ -4,7 +4,7 @@ import pytest
 
 from cpunmt.model.architecture import checkpoint_tensors
 from models.train.configs import SHAPES, model_config, settings_of
-from quantize.marian_export import marian_options
+from quantize.checkpoints.marian_export import marian_options
 
 
 @pytest.mark.parametrize("shape", SHAPES)

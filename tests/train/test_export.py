@@ -9,7 +9,7 @@ from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.configs import model_config
 from models.train.export import arrays_of, write_float32, write_npz
 from models.train.network import initial_tensors
-from quantize.reference import Reference
+from quantize.reference.network import Reference
 
 
 @pytest.mark.parametrize("cell", ["ssru", "sru", "self_attention", "average_attention"])

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.train.network import Network, initial_tensors, mask, torch_tensors
-from quantize.formulas import log_softmax
-from quantize.reference import Reference
+from quantize.reference.formulas import log_softmax
+from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_tensors
 

@@ -8,8 +8,8 @@ import torch
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.network import Network, torch_tensors
 from models.train.sampling import noisy_pairs, sample
-from quantize.formulas import softmax
-from quantize.reference import Reference
+from quantize.reference.formulas import softmax
+from quantize.reference.network import Reference
 from tests.architectures import make_config
 from tests.random_models import random_tensors
 

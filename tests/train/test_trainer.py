@@ -11,8 +11,8 @@ from cpunmt import Translator
 from cpunmt.formats.marian.marian import read_marian_npz
 from models.train import checkpoint, updates
 from models.train.validation import validate
-from quantize.cli import main as quantize
-from quantize.float_checkpoint import read_float_checkpoint
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.commands.cli import main as quantize
 
 
 def test_what_a_run_leaves(toy):

@@ -18,7 +18,7 @@ from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
 from bench.timing import machine, save
 from bench.translate import SENTENCES, SHIPPED, STUDENT
-from quantize.evaluation_set import named_set, read_evaluation_set
+from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 TABLES = ("steps", "decoders", "sigmas", "sizes", "cost")
 

@@ -12,8 +12,8 @@ from bench.students import write_student
 from bench.timing import interleave
 from cpunmt import Translator
 from models.train.configs import SHAPES
-from quantize.evaluation_set import EvaluationSet
-from quantize.text_metrics import by_rank, load_metrics
+from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.text_metrics import by_rank, load_metrics
 
 BATCHES = (1, 32)
 SIZES = ("pilot", "tiny", "base")

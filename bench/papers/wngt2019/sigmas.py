@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bench.packing import pack_quietly
-from quantize.evaluation_set import EvaluationSet
-from quantize.report import measure as report
+from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.report import measure as report
 
 SIGMAS = (2, 3, 4, 5, 6, 7, 8, 10)
 

@@ -1,0 +1,72 @@
+"""A float32 checkpoint from whatever holds one: a Marian file, or a model's directory of any kind."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.marian.marian import read_marian
+from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
+from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
+from cpunmt.model.architecture import expected_tensors, is_static, linears, matrices, norms, table_sizes
+from cpunmt.model.config import SCHEMES, ModelConfig
+from quantize.checkpoints.stored_weights import stored_matrix
+
+
+def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Config, and what `architecture.checkpoint_tensors` lists.
+
+    Integers that another program stored become what they stand for. A packed model must be float32 or float16; if
+    `rounded`, it may have integers too (but not with static activation scales), which also become what they stand for.
+
+    Raises ModelFileError for what is missing, broken or of another kind.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        config, tensors, _ = read_marian(path)
+        return config, {name: _floats(tensor) for name, tensor in tensors.items()}
+    if kind_of(path) != "packed":
+        found = read_model(path, "float32")
+        return found.config, unpacked_tensors(found.config, found.tensors)
+    packed = read_directory(path)
+    config = packed.config
+    used = {(config.scheme_of(name), is_static(config, name)) for name in matrices(config)}
+    refused = sorted({scheme for scheme, static in used if SCHEMES[scheme] != "float32" and (static or not rounded)})
+    if refused:
+        found = ", ".join(refused)
+        told = f"{found} with static scales, expected dynamic ones" if rounded else f"{found}, expected float32"
+        raise ModelFileError(
+            f"{path}: packed as {told}: the checkpoint it was made of, or a directory packed with --scheme float32"
+        )
+    check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
+    check_finite(packed.tensors, path / WEIGHTS)
+    return dataclasses.replace(config, scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)
+
+
+def _floats(tensor):
+    return tensor.weights() if isinstance(tensor, StoredIntegers) else tensor
+
+
+def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The checkpoint that `conversion.packed_tensors` made such tensors of, or what its integers stand for."""
+    found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
+    found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+    for linear in linears(config):
+        count = len(linear.parts)
+        weights = stored_matrix(config, tensors, linear).weights
+        biases = np.split(tensors[f"{linear.name}.bias"][: linear.columns], count)
+        for (weight, bias), values, offsets in zip(linear.parts, np.split(weights, count, axis=1), biases, strict=True):
+            found[weight] = _float32(values)
+            if bias:
+                found[bias] = offsets
+    for norm in norms(config):
+        found |= {name: tensors[name] for name in (f"{norm}.scale", f"{norm}.bias")}
+    return found
+
+
+def _float32(weights):
+    return np.ascontiguousarray(weights, np.float32)

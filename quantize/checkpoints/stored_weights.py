@@ -1,0 +1,58 @@
+"""The weights of a packed model as real numbers again, and how large a weight each form could have stored."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.kernels.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
+from cpunmt.model.architecture import Linear, is_static
+from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.schemes import CODEBOOKS
+from quantize.rounding.weights import REACH
+
+
+class StoredMatrix(NamedTuple):
+    """One matrix of a packed model."""
+
+    scheme: str
+    weights: np.ndarray  # [depth, columns]; a table is transposed: its pieces are the columns
+    reach: np.ndarray  # float64 [columns]: a weight beyond is not rounded but clipped
+
+
+def stored_matrix(config: ModelConfig, tensors: Mapping[str, np.ndarray], layer: Linear | str) -> StoredMatrix:
+    """The matrix of a linear layer, or the table of that name."""
+    if isinstance(layer, str):
+        name, values = layer, stored_table(config, tensors, layer).T
+    else:
+        name, values = layer.name, stored_linear(config, tensors, layer)
+    scheme, columns = config.scheme_of(name), values.shape[1]
+    if SCHEMES[scheme] == "float32":
+        return StoredMatrix(scheme, values, np.full(columns, np.inf))
+    scales = tensors[f"{name}.scale"][:columns].astype(np.float64)
+    if not isinstance(layer, str) and is_static(config, name):  # that of the activations is in it
+        scales = scales * tensors[f"{name}.multiplier"].astype(np.float64)
+    return StoredMatrix(scheme, values * scales, REACH[scheme] * scales)
+
+
+def stored_bytes(tensors: Mapping[str, np.ndarray], name: str) -> int:
+    """Bytes of a layer's tensors: its weights and all that belongs to them."""
+    return sum(tensor.nbytes for key, tensor in tensors.items() if key.rpartition(".")[0] == name)
+
+
+def stored_linear(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear: Linear) -> np.ndarray:
+    """Integers or floats [depth, columns] of a linear layer."""
+    scheme, packed = config.scheme_of(linear.name), tensors[f"{linear.name}.weight"]
+    if scheme in CODEBOOKS:
+        return CODEBOOKS[scheme][unpack_codes(packed, linear.columns)]
+    if scheme == "int16":
+        return unpack_int16(packed, linear.columns)
+    return unpack_int8(packed, linear.columns) if scheme == "int8" else unpack_float32(packed, linear.columns)
+
+
+def stored_table(config: ModelConfig, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Integers or floats [pieces, d] of a table."""
+    scheme, packed = config.scheme_of(name), tensors[f"{name}.weight"]
+    if scheme in CODEBOOKS:
+        return CODEBOOKS[scheme][np.concatenate([packed & 15, packed >> 4], axis=1)]
+    return packed

@@ -1,0 +1,27 @@
+"""Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import Parser, one_line, say
+from quantize.commands import export_onnx as export_onnx_command
+from quantize.commands import pack as pack_command
+from quantize.commands import report as report_command
+from quantize.commands import shortlist as shortlist_command
+
+# modules with `add_parser(commands)`; its parser's default `run` takes what was given
+COMMANDS = (pack_command, report_command, shortlist_command, export_onnx_command)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 0, or 1 after an error. Wrong usage exits with 2."""
+    parser = Parser(prog="cpunmt-quantize", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(commands)
+    try:
+        given = parser.parse_args(arguments)
+        return given.run(given) or 0
+    except BrokenPipeError:
+        return 141
+    except (CpunmtError, OSError, ValueError, MemoryError) as error:
+        say(f"{parser.prog}: error: {one_line(error)}")
+        return 1

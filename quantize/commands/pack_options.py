@@ -1,0 +1,159 @@
+"""Options of `quantize pack`, and which of them belong together."""
+
+import argparse
+
+from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES
+from quantize.evaluation.gate_options import add_gate_options
+from quantize.rounding.ranges import RANGES
+
+CALIBRATION_LINES = 500
+
+
+def add_options(pack: argparse.ArgumentParser):
+    """Add all arguments of the command."""
+    pack.add_argument(
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="a Marian file (model.npz), or the directory of a model: of Marian, Bergamot, OPUS-MT or Hugging Face, or "
+        "packed as float32",
+    )
+    pack.add_argument("out", metavar="OUT", help="the model directory to make")
+    schemes = ", ".join(SCHEMES)
+    pack.add_argument(
+        "--scheme",
+        choices=SCHEMES,
+        default="int8",
+        metavar="S",
+        help=f"how weights are stored: {schemes} (default: int8)",
+    )
+    pack.add_argument(
+        "--keep",
+        type=_pattern_scheme,
+        action="append",
+        default=[],
+        metavar="PATTERN=S",
+        help="another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may be "
+        "given several times, the last match counts",
+    )
+    pack.add_argument("--vocab", metavar="FILE", help="SentencePiece model of both languages, for a file")
+    pack.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
+    pack.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
+    pack.add_argument("--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be gzipped")
+    rounding = pack.add_argument_group("rounding")
+    rounding.add_argument(
+        "--range",
+        choices=RANGES,
+        default=RANGES[0],
+        help="range of an int8 column: its largest weight, but at most some standard deviations (sigma); its largest "
+        "weight (max); with the least squared error (mse). Default: sigma",
+    )
+    rounding.add_argument("--sigmas", type=_positive, metavar="N", help="how many standard deviations (default: 7)")
+    rounding.add_argument("--per-tensor", action="store_true", help="log4, code4: one scale per matrix, not per column")
+    rounding.add_argument(
+        "--fixed-point",
+        action="store_true",
+        help="int16: one power of two per matrix, weights clipped to [-1, 1], for models that were trained so",
+    )
+    calibration = pack.add_argument_group("calibration")
+    calibration.add_argument(
+        "--calibration",
+        metavar="TEXT",
+        help="source text like what will be translated, one sentence a line; weights are rounded so that products "
+        "with its activations change least",
+    )
+    calibration.add_argument(
+        "--calibration-lines",
+        type=_count,
+        metavar="N",
+        help=f"how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})",
+    )
+    calibration.add_argument(
+        "--activation-scales",
+        choices=ACTIVATION_SCALES,
+        default=ACTIVATION_SCALES[0],
+        help="dynamic: each row of activations has its own; static: one per matrix, found on the calibration text, or "
+        "those of the Marian file if there is none. Default: dynamic",
+    )
+    calibration.add_argument(
+        "--percentile",
+        type=_percentile,
+        metavar="P",
+        help="static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard deviations, "
+        "as in Marian",
+    )
+    pack.add_argument(
+        "--max-length-factor",
+        type=float,
+        metavar="N",
+        help="the model's own limit: at most N target pieces per source piece (default: 3)",
+    )
+    pack.add_argument(
+        "--metadata",
+        type=_key_value,
+        action="append",
+        default=[],
+        metavar="KEY=TEXT",
+        help="what metadata.json shall say: source, licence, ...; may be given several times",
+    )
+    add_gate_options(pack)
+    pack.add_argument("--force", action="store_true", help="replace OUT if it is a model directory")
+
+
+def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
+    """What is wrong with options that do not fit together, or None."""
+    vocabularies = [given.vocab, given.source_vocab, given.target_vocab]
+    if is_directory and any(vocabularies):
+        return "CHECKPOINT is a directory, which has its vocabularies: leave --vocab and the like out"
+    if (given.source_vocab is None) != (given.target_vocab is None):
+        return "--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab"
+    if given.vocab and given.source_vocab:
+        return "--vocab is a joint vocabulary: give it or --source-vocab and --target-vocab"
+    if not is_directory and not any(vocabularies):
+        return "a vocabulary is needed: --vocab FILE, or --source-vocab FILE and --target-vocab FILE"
+    if given.sigmas is not None and given.range != "sigma":
+        return f"--sigmas is of --range sigma, not of --range {given.range}"
+    if given.calibration_lines is not None and not given.calibration:
+        return "--calibration-lines is of --calibration TEXT"
+    static = given.activation_scales == "static"
+    if given.percentile is not None and not (static and given.calibration):
+        return "--percentile is of --activation-scales static and --calibration TEXT"
+    if given.test and not given.gate:
+        return "--test is of --gate LIMITS"
+    if static and SCHEMES[given.scheme] != "int8":
+        return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
+    return None
+
+
+def _positive(text):
+    value = float(text)  # ValueError: argparse says so
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _percentile(text):
+    value = float(text)
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not more than 0 and at most 100")
+    return value
+
+
+def _count(text):
+    value = int(text)
+    if not 1 <= value <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 1000000")
+    return value
+
+
+def _pattern_scheme(text):
+    pattern, separator, scheme = text.rpartition("=")
+    if not separator or not pattern or scheme not in SCHEMES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PATTERN=SCHEME with one of {', '.join(SCHEMES)}")
+    return pattern, scheme
+
+
+def _key_value(text):
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=TEXT")
+    return key, value

@@ -1,0 +1,102 @@
+"""How far a model says what its float32 baseline says: sentences, pieces under forced decoding, probabilities."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.translation.batching import Part, cut_sentences, translate_parts
+from cpunmt.translation.calls import settings_of
+from cpunmt.translation.loading import LoadedModel
+from cpunmt.translation.options import Options
+from cpunmt.translation.splitting import joined
+from quantize.evaluation.forced_decoding import choices, log_probs
+
+WINDOW = 512  # sentences that are translated between two signs of progress
+
+
+class Translated(NamedTuple):
+    """What a model makes of some sentences."""
+
+    texts: list[str]
+    parts: list[Part]  # the sentences as it reads them: one that is too long is several
+    found: list[Hypothesis]  # of each part
+
+
+class Agreement(NamedTuple):
+    """Shares are 1 where the models say the same."""
+
+    identical: list[bool]  # of each sentence: whether its text is the baseline's
+    tokens: float  # share of places where both would choose the same piece after the baseline's
+    places: int
+    log_prob_difference: float  # mean over the pieces of the baseline's translations: model less baseline
+    outside: int  # pieces among them that are not among the model's candidates: they have no probability
+
+    @property
+    def sentences(self) -> float:
+        """Share of sentences that are identical."""
+        return sum(self.identical) / len(self.identical)
+
+
+def translated(
+    model: LoadedModel, texts: list[str], options: Options, progress: Callable[[int], object] = lambda done: None
+) -> Translated:
+    """Translate texts. `progress` is called with how many are ready."""
+    search = settings_of(options).search._replace(token_log_probs=True)
+    parts, found, made = [], [], []
+    for begin in range(0, len(texts), WINDOW):
+        sentences = model.source_vocabulary.encode_batch(texts[begin : begin + WINDOW])
+        window = cut_sentences(sentences, None, options, model.config, model.source_vocabulary)
+        best = [hypotheses[0] for hypotheses in translate_parts(model.engine, window, options, search)]
+        of_sentence = [[] for _ in sentences]
+        for part, hypothesis in zip(window, best, strict=True):
+            of_sentence[part.sentence].append(model.target_vocabulary.decode(hypothesis.ids))
+        made += [joined(pieces) for pieces in of_sentence]
+        parts, found = parts + window, found + best
+        progress(len(sentences))
+    return Translated(made, parts, found)
+
+
+def agreement(
+    models: tuple[LoadedModel, LoadedModel],
+    options: tuple[Options, Options],
+    results: tuple[Translated, Translated],
+) -> Agreement:
+    """Compare two models of one architecture; of each pair the first is the model's, the second its baseline's."""
+    (model, baseline), (ours, theirs) = models, results
+    turn = _reversed if model.config.right_to_left else _as_it_is
+    sources = [turn(part.ids, True) for part in theirs.parts]
+    targets = [turn(found.ids, not found.truncated) for found in theirs.found]
+    known = None
+    if _is_greedy(options[0]) and [part.ids for part in ours.parts] == [part.ids for part in theirs.parts]:
+        known = [turn(found.ids, not found.truncated) for found in ours.found]
+    chosen = choices(model.engine, sources, targets, options[0], known)
+    expected = targets
+    if not _is_greedy(options[1]):  # a beam's translation is not what the model finds best at each place
+        expected = choices(baseline.engine, sources, targets, options[1])
+    pairs = [pair for both in zip(chosen, expected, strict=True) for pair in zip(*both, strict=True)]
+    scored = log_probs(model.engine, sources, targets, options[0])
+    before = [turn(found.token_log_probs, not found.truncated) for found in theirs.found]
+    terms = [(a, b) for both in zip(scored, before, strict=True) for a, b in zip(*both, strict=True)]
+    differences = [a - b for a, b in terms if a > -math.inf]
+    return Agreement(
+        [a == b for a, b in zip(ours.texts, theirs.texts, strict=True)],
+        sum(a == b for a, b in pairs) / len(pairs) if pairs else 1.0,
+        len(pairs),
+        math.fsum(differences) / len(differences) if differences else 0.0,
+        len(terms) - len(differences),
+    )
+
+
+def _is_greedy(options):
+    return options.beam_size == 1 and options.min_length == 0
+
+
+def _as_it_is(items, ended):
+    return items
+
+
+def _reversed(items, ended):
+    """As a model says them that was trained on reversed sentences: its </s> is the last all the same."""
+    end = len(items) - 1 if ended else len(items)
+    return [*items[:end][::-1], *items[end:]]

@@ -1,0 +1,243 @@
+"""The whole report on a quantized model, as what JSON holds: its layers, size, quality and speed against float32."""
+
+import math
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt import Translator, __version__
+from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.formats.any_directory import kind_of
+from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
+from cpunmt.formats.packed.safetensors_file import check_tensors
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, matrices
+from cpunmt.translation.loading import LoadedModel, load_model
+from cpunmt.translation.options import Options, make_options, model_options
+from quantize.evaluation.agreement import Translated, agreement, translated
+from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.layer_errors import LayerError, layer_errors
+from quantize.evaluation.speed import compare_speed, machine, sampled
+from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
+
+FORMAT_VERSION = 1  # of the JSON: raised when a key goes or changes its meaning
+
+Progress = Callable[[str, int], object]  # what is being done, and how many more sentences are done with
+
+
+class Subject(NamedTuple):
+    """A packed model that is judged, or its baseline."""
+
+    path: Path
+    described: dict  # what the report says of it
+    tensors: dict
+    loaded: LoadedModel
+    options: Options
+
+
+def work(sets: list[EvaluationSet], rounds: int) -> int:
+    """What `progress` of `measure` adds up to."""
+    return sum(4 * len(one.sources) + 2 * rounds * len(sampled(one.sources)) for one in sets)
+
+
+def measure(
+    model: str | os.PathLike,
+    baseline: str | os.PathLike,
+    sets: list[EvaluationSet],
+    settings: dict | None = None,
+    *,
+    rounds: int = 5,
+    samples: int = 1000,
+    progress: Progress = lambda doing, done: None,
+) -> dict:
+    """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
+
+    Parameters
+    ----------
+    settings : options of `Translator.translate` that both are judged with: vocabulary, beam_size
+    rounds : of the comparison of speed, 0 leaves it out
+    samples : of the interval of a difference in BLEU, 0 leaves it out
+
+    Raises CpunmtError: a directory is broken, they are not one model, what judges text is not installed.
+    """
+    settings = {key: value for key, value in (settings or {}).items() if value is not None}
+    ours, theirs = _subject(model, settings), _subject(baseline, settings)
+    _check_pair(ours, theirs)
+    language = ours.described["target_language"] or theirs.described["target_language"]
+    metrics = load_metrics(language) if sets else None  # before the work: it may not be installed
+    progress("layers", 0)
+    pair = ours, theirs
+    errors = layer_errors(tuple(who.loaded.config for who in pair), tuple(who.tensors for who in pair))
+    judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
+    if rounds and sets:
+        translators = Translator(model), Translator(baseline)
+        for one, found in zip(sets, judged, strict=True):
+            found["speed"] = compare_speed(
+                *translators,
+                one.sources,
+                settings,
+                rounds,
+                lambda done, name=one.name: progress(f"{name}: speed", done),
+            )
+    return {
+        "format": "cpunmt quantization report",
+        "format_version": FORMAT_VERSION,
+        "versions": _versions(bool(sets)),
+        "machine": machine(),
+        "settings": settings,
+        "model": ours.described,
+        "baseline": theirs.described,
+        "notes": _notes(ours, theirs),
+        "size": _size(ours, theirs),
+        "layers": [_layer(error) for error in errors],
+        "sets": judged,
+    }
+
+
+def _subject(path, settings) -> Subject:
+    path = Path(path)
+    if kind_of(path) != "packed":
+        raise ModelFileError(
+            f"{path}: not packed by cpunmt; `cpunmt convert` (or `quantize pack`) makes what is needed"
+        )
+    digests = verify(path)
+    packed = read_directory(path)
+    check_tensors(packed.tensors, expected_tensors(packed.config), path / WEIGHTS)
+    loaded = load_model(path)
+    options = make_options(settings, model_options(loaded.config))
+    if options.vocabulary == "shortlist" and packed.shortlist is None:
+        raise CpunmtError(f"{path}: has no shortlist; choose --vocabulary full")
+    used = options.vocabulary or ("shortlist" if packed.shortlist else "full")
+    names = sorted([*digests, METADATA])
+    described = {
+        "path": str(path),
+        "scheme": packed.config.scheme,
+        "schemes": dict(packed.config.schemes),
+        "activation_scales": packed.config.activation_scales,
+        "vocabulary": used,
+        "beam_size": options.beam_size,
+        "bytes": sum((path / name).stat().st_size for name in names),
+        "files": {name: {"bytes": (path / name).stat().st_size, "sha256": digests.get(name)} for name in names},
+        "weights_sha256": digests[WEIGHTS],
+        "checkpoint_sha256": _checkpoint(packed.metadata),
+        "target_language": _language(packed.metadata),
+    }
+    return Subject(path, described, packed.tensors, loaded, options)
+
+
+def _checkpoint(metadata):
+    found = metadata.get("checkpoint")
+    return found.get("sha256") if isinstance(found, dict) else None
+
+
+def _language(metadata):
+    found = metadata.get("target_language")
+    return found if isinstance(found, str) else None
+
+
+def _check_pair(ours: Subject, theirs: Subject):
+    stored = sorted({theirs.loaded.config.scheme_of(name) for name in matrices(theirs.loaded.config)})
+    if stored != ["float32"]:
+        raise CpunmtError(f"{theirs.path}: the baseline is {' and '.join(stored)}, expected float32")
+    models = ours.loaded, theirs.loaded
+    if len({tuple(checkpoint_tensors(model.config).items()) for model in models}) > 1:
+        raise CpunmtError(f"{ours.path} and {theirs.path} differ in architecture; give the same model as float32")
+    for side in ("source_vocabulary", "target_vocabulary"):
+        vocabularies = [getattr(model, side) for model in models]
+        if len({tuple(vocabulary.pieces(range(vocabulary.size))) for vocabulary in vocabularies}) > 1:
+            raise CpunmtError(f"{ours.path} and {theirs.path} differ in their vocabularies; give the same model")
+
+
+def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metrics, samples, progress) -> dict:
+    pair = ours, theirs
+    made: list[Translated] = []
+    for who, name in zip(pair, ("model", "baseline"), strict=True):
+        doing = f"{one.name}: {name} translates"
+        progress(doing, 0)
+        step = lambda done, doing=doing: progress(doing, done)  # noqa: E731
+        made.append(translated(who.loaded, one.sources, who.options, step))
+    progress(f"{one.name}: forced decoding", 0)
+    found = agreement(tuple(who.loaded for who in pair), tuple(who.options for who in pair), tuple(made))
+    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    texts = made[0].texts, made[1].texts
+    bleu = compare_bleu(metrics.bleu, *texts, one.references, samples) if one.references else None
+    chrf = compare_chrf(metrics.chrf, *texts, one.references) if one.references else None
+    similarity = metrics.chrf.corpus_score(texts[0], [texts[1]]).score
+    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    return {
+        "name": one.name,
+        "file": one.path,
+        "sha256": one.sha256,
+        "sentences": len(one.sources),
+        "words": one.words,
+        "references": max(map(len, one.references), default=0),
+        "bleu": bleu,
+        "chrf": chrf,
+        "agreement": {
+            "sentences": found.sentences,
+            "identical": sum(found.identical),
+            "tokens": found.tokens,
+            "places": found.places,
+            "chrf": similarity,
+            "log_prob_difference": found.log_prob_difference,
+            "outside": found.outside,
+        },
+        "speed": None,
+        "differing": [
+            {"line": line, "source": source, "baseline": theirs_said, "model": ours_said}
+            for line, (source, ours_said, theirs_said, same) in enumerate(
+                zip(one.sources, *texts, found.identical, strict=True), 1
+            )
+            if not same
+        ],
+    }
+
+
+def _layer(error: LayerError) -> dict:
+    """JSON has no infinity: a matrix that lost nothing has null."""
+    worst = [{"column": column, "sqnr_db": round(decibels, 3)} for column, decibels in error.worst]
+    lossless = math.isinf(error.signal_to_noise)
+    return {
+        "name": error.name,
+        "scheme": error.scheme,
+        "shape": list(error.shape),
+        "bytes": error.bytes,
+        "baseline_bytes": error.baseline_bytes,
+        "sqnr_db": None if lossless else round(error.signal_to_noise, 3),
+        "clipped": error.clipped,
+        "worst_columns": worst,
+    }
+
+
+def _size(ours: Subject, theirs: Subject) -> dict:
+    weights = [who.described["files"][WEIGHTS]["bytes"] for who in (ours, theirs)]
+    whole = [who.described["bytes"] for who in (ours, theirs)]
+    return {
+        "bytes": whole[0],
+        "baseline_bytes": whole[1],
+        "ratio": whole[0] / whole[1],
+        "weights_ratio": weights[0] / weights[1],
+    }
+
+
+def _notes(ours: Subject, theirs: Subject) -> list[str]:
+    notes = []
+    checkpoints = [who.described["checkpoint_sha256"] for who in (ours, theirs)]
+    if None not in checkpoints and checkpoints[0] != checkpoints[1]:
+        notes.append("the model was packed from another checkpoint than its baseline")
+    for key, told in (("vocabulary", "choose from different vocabularies"), ("beam_size", "have different beams")):
+        if ours.described[key] != theirs.described[key]:
+            notes.append(f"they {told}: model {ours.described[key]}, baseline {theirs.described[key]}")
+    return notes
+
+
+def _versions(judges_text: bool) -> dict:
+    found = {"cpunmt": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    if judges_text:
+        import sacrebleu
+
+        found["sacrebleu"] = sacrebleu.__version__
+    return found

@@ -1,0 +1,182 @@
+"""A report as a picture: SQNR of every layer as bars; beside it size, quality, agreement and speed.
+
+Drawn by matplotlib (the extra `report`). Greys and hatches only, every bar with its figure: it prints in black and
+white.
+"""
+
+import io
+
+from cpunmt.errors import CpunmtError
+
+_BASELINE = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
+_MODEL = {"facecolor": "0.6", "edgecolor": "black", "linewidth": 0.8}
+_FILLS = [("0.6", ""), ("0.85", "///"), ("0.3", ""), ("1.0", "..."), ("0.75", "xxx"), ("0.95", "")]  # grey, hatch
+_SMALL = 7  # points
+
+
+def load_figure():
+    """matplotlib's Figure. Raises CpunmtError, saying how to get it, if it is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise CpunmtError(
+            "the picture is drawn by matplotlib, which is not installed: pip install 'cpunmt[report]'; without "
+            "--picture there are the table and --json"
+        ) from None
+    return Figure
+
+
+def picture(report: dict) -> bytes:
+    """PNG of a report of `quantize.evaluation.report.measure`."""
+    panels = [_size]
+    if report["sets"]:
+        panels += [_agreement]
+        if any(one["bleu"] for one in report["sets"]):
+            panels.insert(1, _bleu)
+        if any(one["speed"] for one in report["sets"]):
+            panels.append(_speed)
+    rows = len(report["layers"])
+    sets = max(1, len(report["sets"]))
+    heights = [1.2 if panel is _size else 0.8 + 0.55 * sets * (2 if panel is _speed else 1) for panel in panels]
+    height = max(1.5 + 0.2 * rows, 1.0 + sum(heights) + 0.5 * len(heights))
+    figure = load_figure()(figsize=(14.5, height), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[1.25, 1])
+    title = f"{report['model']['path']} against {report['baseline']['path']}"
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    _layers(left.subplots(), report["layers"])
+    axes = right.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for panel, axis in zip(panels, axes, strict=True):
+        panel(axis, report)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=130, metadata={"Software": None})
+    return drawn.getvalue()
+
+
+def _layers(axis, layers):
+    schemes = list(dict.fromkeys(layer["scheme"] for layer in layers))
+    known = [layer["sqnr_db"] for layer in layers if layer["sqnr_db"] is not None]
+    most = max([*known, 10.0])
+    for place, layer in enumerate(layers):
+        grey, hatch = _FILLS[schemes.index(layer["scheme"]) % len(_FILLS)]
+        decibels = layer["sqnr_db"]
+        if decibels is None:
+            axis.text(0, place, " nothing lost", va="center", fontsize=_SMALL)
+            continue
+        axis.barh(place, decibels, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.6)
+        clipped = f", {100 * layer['clipped']:.2g} % clipped" if layer["clipped"] else ""
+        axis.text(max(decibels, 0), place, f" {decibels:.1f}{clipped}", va="center", fontsize=_SMALL)
+        lowest = layer["worst_columns"][0]["sqnr_db"]
+        for color, width in (("white", 4), ("black", 2)):  # seen on dark bars, too
+            axis.vlines(lowest, place - 0.4, place + 0.4, color=color, linewidth=width)
+    axis.set_yticks(range(len(layers)), [layer["name"] for layer in layers], fontsize=_SMALL)
+    axis.set_ylim(len(layers) - 0.4, -0.6)
+    axis.set_xlim(min([0.0, *known]), 1.25 * most)
+    _plain(axis)
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    fills = [_FILLS[place % len(_FILLS)] for place in range(len(schemes))]
+    handles = [
+        Patch(facecolor=grey, hatch=hatch, edgecolor="black", label=scheme)
+        for scheme, (grey, hatch) in zip(schemes, fills, strict=True)
+    ]
+    handles.append(Line2D([], [], color="black", linewidth=2, marker="", label="worst column"))
+    _headed(axis, "SQNR in dB", handles)
+
+
+def _size(axis, report):
+    """A bar for each model: its large files, one after the other."""
+    pair = [report["model"]["files"], report["baseline"]["files"]]
+    names = sorted(pair[0] | pair[1], key=lambda name: -max(files.get(name, {"bytes": 0})["bytes"] for files in pair))
+    large, size = names[:3], report["size"]
+    for place, files in enumerate(pair):
+        begin = 0.0
+        for (grey, hatch), name in zip(_FILLS, large, strict=False):
+            length = files.get(name, {"bytes": 0})["bytes"] / 1e6
+            label = name.split(".")[0] if place == 0 else None
+            axis.barh(place, length, left=begin, facecolor=grey, hatch=hatch, edgecolor="black", label=label)
+            begin += length
+        whole = sum(file["bytes"] for file in files.values()) / 1e6  # the few bytes of the others would not be seen
+        told = "" if place else f"   {size['ratio']:.3f} of float32, weights {size['weights_ratio']:.3f}"
+        axis.text(begin, place, f" {whole:.2f}{told}", va="center", fontsize=_SMALL)
+    axis.set_xlim(0, 1.6e-6 * max(size["bytes"], size["baseline_bytes"]))
+    axis.set_yticks([0, 1], [report["model"]["scheme"], "float32"], fontsize=_SMALL)
+    axis.invert_yaxis()
+    _headed(axis, "Size in MB")
+    _plain(axis)
+
+
+def _bleu(axis, report):
+    groups = []
+    for one in report["sets"]:
+        scores = one["bleu"]
+        if scores is None:
+            continue
+        interval = "  [{:+.2f} .. {:+.2f}]".format(*scores["interval"]) if scores["interval"] else ""
+        groups.append((one["name"], [scores["baseline"], scores["model"]], f"{scores['difference']:+.2f}{interval}"))
+    _pairs(axis, groups, "{:.2f}", ["float32", report["model"]["scheme"]])
+    _headed(axis, "BLEU, change and its 95 % interval")
+
+
+def _agreement(axis, report):
+    shades = [("1.0", ""), ("0.6", ""), ("0.85", "///")]
+    names = ["identical sentences, %", "tokens, %", "chrF to float32"]
+    for place, one in enumerate(report["sets"]):
+        found = one["agreement"]
+        values = [100 * found["sentences"], 100 * found["tokens"], found["chrf"]]
+        for number, (value, (grey, hatch), name) in enumerate(zip(values, shades, names, strict=True)):
+            y = place + (number - 1) * 0.27
+            label = name if place == 0 else None
+            axis.barh(y, value, 0.27, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.8, label=label)
+            axis.text(value, y, f" {value:.2f}", va="center", fontsize=_SMALL)
+    _sets(axis, [one["name"] for one in report["sets"]])
+    axis.set_xlim(0, 115)
+    axis.set_xticks(range(0, 101, 20))
+    _headed(axis, "Agreement")
+
+
+def _speed(axis, report):
+    groups = []
+    for one in report["sets"]:
+        for mode, called in (("one_at_a_time", "one at a time"), ("bulk", "bulk")):
+            if one["speed"]:
+                found = one["speed"][mode]
+                values = [found["baseline"], found["model"]]
+                groups.append((f"{one['name']},\n{called}", values, f"{found['ratio']:.2f} times"))
+    _pairs(axis, groups, "{:,.0f}", ["float32", report["model"]["scheme"]])
+    _headed(axis, "Speed in words/s")
+
+
+def _pairs(axis, groups, form, names):
+    """Two bars for each group (name, (baseline, model), what is said of them), and their figures."""
+    most = max(max(values) for _, values, _ in groups)
+    for place, (_, values, told) in enumerate(groups):
+        for number, (value, fill) in enumerate(zip(values, (_BASELINE, _MODEL), strict=True)):
+            y = place + (number - 0.5) * 0.4
+            axis.barh(y, value, 0.4, label=names[number] if place == 0 else None, **fill)
+            said = form.format(value) + (f"   {told}" if number else "")
+            axis.text(value, y, f" {said}", va="center", fontsize=_SMALL)
+    _sets(axis, [name for name, _, _ in groups])
+    axis.set_xlim(0, 1.6 * most or 1)
+
+
+def _sets(axis, names):
+    axis.set_yticks(range(len(names)), names, fontsize=_SMALL)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    _plain(axis)
+
+
+def _headed(axis, title, handles=None):
+    """A title, and the legend beside it: inside it would hide figures."""
+    axis.set_title(title, fontsize=9, loc="left")
+    handles = handles or axis.get_legend_handles_labels()[0]
+    place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 7, "borderpad": 0, "columnspacing": 1}
+    axis.legend(handles=handles, fontsize=_SMALL, frameon=False, **place)
+
+
+def _plain(axis):
+    axis.tick_params(labelsize=_SMALL)
+    axis.grid(axis="x", color="0.85", linewidth=0.5)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)

@@ -1,0 +1,248 @@
+"""The network, written down in NumPy float32: the definition that everything else is compared with.
+
+A Transformer encoder, and a decoder with cross-attention and one of four recurrent or attentional cells, one
+sentence at a time, without any of the runtime's code. Equations as in Marian, for which most models are trained:
+
+    encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
+    every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
+    attention        softmax(q k^T / sqrt(d / heads)) v for each head; Vaswani et al. 2017,
+                     https://arxiv.org/abs/1706.03762, section 3.2
+    feed-forward     activation(x W1 + b1) W2 + b2, or deeper
+    decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero
+    logits           y output^T + output bias
+
+Cells (c': the state that the step before left):
+
+    ssru               f = sigmoid(x Wf + bf);  c = f c' + (1 - f) (x W);  block(x) = relu(c); Kim et al. 2019,
+                       https://aclanthology.org/D19-5632, section 3.1
+    sru                the same c;  r = sigmoid(x Wr + br);  block(x) = r tanh(c) + (1 - r) x; Lei et al. 2018,
+                       https://arxiv.org/abs/1709.02755
+    self_attention     attention over all steps so far
+    average_attention  c = c' + x;  y = network(pre(c / steps));  block(x) = i x + f y, for the gates
+                       i = sigmoid(x Wi + bi), f = sigmoid(y Wf + bf); Zhang et al. 2018,
+                       https://arxiv.org/abs/1805.00631
+
+Shapes: d = model_dim; "rows" are the hypotheses of one sentence, which share the encoded source.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.model.architecture import tables
+from cpunmt.model.config import ModelConfig
+from quantize.reference.formulas import (
+    ACTIVATIONS,
+    attention,
+    attention_weights,
+    layer_norm,
+    log_softmax,
+    positions,
+    sigmoid,
+)
+
+
+class State(NamedTuple):
+    """What a decoder step needs; never written in place."""
+
+    position: int  # tokens emitted so far
+    cells: list[np.ndarray]  # state of each decoder layer: (rows, d), or of self-attention (rows, position, 2 d)
+    memories: list[tuple[np.ndarray, np.ndarray]]  # keys and values of each decoder layer, (source_length, d)
+    alignment: np.ndarray | None = None  # of the last step: what the aligning head attends to, (rows, source_length)
+
+    def rows(self, chosen) -> "State":
+        """The state of chosen rows, in that order."""
+        return self._replace(cells=[cell[chosen] for cell in self.cells])
+
+
+class Translation(NamedTuple):
+    """What `greedy` found."""
+
+    ids: list[int]  # with the final end-of-sentence id, unless truncated
+    log_prob: float
+    truncated: bool  # the length limit was reached before the end of sentence
+
+
+class Reference:
+    """The network with its weights. To calibrate or to simulate integers, override `product` and `embed`.
+
+    `tensors` maps canonical names to float32 arrays as `cpunmt.model_files` reads them: weights [in, out].
+    """
+
+    def __init__(self, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
+        self.config = config
+        self.tensors = tensors
+        self.tables = tables(config)
+        layer = config.alignment_layer
+        self._aligning = config.decoder_layers - 1 if layer is None else layer
+
+    def product(self, name: str, x: np.ndarray) -> np.ndarray:
+        """x W for the weight called `name`; a table as the output layer is a product with its transpose."""
+        weight = self.tensors[name]
+        return x @ (weight.T if name in self.tables.values() else weight)
+
+    def embed(self, table: str, ids: Sequence[int]) -> np.ndarray:
+        """Rows of a table, unscaled: (len(ids), d)."""
+        return self.tensors[table][np.asarray(ids, np.int64)]
+
+    def encode(self, ids: Sequence[int]) -> np.ndarray:
+        """Encoder output (source_length, d) for source ids that end with the end-of-sentence id."""
+        x = self._input("encoder", self.embed(self.tables["source"], ids), 0)
+        for i in range(self.config.encoder_layers):
+            block = f"encoder.{i}.self_attention"
+            given = self._before(block, x)
+            made = self._attended(block, given, *self._keys_values(block, given))
+            x = self._after(block, made, x)
+            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.config.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.config.top_norm else x
+
+    def start(self, encoded: np.ndarray, rows: int = 1) -> State:
+        """State before the first token."""
+        d, used = self.config.model_dim, self.config.decoder_parameters
+        shape = (rows, 0, 2 * d) if self.config.cell == "self_attention" else (rows, d)
+        memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
+        return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
+
+    def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
+        """Logits (rows, vocab_size) of the next token, and the state after `previous`.
+
+        `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
+        logits are theirs only: (rows, len(candidates)).
+        """
+        rows, d = len(state.cells[0]), self.config.model_dim
+        embedded = self.embed(self.tables["target"], previous) if state.position else np.zeros((rows, d), np.float32)
+        x = self._input("decoder", embedded, state.position, one=True)
+        cells, alignment = [], None
+        for layer, p in enumerate(self.config.decoder_parameters):
+            block = f"decoder.{p}.cell"
+            made, cell = getattr(self, "_" + self.config.cell)(block, x, state.cells[layer], state.position)
+            cells.append(cell)
+            x = self._after(block, made, x)
+            block = f"decoder.{p}.cross_attention"
+            given, memory = self._before(block, x), state.memories[layer]
+            if layer == self._aligning:
+                queries = self._affine(f"{block}.query", given)
+                alignment = attention_weights(queries, memory[0], self.config.heads)[0]
+            x = self._after(block, self._attended(block, given, *memory), x)
+            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.config.decoder_ffn_depth)
+        if self.config.top_norm:
+            x = self._normed("decoder.top_norm", x)
+        logits = self.product(self.tables["output"], x) + self.tensors["output.bias"]
+        if candidates is not None:
+            logits = logits[:, candidates]
+        return logits, State(state.position + 1, cells, state.memories, alignment)
+
+    def greedy(self, source: Sequence[int], candidates=None, max_length_factor: float | None = None) -> Translation:
+        """The most probable token at every step (the lowest id of equals), until the end of sentence.
+
+        `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log
+        probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax.
+        The unknown id is barred after the log-softmax, so it keeps its share of the probability. At most
+        ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
+        """
+        config = self.config
+        if list(source) == [config.eos_id]:
+            return Translation([config.eos_id], 0.0, False)
+        vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
+        factor = config.max_length_factor if max_length_factor is None else max_length_factor
+        state, ids, log_prob = self.start(self.encode(source)), [], 0.0
+        while len(ids) < math.ceil(factor * len(source)):
+            logits, state = self.step(state, ids[-1:], candidates)
+            log_probs = log_softmax(logits[0])
+            best = int(np.argmax(np.where(vocabulary == config.unk_id, -np.inf, log_probs)))
+            ids.append(int(vocabulary[best]))
+            log_prob += float(log_probs[best])
+            if ids[-1] == config.eos_id:
+                return Translation(ids, log_prob, False)
+        return Translation(ids, log_prob, True)
+
+    def _ssru(self, block, x, cell, position):
+        x = self._before(block, x)
+        cell = self._forgetting(block, x, cell)
+        return self._projected(block, np.maximum(cell, 0)), cell
+
+    def _sru(self, block, x, cell, position):
+        x = self._before(block, x)
+        cell = self._forgetting(block, x, cell)
+        reset = sigmoid(self._affine(f"{block}.reset", x))
+        return self._projected(block, reset * np.tanh(cell) + (1 - reset) * x), cell
+
+    def _forgetting(self, block, x, cell):
+        forget = sigmoid(self._affine(f"{block}.forget", x))
+        return forget * cell + (1 - forget) * self.product(f"{block}.candidate.weight", x)
+
+    def _projected(self, block, x):
+        return self._affine(f"{block}.output", x) if self.config.cell_projection else x
+
+    def _self_attention(self, block, x, cell, position):
+        x = self._before(block, x)
+        new = np.concatenate(self._keys_values(block, x), axis=1)
+        cell = np.concatenate([cell, new[:, None]], axis=1)
+        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1)) for r in range(len(x))]
+        return np.concatenate(made), cell
+
+    def _average_attention(self, block, x, cell, position):
+        cell = cell + x
+        depth, activation = self.config.average_depth, ACTIVATIONS[self.config.average_activation]
+        y = self._before(block, cell / np.float32(position + 1))
+        names = ["inner", *(f"middle.{i}" for i in range(depth - 2))][: depth - 1]
+        for name in names:
+            y = activation(self._affine(f"{block}.{name}", y))
+        if self.config.average_dim != self.config.model_dim:
+            y = self._affine(f"{block}.outer", y)
+        if self.config.average_gate:
+            keep, renew = (
+                sigmoid(self._affine(f"{block}.input_gate", x)),
+                sigmoid(self._affine(f"{block}.forget_gate", y)),
+            )
+            y = keep * x + renew * y
+        return y, cell
+
+    def _input(self, side, embedded, first, one=False):
+        """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
+        config, count = self.config, 1 if one else len(embedded)
+        x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
+        if config.positions == "trained":
+            table = self.tensors["positions"]
+            x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
+        else:
+            x = x + positions(first, count, config.model_dim, config.positions)
+        return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
+
+    def _before(self, block, x):
+        return self._normed(f"{block}.pre_norm", x) if self.config.preprocess else x
+
+    def _after(self, block, y, x):
+        """What becomes of a block's output y and input x: see ModelConfig.postprocess."""
+        for letter in self.config.postprocess:
+            if letter == "a":
+                y = x + y
+            elif letter == "n":
+                y = self._normed(f"{block}.norm", y)
+            else:
+                gate = sigmoid(self._affine(f"{block}.highway", x))
+                y = gate * y + (1 - gate) * x
+        return y
+
+    def _affine(self, name, x):
+        return self.product(f"{name}.weight", x) + self.tensors[f"{name}.bias"]
+
+    def _normed(self, norm, x):
+        return layer_norm(
+            x, self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"], self.config.layer_norm_epsilon
+        )
+
+    def _keys_values(self, name, x):
+        return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
+
+    def _attended(self, name, x, keys, values):
+        heads = attention(self._affine(f"{name}.query", x), keys, values, self.config.heads)
+        return self._affine(f"{name}.output", heads) if self.config.attention_projection else heads
+
+    def _feed_forward_block(self, block, x, depth):
+        y, activation = self._before(block, x), ACTIVATIONS[self.config.activation]
+        for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
+            y = activation(self._affine(f"{block}.{name}", y))
+        return self._after(block, self._affine(f"{block}.outer", y), x)

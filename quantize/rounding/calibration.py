@@ -1,0 +1,132 @@
+"""What the matrices of a model are multiplied with on real text: second moments and ranges of their inputs.
+
+The model translates the text itself, in float32; its inputs are those of `reference.network` on these translations.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.architecture import linears, output_table
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.text.shortlist import Shortlist
+from quantize.reference.formulas import attention
+from quantize.reference.network import Reference, State
+
+_ROWS = 512  # rows of inputs that are kept before they are summed
+_SENTENCES = 64  # that are decoded side by side
+
+
+class InputStatistics(NamedTuple):
+    """Of the inputs x [rows, depth] of one matrix."""
+
+    moments: np.ndarray  # float32 [depth, depth]: mean of x^T x
+    peaks: np.ndarray  # float32 [rows]: max |x| of each
+
+
+def greedy_translations(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    sources: Sequence[list[int]],
+    shortlist: Shortlist | None = None,
+) -> list[list[int]]:
+    """Target ids of each source, by the compiled engine in float32.
+
+    Of a translation that does not end, which mostly means that it repeats itself, only as many pieces as the source
+    has are kept: the rest is not what the model will be used for.
+
+    `tensors` is a float32 checkpoint, `sources` are ids with their </s>, as the model reads them.
+    """
+    engine = Engine(Model(*packed_tensors(config, tensors, "float32")), shortlist)
+    limits = [math.ceil(config.max_length_factor * len(source)) for source in sources]
+    made = [found[0] for found in engine.translate(list(sources), limits, Search())]
+    return [best.ids[: len(source)] if best.truncated else best.ids for source, best in zip(sources, made, strict=True)]
+
+
+def input_statistics(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    done: Callable[[int], None] = lambda count: None,
+) -> dict[str, InputStatistics]:
+    """Name of each linear layer, and of the output table -> statistics of its input.
+
+    Parameters: see `greedy_translations`; `done` is called with the number of sentences that are done since the last
+    call.
+    """
+    recorder = _Recorder(config, tensors)
+    order = sorted(range(len(targets)), key=lambda i: -len(targets[i]))
+    for begin in range(0, len(order), _SENTENCES):
+        chosen = order[begin : begin + _SENTENCES]
+        recorder.run([sources[i] for i in chosen], [targets[i] for i in chosen])
+        done(len(chosen))
+    return recorder.statistics()
+
+
+class _Recorder(Reference):
+    """The network, a row of the decoder for each sentence; what matrices are multiplied with is kept."""
+
+    def __init__(self, config, tensors):
+        super().__init__(config, tensors)
+        self._aligning = None  # would compute the same queries once more
+        self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
+        self._output = output_table(config)
+        self._layers[self._output] = self._output
+        self._waiting, self._moments, self._peaks = {}, {}, {}
+
+    def run(self, sources, targets):
+        """Encode some sentences and decode their translations, the longest of which comes first."""
+        states = [self.start(self.encode(source)) for source in sources]
+        cells = [np.concatenate(cell) for cell in zip(*(state.cells for state in states), strict=True)]
+        # of each layer: (keys of each sentence, values of each sentence)
+        memories = [
+            tuple(zip(*layer, strict=True)) for layer in zip(*(state.memories for state in states), strict=True)
+        ]
+        state = State(0, cells, memories)
+        for position in range(len(targets[0])):
+            going = sum(len(target) > position for target in targets)
+            state = state.rows(slice(going))
+            previous = [target[position - 1] if position else 0 for target in targets[:going]]
+            _, state = self.step(state, previous)
+
+    def _attended(self, name, x, keys, values):
+        if not isinstance(keys, tuple):
+            return super()._attended(name, x, keys, values)
+        queries = self._affine(f"{name}.query", x)
+        heads = [
+            attention(query[None], k, v, self.config.heads)
+            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
+        ]
+        made = np.concatenate(heads)
+        return self._affine(f"{name}.output", made) if self.config.attention_projection else made
+
+    def product(self, name, x):
+        if name in self._layers:
+            waiting = self._waiting.setdefault(self._layers[name], [])
+            waiting.append(x)
+            if sum(map(len, waiting)) >= _ROWS:
+                self._add(self._layers[name])
+        if name == self._output:  # nobody looks at the logits: the target is known
+            return np.zeros((len(x), self.config.vocab_size), np.float32)
+        return super().product(name, x)
+
+    def _add(self, name):
+        x = np.concatenate(self._waiting.pop(name))
+        moments = x.T @ x
+        self._moments[name] = self._moments[name] + moments if name in self._moments else moments
+        self._peaks.setdefault(name, []).append(np.abs(x).max(axis=1))
+
+    def statistics(self):
+        for name in list(self._waiting):
+            self._add(name)
+        found = {}
+        for name, peaks in self._peaks.items():
+            rows = np.concatenate(peaks)
+            found[name] = InputStatistics(self._moments.pop(name) / np.float32(len(rows)), rows)
+        return found

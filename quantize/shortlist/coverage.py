@@ -1,0 +1,50 @@
+"""How many pieces of reference translations a shortlist offers, and how long its lists are."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.text.shortlist import Shortlist
+from quantize.shortlist.corpus import Corpus
+
+
+class Coverage(NamedTuple):
+    """Of one shortlist on one held-out text."""
+
+    pieces: float  # share of reference pieces that are among their sentence's candidates
+    sentences: float  # share of sentence pairs of which all are
+    candidates: float  # mean of a sentence pair
+
+
+def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) -> Coverage:
+    """Measure it; candidates are those of `Shortlist.candidates`. `shared`: one vocabulary for both languages."""
+    covered = whole = candidates = 0
+    for k in range(corpus.pairs):
+        source = corpus.source[corpus.source_ends[k] : corpus.source_ends[k + 1]]
+        reference = corpus.target[corpus.target_ends[k] : corpus.target_ends[k + 1]]
+        offered = shortlist.candidates(np.append(source, eos_id), shared)
+        chosen = np.zeros(shortlist.vocab_size, bool)
+        chosen[offered] = True
+        found = np.count_nonzero(chosen[reference])
+        covered += found
+        whole += found == reference.size
+        candidates += offered.size
+    return Coverage(covered / corpus.target.size, whole / corpus.pairs, candidates / corpus.pairs)
+
+
+def table(rows: list[tuple[str, str, Shortlist, Coverage]]) -> list[str]:
+    """One line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
+    if not rows:
+        return []
+    texts, names = (max(len(row[column]) for row in rows) for column in (0, 1))
+    texts, names = max(texts, len("held-out")), max(names, len("shortlist"))
+    lines = [
+        f"{'held-out':{texts}}  {'shortlist':{names}}  {'first':>5}  {'best':>4}  {'pieces %':>8}  {'whole %':>8}"
+        f"  {'candidates':>10}"
+    ]
+    for text, name, shortlist, found in rows:
+        lines.append(
+            f"{text:{texts}}  {name:{names}}  {shortlist.first:5d}  {shortlist.best:4d}  {100 * found.pieces:8.2f}"
+            f"  {100 * found.sentences:8.2f}  {found.candidates:10.1f}"
+        )
+    return lines

@@ -1,0 +1,75 @@
+"""Beam search written down in NumPy over the reference network: the definition that the compiled one is compared with.
+
+Marian's search. At each step the best continuations of all live hypotheses are taken, by the sum of their
+log-probabilities; those that end leave, and the beam is smaller by them from then on. It is over when none is
+left, or when the longest allowed length cuts off those that are. <unk> is barred after the log-softmax.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cpunmt.engine.engine import GREEDY, Hypothesis, Search
+from quantize.reference.formulas import log_softmax
+from quantize.reference.network import Reference
+
+
+def beam_search(
+    reference: Reference, source: Sequence[int], limit: int, search: Search = GREEDY, candidates=None, prefix=()
+) -> list[Hypothesis]:
+    """The best `search.num_hypotheses` translations of one sentence, the best first.
+
+    Parameters
+    ----------
+    source : ids with the final end-of-sentence id
+    limit : at most this many ids, the end of sentence included
+    candidates : sorted ids that may be chosen; None: all
+    prefix : ids that every translation begins with, at most `limit`; one that is no candidate gets log-probability
+        minus infinity, which the ranking leaves out
+    """
+    config = reference.config
+    vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
+    state = reference.start(reference.encode(source))
+    live, ended = [([], 0.0, [], [])], []  # ids, sum, log-probabilities, attention rows
+    for step in range(limit):
+        logits, state = reference.step(state, [ids[-1] if ids else 0 for ids, *_ in live], candidates)
+        log_probs = log_softmax(logits)
+        sums = np.array([total for _, total, *_ in live])[:, None] + log_probs
+        if step < len(prefix):
+            chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step])]
+        else:
+            sums[:, vocabulary == config.unk_id] = -np.inf
+            if step < search.min_length:
+                sums[:, vocabulary == config.eos_id] = -np.inf
+            order = np.argsort(-sums, axis=None, kind="stable")[: search.beam_size - len(ended)]
+            places = [np.unravel_index(i, sums.shape) for i in order if np.isfinite(sums.flat[i])]
+            chosen = [(row, column, int(vocabulary[column])) for row, column in places]
+        following, rows = [], []
+        for row, column, piece in chosen:
+            ids, total, parts, attended = live[row]
+            inside = column < len(vocabulary) and vocabulary[column] == piece
+            log_prob = float(log_probs[row, column]) if inside else -np.inf
+            total += log_prob if inside else 0.0
+            hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, state.alignment[row]])
+            if piece == config.eos_id or step + 1 == limit:
+                ended.append(hypothesis)
+            else:
+                following.append(hypothesis)
+                rows.append(row)
+        live, state = following, state.rows(rows)
+        if not live:
+            break
+    made = [_hypothesis(search, *hypothesis, config.eos_id) for hypothesis in ended]
+    made.sort(key=lambda ranked: -ranked[0])
+    return [hypothesis for _, hypothesis in made[: search.num_hypotheses]]
+
+
+def _hypothesis(search, ids, total, parts, attended, eos):
+    """(score that ranks it, Hypothesis)."""
+    attention = np.array(attended)
+    coverage = np.log(np.clip(attention.sum(axis=0), 1e-10, 1.0)).sum()
+    score = (total - search.word_penalty * len(ids)) / len(ids) ** search.length_penalty
+    score += search.coverage_penalty * float(coverage)
+    outside = -np.inf in parts
+    told = (-np.inf, -np.inf) if outside else (total, score)
+    return score, Hypothesis(ids, *told, ids[-1] != eos, parts, attention)
