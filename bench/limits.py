@@ -8,9 +8,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from cpunmt.kernels.int8_matmul import AFFINE, RELU, int8_linear
-from cpunmt.kernels.int16_matmul import int16_linear
-from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
+from cpunmt.kernels.matmul.int16_matmul import int16_linear
+from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear

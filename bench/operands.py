@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import PANEL
+from cpunmt.kernels.matmul.packing import PANEL
 
 SCHEMES = ("int8", "codes", "int16", "float32")
 _MULTIPLIED = {"int8": records.INT8, "codes": records.INT8, "int16": records.INT16, "float32": records.FLOAT32}

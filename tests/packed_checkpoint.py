@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpunmt.formats.packed.packed_directory import PackedDirectory
-from cpunmt.kernels.packing import unpack_float32
+from cpunmt.kernels.matmul.packing import unpack_float32
 from cpunmt.model.architecture import linears, norms, table_sizes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded, panels
+from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded, panels
 from cpunmt.simd import isa
 from tests.guarded import Guards
 

@@ -11,7 +11,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.marian.marian_directory import read_marian_directory
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.kernels.packing import unpack_int8
+from cpunmt.kernels.matmul.packing import unpack_int8
 from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
 from cpunmt.model.model import Model
 from quantize.reference.network import Reference

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import unpack_float32, unpack_int8, unpack_int16
+from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8, unpack_int16
 from cpunmt.model.architecture import linears, table_sizes
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model

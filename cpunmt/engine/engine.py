@@ -10,7 +10,7 @@ import numpy as np
 from cpunmt.engine import program
 from cpunmt.engine.workspace import Size, Workspace
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import PANEL, panels
+from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK

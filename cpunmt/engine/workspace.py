@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import PANEL
+from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.model.architecture import output_table
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.simd import isa

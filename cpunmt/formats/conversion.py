@@ -10,7 +10,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.kernels.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded
+from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded
 from cpunmt.model.architecture import (
     checkpoint_tensors,
     expected_tensors,

@@ -11,7 +11,7 @@ keys is sixteen at once, lane by lane; one query alone (cross-attention) has six
 
 import numpy as np
 
-from cpunmt.kernels.float_matmul import float_heads, float_matmul
+from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
 from cpunmt.simd.intrinsics import lesser, store_i64
 from cpunmt.simd.jit import address, count, kernel, real

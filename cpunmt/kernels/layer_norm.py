@@ -7,7 +7,7 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 
 import numpy as np
 
-from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import norm_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import square_root

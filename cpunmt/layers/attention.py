@@ -6,7 +6,7 @@ a decoding step only makes its query. ("Precomputed attention": Devlin 2017, sec
 
 from cpunmt.kernels.attention import cross_attention_row, pack_rows, self_attention
 from cpunmt.kernels.copying import copy_floats
-from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import (
     cross_attention_at,
     hypothesis_at,

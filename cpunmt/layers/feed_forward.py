@@ -6,7 +6,7 @@ Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3.
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import RELU as RELU_FUNCTION
 from cpunmt.kernels.gates import activate
-from cpunmt.kernels.int8_matmul import AFFINE, RELU
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
 from cpunmt.kernels.reading import feed_forward_at, linear_at, model_at, workspace_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, quantize

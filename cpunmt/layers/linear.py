@@ -4,10 +4,10 @@ An activation is a float row; beside it, where its reader multiplies integers, s
 a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quantize` below).
 """
 
-from cpunmt.kernels.float_matmul import float_linear
-from cpunmt.kernels.int8_matmul import int8_linear
-from cpunmt.kernels.int16_matmul import int16_linear
-from cpunmt.kernels.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.float_matmul import float_linear
+from cpunmt.kernels.matmul.int8_matmul import int8_linear
+from cpunmt.kernels.matmul.int16_matmul import int16_linear
+from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.jit import address, count, kernel, real

@@ -9,8 +9,8 @@ x is quantized as soon as it is there: by `after`, or by `before` where that mak
 
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
-from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.layer_norm import residual_layer_norm
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import model_at, norm_at, residual_at, workspace_at
 from cpunmt.kernels.records import POSTPROCESS
 from cpunmt.layers.linear import linear, quantize, quantize_as

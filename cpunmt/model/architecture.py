@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.kernels.packing import GROUP, PAIR, PANEL, panels
+from cpunmt.kernels.matmul.packing import GROUP, PAIR, PANEL, panels
 from cpunmt.model.config import SCHEMES, ModelConfig
 
 _STORED = {

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import panels
+from cpunmt.kernels.matmul.packing import panels
 from cpunmt.kernels.tables import position_signal, sigmoid_table
 from cpunmt.model.architecture import (
     decoder_linears,

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels import records
-from cpunmt.kernels.packing import GROUP, PANEL
+from cpunmt.kernels.matmul.packing import GROUP, PANEL
 from cpunmt.model.architecture import Linear
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.schemes import CODEBOOKS, int8, int16

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpunmt.kernels.activations import log
 from cpunmt.kernels.best import best_k
-from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import (
     batch_at,
     ended_at,

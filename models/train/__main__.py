@@ -9,8 +9,9 @@ from cpunmt.files.console import one_line, say
 
 def main(arguments=None) -> int:
     """Run one command; the exit status."""
-    from models.train import recipe_commands, train_command  # PyTorch takes seconds, in which Ctrl-C is heard below
-    from models.train.smoke import smoke
+    from models.train.commands import recipe as recipe_commands  # PyTorch takes seconds, in which Ctrl-C is heard below
+    from models.train.commands import train as train_command
+    from models.train.commands.smoke import smoke
 
     parser = argparse.ArgumentParser(prog="python -m models.train", description=__doc__, allow_abbrev=False)
     parser.add_argument("--tiny-smoke", action="store_true", help="try every step on a toy language, in about a minute")

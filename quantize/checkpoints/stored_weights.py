@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.kernels.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
+from cpunmt.kernels.matmul.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
 from cpunmt.model.architecture import Linear, is_static
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.schemes import CODEBOOKS

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bench.onnx_engine import OnnxEngine
-from bench.onnx_graphs import prepare
+from bench.onnx.engine import OnnxEngine
+from bench.onnx.graphs import prepare
 from cpunmt.engine.engine import Search
 from quantize.onnx.export import export_onnx
 from quantize.reference.network import Reference

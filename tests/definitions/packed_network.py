@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference
+from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference
 from cpunmt.model.architecture import is_static, linears, norms, output_table, table_sizes
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.schemes.int8 import STATIC_OFFSET

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.attention import attention_reference
-from cpunmt.kernels.packing import pack_float32
+from cpunmt.kernels.matmul.packing import pack_float32
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
 

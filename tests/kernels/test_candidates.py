@@ -5,8 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels import records
-from cpunmt.kernels.int8_matmul import AFFINE
-from cpunmt.kernels.packing import (
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.packing import (
     PANEL,
     pack_float32,
     pack_int8,
@@ -15,7 +15,7 @@ from cpunmt.kernels.packing import (
     unpack_int8,
     unpack_int16,
 )
-from cpunmt.kernels.quantize_rows import stored_bytes
+from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.text.shortlist import Shortlist
 from tests.guarded import Guards

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.float_matmul import float_linear_reference
-from cpunmt.kernels.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.packing import pack_float32, panels
+from cpunmt.kernels.matmul.float_matmul import float_linear_reference
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
+from cpunmt.kernels.matmul.packing import pack_float32, panels
 from tests.float_steps import UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.packed_linear import float_record

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.int16_matmul import int16_linear_reference, int16_matmul_reference
-from cpunmt.kernels.packing import pack_int16, panels
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
+from cpunmt.kernels.matmul.int16_matmul import int16_linear_reference, int16_matmul_reference
+from cpunmt.kernels.matmul.packing import pack_int16, panels
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.packed_linear import int16_record

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.int8_matmul import (
+from cpunmt.kernels.matmul.int8_matmul import (
     AFFINE,
     INTEGERS,
     RELU,
     int8_linear_reference,
     int8_matmul_reference,
 )
-from cpunmt.kernels.packing import pack_int8, panels
-from cpunmt.kernels.quantize_rows import stored_bytes
+from cpunmt.kernels.matmul.packing import pack_int8, panels
+from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.packed_linear import coded_record, column_totals, int8_record

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels import records
 from cpunmt.kernels.layer_norm import residual_layer_norm_reference
-from cpunmt.kernels.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
+from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.packing import (
+from cpunmt.kernels.matmul.packing import (
     GROUP,
     PAIR,
     PANEL,

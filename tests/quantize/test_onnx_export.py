@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.onnx_engine import OnnxEngine
-from bench.onnx_graphs import session
+from bench.onnx.engine import OnnxEngine
+from bench.onnx.graphs import session
 from cpunmt.errors import CpunmtError
 from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
@@ -98,7 +98,7 @@ def student(tmp_path_factory):
 
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_logits_of_the_shipped_model(student, count):
-    from bench.onnx_equality import logit_differences
+    from bench.onnx.equality import logit_differences
 
     assert max(logit_differences(*student, list(sources(count)))) <= 1e-4
 

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 
-from bench.onnx_graphs import session
+from bench.onnx.graphs import session
 from quantize.onnx.graph import Graph, WeightFile
 
 LARGE = np.arange(600, dtype=np.float32).reshape(20, 30)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.packing import unpack_float32, unpack_int8
+from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8
 from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, linears, norms
 from cpunmt.model.schemes.int8 import quantize_columns
 from quantize.checkpoints.pack import pack_tensors

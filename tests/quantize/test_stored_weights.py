@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpunmt.formats.conversion import QUANTIZERS, packed_tensors
-from cpunmt.kernels.packing import pack_int8, padded
+from cpunmt.kernels.matmul.packing import pack_int8, padded
 from cpunmt.model.architecture import linears, matrices, table_sizes
 from cpunmt.model.config import SCHEMES
 from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix

@@ -16,7 +16,7 @@ import numpy as np
 from cpunmt.engine import program as compiled
 from cpunmt.engine.engine import Engine, Search
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests import real_model

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from cpunmt.kernels.packing import PANEL, pack_codes, pack_int8, pack_int16
+from cpunmt.kernels.matmul.packing import PANEL, pack_codes, pack_int8, pack_int16
 from tests.guarded import Guards
 from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded

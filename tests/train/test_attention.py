@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from models.train.attention import attention
+from models.train.network.attention import attention
 from quantize.reference.formulas import attention as attention_reference
 
 

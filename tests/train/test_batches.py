@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.train.batches import Examples, Texts, batches_of_epoch, endless, make_batch, pairs_of_epoch
+from models.train.text.batches import Examples, Texts, batches_of_epoch, endless, make_batch, pairs_of_epoch
 
 
 def texts(lengths) -> Texts:

@@ -6,8 +6,8 @@ import torch
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.packed.safetensors_file import write_safetensors
-from models.train import checkpoint
-from models.train.checkpoint import FILE, Checkpoint
+from models.train.updates import checkpoint
+from models.train.updates.checkpoint import FILE, Checkpoint
 
 
 def make() -> Checkpoint:

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.model.architecture import checkpoint_tensors
-from models.train.configs import SHAPES, model_config, settings_of
+from models.train.updates.configs import SHAPES, model_config, settings_of
 from quantize.checkpoints.marian_export import marian_options
 
 

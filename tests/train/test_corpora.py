@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from models.train.corpora import Corpus, Example, read_corpora
+from models.train.text.corpora import Corpus, Example, read_corpora
 
 DESCRIPTION = """
 train:

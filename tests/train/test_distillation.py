@@ -1,8 +1,8 @@
 """The translation that is nearest to the reference."""
 
-from models.train.corpora import Example
-from models.train.distillation import closest, distil, nearest, sentence_bleu
-from models.train.ensemble import proposals, scores
+from models.train.distillation.distillation import closest, distil, nearest, sentence_bleu
+from models.train.network.ensemble import proposals, scores
+from models.train.text.corpora import Example
 
 TEXTS = ["Ein Hund läuft.", "Ein kleiner Hund rennt schnell.", "x"]
 SOURCE = "A man is riding a bicycle."

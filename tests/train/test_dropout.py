@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.train.dropout import dropout
+from models.train.network.dropout import dropout
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.train.ensemble import proposals, scores
+from models.train.network.ensemble import proposals, scores
 
 SOURCES = ["A man is riding a bicycle.", "The committee has not decided yet whether it wants to."]
 

@@ -6,9 +6,9 @@ import torch
 
 from cpunmt import Translator
 from cpunmt.formats.marian.marian import read_marian_npz
-from models.train.configs import model_config
-from models.train.export import arrays_of, write_float32, write_npz
-from models.train.network import initial_tensors
+from models.train.network.network import initial_tensors
+from models.train.updates.configs import model_config
+from models.train.updates.export import arrays_of, write_float32, write_npz
 from quantize.reference.network import Reference
 
 

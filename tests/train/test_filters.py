@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.train.corpora import Corpus, Example
-from models.train.filters import fault, filtered
+from models.train.text.corpora import Corpus, Example
+from models.train.text.filters import fault, filtered
 
 GOOD = ("A small dog runs.", "Ein kleiner Hund rennt.")
 

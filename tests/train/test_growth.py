@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 import torch
 
-from models.train.growth import grown
-from models.train.network import Network, initial_tensors
+from models.train.network.growth import grown
+from models.train.network.network import Network, initial_tensors
 from tests.architectures import make_config
 from tests.random_models import random_tensors
 from tests.train.test_network import padded, pairs

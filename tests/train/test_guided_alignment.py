@@ -4,11 +4,11 @@ import math
 
 import torch
 
-from models.train.batches import make_batch
-from models.train.configs import settings_of
-from models.train.guided_alignment import Alignments, aligner_of, alignment_loss
-from models.train.network import Network, initial_tensors
-from models.train.updates import Updates
+from models.train.network.network import Network, initial_tensors
+from models.train.text.batches import make_batch
+from models.train.updates.configs import settings_of
+from models.train.updates.guided_alignment import Alignments, aligner_of, alignment_loss
+from models.train.updates.updates import Updates
 
 
 def test_the_loss_is_the_mean_over_points():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.train.corpora import Corpus, Example
-from models.train.held_out import held_out, matches, normalized, without_held_out
+from models.train.text.corpora import Corpus, Example
+from models.train.text.held_out import held_out, matches, normalized, without_held_out
 
 TEST = Corpus("test", [Example(("A man.",), ("Ein Mann.",)), Example(("Two dogs",), ("Zwei Hunde", "Hunde, zwei"))])
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from models.train.line_files import write_lines
+from models.train.text.line_files import write_lines
 
 ITEMS = list(range(10))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from models.train.log4 import LARGEST, Rounding, fitted_scales, refitted_scales, rounded
+from models.train.network.log4 import LARGEST, Rounding, fitted_scales, refitted_scales, rounded
 
 LEVELS = np.array([0, *(sign * 2.0**power for sign in (-1, 1) for power in range(7))])
 

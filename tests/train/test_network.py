@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.train.network import Network, initial_tensors, mask, torch_tensors
+from models.train.network.network import Network, initial_tensors, mask, torch_tensors
 from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config

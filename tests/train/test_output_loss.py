@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from models.train import output_loss as module
-from models.train.output_loss import Prediction, output_loss, output_loss_reference
+from models.train.network import output_loss as module
+from models.train.network.output_loss import Prediction, output_loss, output_loss_reference
 
 
 def inputs(tokens=11, size=30, d=8):

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.network import Network, torch_tensors
-from models.train.sampling import noisy_pairs, sample
+from models.train.distillation.sampling import noisy_pairs, sample
+from models.train.network.network import Network, torch_tensors
 from quantize.reference.formulas import softmax
 from quantize.reference.network import Reference
 from tests.architectures import make_config

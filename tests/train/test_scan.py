@@ -2,7 +2,7 @@
 
 import torch
 
-from models.train.scan import scan, scan_reference
+from models.train.network.scan import scan, scan_reference
 
 
 def inputs(rows=3, steps=7, d=5):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.train.schedule import learning_rate
+from models.train.updates.schedule import learning_rate
 
 
 def test_it_rises_and_falls():

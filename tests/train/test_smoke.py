@@ -3,7 +3,7 @@
 import pytest
 
 from models.train.__main__ import main
-from models.train.smoke import smoke
+from models.train.commands.smoke import smoke
 
 
 @pytest.mark.slow

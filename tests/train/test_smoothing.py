@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.train.smoothing import averaged, smooth, smoothing_weight
+from models.train.updates.smoothing import averaged, smooth, smoothing_weight
 
 
 def test_marians_weight():

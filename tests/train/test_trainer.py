@@ -9,8 +9,8 @@ import torch
 
 from cpunmt import Translator
 from cpunmt.formats.marian.marian import read_marian_npz
-from models.train import checkpoint, updates
-from models.train.validation import validate
+from models.train.updates import checkpoint, updates
+from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.commands.cli import main as quantize
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.train import updates as module
-from models.train.batches import make_batch
-from models.train.configs import settings_of
-from models.train.log4 import Rounding
-from models.train.network import Network, initial_tensors, mask
-from models.train.updates import Updates
+from models.train.network.log4 import Rounding
+from models.train.network.network import Network, initial_tensors, mask
+from models.train.text.batches import make_batch
+from models.train.updates import updates as module
+from models.train.updates.configs import settings_of
+from models.train.updates.updates import Updates
 
 CPU = torch.device("cpu")
 PAIRS = np.repeat(np.arange(12), 2).reshape(12, 2)
@@ -33,7 +33,7 @@ def float32(monkeypatch):
     """Rounding to bfloat16 depends on the batch; what is compared here is the rest."""
     from contextlib import nullcontext
 
-    monkeypatch.setattr("models.train.updates.mixed_precision", lambda device: nullcontext())
+    monkeypatch.setattr("models.train.updates.updates.mixed_precision", lambda device: nullcontext())
 
 
 def test_parts_of_a_batch_make_the_same_update(toy):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.train.validation import score
+from models.train.updates.validation import score
 
 PERFECT = ["Ein kleiner Hund rennt über das Feld.", "Zwei Frauen lesen im Park eine Zeitung."]
 

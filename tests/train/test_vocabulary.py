@@ -1,7 +1,7 @@
 """The vocabulary has Marian's ids, and loses nothing."""
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.vocabulary import texts_of, train_vocabulary
+from models.train.text.vocabulary import texts_of, train_vocabulary
 
 
 def test_ids_and_round_trip(tmp_path, toy):

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from models.train.word_alignment import train_aligner, train_table
+from models.train.text.word_alignment import train_aligner, train_table
 
 
 def naive_table(sources, targets, rounds):

@@ -3,14 +3,14 @@
 import functools
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.batches import encode
-from models.train.configs import model_config, settings_of
-from models.train.data import read_data
-from models.train.network import initial_tensors
-from models.train.toy_corpus import write_toy_corpora
-from models.train.trainer import Trainer
-from models.train.validation import validate
-from models.train.vocabulary import texts_of, train_vocabulary
+from models.train.network.network import initial_tensors
+from models.train.text.batches import encode
+from models.train.text.data import read_data
+from models.train.text.toy_corpus import write_toy_corpora
+from models.train.text.vocabulary import texts_of, train_vocabulary
+from models.train.updates.configs import model_config, settings_of
+from models.train.updates.trainer import Trainer
+from models.train.updates.validation import validate
 
 
 class ToyRuns:

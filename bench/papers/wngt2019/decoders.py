@@ -11,7 +11,7 @@ from bench.papers.wngt2019.workload import Workload, words_per_second
 from bench.students import write_student
 from bench.timing import interleave
 from cpunmt import Translator
-from models.train.configs import SHAPES
+from models.train.updates.configs import SHAPES
 from quantize.evaluation.evaluation_set import EvaluationSet
 from quantize.evaluation.text_metrics import by_rank, load_metrics
 

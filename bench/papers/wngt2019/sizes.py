@@ -4,7 +4,7 @@ import math
 
 from cpunmt.model.architecture import checkpoint_tensors, expected_tensors
 from cpunmt.model.config import SCHEMES, ModelConfig
-from models.train.configs import SHAPES
+from models.train.updates.configs import SHAPES
 
 VOCABULARY = 32_000
 NAMES = ("paper-large", "paper-small", "paper-tiny", "base", "tied6", "tiny", "pilot")

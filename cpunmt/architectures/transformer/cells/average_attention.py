@@ -9,8 +9,8 @@ import numpy as np
 
 from cpunmt.architectures.transformer.cells.recurrent import state_offset
 from cpunmt.kernels.gates import average, weigh
-from cpunmt.kernels.int8_matmul import AFFINE
 from cpunmt.kernels.layer_norm import residual_layer_norm
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import cell_at, feed_forward_at, hypothesis_at, model_at, workspace_at
 from cpunmt.layers.feed_forward import network
 from cpunmt.layers.linear import linear, quantize

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpunmt.kernels.attention import cross_attention_row
 from cpunmt.kernels.copying import copy_floats
-from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import cell_at, hypothesis_at, item_at, model_at, workspace_at
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear

@@ -7,7 +7,7 @@
 All products have one input, so they are one product. State: c, float32 [model_dim] per row; it starts as 0.
 """
 
-from cpunmt.kernels.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import cell_at, hypothesis_at, linear_at, model_at, workspace_at
 from cpunmt.kernels.records import CELLS
 from cpunmt.kernels.sru import sru_row

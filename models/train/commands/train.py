@@ -6,16 +6,16 @@ import functools
 from pathlib import Path
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.batches import encode
-from models.train.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
-from models.train.data import read_data
-from models.train.growth import grown
-from models.train.network import Network, initial_tensors, torch_tensors
-from models.train.trainer import Trainer
-from models.train.validation import validate
+from models.train.network.growth import grown
+from models.train.network.network import Network, initial_tensors, torch_tensors
+from models.train.text.batches import encode
+from models.train.text.data import read_data
+from models.train.updates.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
+from models.train.updates.trainer import Trainer
+from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
-ENDE = Path(__file__).with_name("ende.yaml")
+ENDE = Path(__file__).parents[1] / "ende.yaml"
 
 
 def add_corpora(parser):

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from models.train.corpora import Corpus, read_corpora
-from models.train.filters import filtered
-from models.train.held_out import held_out, without_held_out
+from models.train.text.corpora import Corpus, read_corpora
+from models.train.text.filters import filtered
+from models.train.text.held_out import held_out, without_held_out
 
 
 class Data(NamedTuple):

@@ -4,14 +4,14 @@ from contextlib import nullcontext
 
 import torch
 
-from models.train.batches import Batch
-from models.train.configs import Settings
-from models.train.guided_alignment import alignment_loss
-from models.train.log4 import Rounding
-from models.train.network import Network, mask
-from models.train.output_loss import Prediction, output_loss
-from models.train.schedule import learning_rate
-from models.train.smoothing import smooth, smoothing_weight
+from models.train.network.log4 import Rounding
+from models.train.network.network import Network, mask
+from models.train.network.output_loss import Prediction, output_loss
+from models.train.text.batches import Batch
+from models.train.updates.configs import Settings
+from models.train.updates.guided_alignment import alignment_loss
+from models.train.updates.schedule import learning_rate
+from models.train.updates.smoothing import smooth, smoothing_weight
 
 _BETAS, _EPSILON = (0.9, 0.98), 1e-9
 _FOLLOWED = 100  # updates after which the scales of rounded weights follow them

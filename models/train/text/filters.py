@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import NamedTuple
 
-from models.train.corpora import Corpus, Example
-from models.train.held_out import normalized
+from models.train.text.corpora import Corpus, Example
+from models.train.text.held_out import normalized
 
 
 class Limits(NamedTuple):

@@ -11,15 +11,15 @@ from tqdm import tqdm
 
 from cpunmt.model.architecture import tables
 from cpunmt.model.config import ModelConfig
-from models.train import checkpoint, curve
-from models.train.batches import Examples, endless, make_batch
-from models.train.configs import Settings
-from models.train.export import write_float32, write_npz
-from models.train.guided_alignment import Alignments, aligner_of
-from models.train.log4 import Rounding
-from models.train.network import Network
-from models.train.updates import Updates
-from models.train.validation import Score
+from models.train.network.log4 import Rounding
+from models.train.network.network import Network
+from models.train.text.batches import Examples, endless, make_batch
+from models.train.updates import checkpoint, curve
+from models.train.updates.configs import Settings
+from models.train.updates.export import write_float32, write_npz
+from models.train.updates.guided_alignment import Alignments, aligner_of
+from models.train.updates.updates import Updates
+from models.train.updates.validation import Score
 
 BEST, MODEL = "best", "model.npz"
 

@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from cpunmt.model.architecture import checkpoint_tensors, tables
 from cpunmt.model.config import ModelConfig
-from models.train.attention import attention
-from models.train.cells import CELLS, empty_state
-from models.train.dropout import dropout
+from models.train.network.attention import attention
+from models.train.network.cells import CELLS, empty_state
+from models.train.network.dropout import dropout
 from quantize.reference.formulas import positions
 
 _TRAINED_POSITIONS = 512

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from cpunmt.model.config import ModelConfig
-from models.train.network import initial_tensors, torch_tensors
+from models.train.network.network import initial_tensors, torch_tensors
 
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
 

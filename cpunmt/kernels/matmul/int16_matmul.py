@@ -9,8 +9,8 @@ Nothing here looks for overflow: whoever makes the weights excludes it (see sche
 
 import numpy as np
 
-from cpunmt.kernels.int8_matmul import walk
-from cpunmt.kernels.packing import PAIR, unpack_int16
+from cpunmt.kernels.matmul.int8_matmul import walk
+from cpunmt.kernels.matmul.packing import PAIR, unpack_int16
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.tile import SHAPES16, TILE_ROWS16, int16_tiles

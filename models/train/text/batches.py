@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.corpora import Corpus
+from models.train.text.corpora import Corpus
 
 
 class Batch(NamedTuple):

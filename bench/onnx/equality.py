@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bench.onnx_engine import OnnxEngine
+from bench.onnx.engine import OnnxEngine
 from quantize.reference.network import Reference
 
 BARRED = 100.0  # no piece that can be chosen has such a logit; the </s> of bench.students has -10,000

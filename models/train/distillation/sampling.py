@@ -10,9 +10,9 @@ import math
 
 import torch
 
-from models.train.batches import padded
-from models.train.distillation import nearest
-from models.train.network import Network
+from models.train.distillation.distillation import nearest
+from models.train.network.network import Network
+from models.train.text.batches import padded
 
 
 @torch.no_grad()

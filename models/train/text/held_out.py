@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from models.train.corpora import Corpus, Example
+from models.train.text.corpora import Corpus, Example
 
 _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 

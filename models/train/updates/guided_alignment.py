@@ -6,8 +6,8 @@ Chen et al. 2016, https://arxiv.org/abs/1607.01628: the cross-entropy between th
 import numpy as np
 import torch
 
-from models.train.batches import Examples
-from models.train.word_alignment import Aligner, train_aligner
+from models.train.text.batches import Examples
+from models.train.text.word_alignment import Aligner, train_aligner
 
 MOST_POINTS = 12_000_000  # pairs of positions that the tables are trained on
 MOST_KEPT = 2_000_000  # pairs of texts whose points are kept: 1 GB

@@ -7,8 +7,8 @@ import functools
 
 from sacrebleu.metrics import BLEU
 
-from models.train.corpora import Example
-from models.train.ensemble import proposals, scores
+from models.train.network.ensemble import proposals, scores
+from models.train.text.corpora import Example
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import sacrebleu
 
 from cpunmt import Translator
-from models.train.corpora import Corpus
+from models.train.text.corpora import Corpus
 
 
 class Score(NamedTuple):

@@ -13,7 +13,7 @@ looked up among the levels on its way into the product, so the sums are those of
 
 import numpy as np
 
-from cpunmt.kernels.packing import GROUP, unpack_int8
+from cpunmt.kernels.matmul.packing import GROUP, unpack_int8
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile import (

@@ -6,8 +6,8 @@ rows and the instruction set, so its bits depend on nothing else.
 
 import numpy as np
 
-from cpunmt.kernels.int8_matmul import INTEGERS, RELU
-from cpunmt.kernels.packing import unpack_float32
+from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
+from cpunmt.kernels.matmul.packing import unpack_float32
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.float_tile import FLOAT_SHAPES, HEADS, float_tiles, head_tiles
 from cpunmt.simd.intrinsics import lesser

@@ -7,7 +7,7 @@ from pathlib import Path
 import sentencepiece
 
 from cpunmt.files.output_files import write_file
-from models.train.corpora import Corpus
+from models.train.text.corpora import Corpus
 
 
 def texts_of(corpora: list[Corpus]) -> Iterable[str]:

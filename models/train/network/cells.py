@@ -8,7 +8,7 @@ or piece by piece, as in sampling: the result is the same.
 import torch
 from torch.nn import functional
 
-from models.train.scan import scan
+from models.train.network.scan import scan
 
 
 def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:

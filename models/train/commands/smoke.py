@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from models.train.corpora import read_corpora
-from models.train.validation import validate
+from models.train.text.corpora import read_corpora
+from models.train.updates.validation import validate
 
 UPDATES = 220
 
@@ -16,7 +16,7 @@ def smoke(
     main: Callable[[list[str]], int], folder: Path | None = None, lines: int = 1600, updates: int = UPDATES
 ) -> dict:
     """Run every step through the command line `main`; BLEU on the test set of each model that was made."""
-    from models.train.toy_corpus import write_toy_corpora
+    from models.train.text.toy_corpus import write_toy_corpora
 
     if folder is None:
         with tempfile.TemporaryDirectory() as temporary:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bench.onnx_graphs import session
-from bench.onnx_search import Batch
+from bench.onnx.graphs import session
+from bench.onnx.search import Batch
 from cpunmt.engine.engine import GREEDY, Hypothesis, Search
 from cpunmt.model.config import ModelConfig
 from quantize.onnx.cells import state_shapes

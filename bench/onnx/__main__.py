@@ -4,7 +4,7 @@
     --input FILE    sentences, one per line (default: tests/golden/sentences.en.txt)
 
 onnxruntime runs the graphs of `quantize export-onnx`, in float32 and with its dynamic int8; how is said in
-`bench.onnx_graphs` and `bench.onnx_engine`. Text goes in and text comes out, by the same code for all; in bulk
+`bench.onnx.graphs` and `bench.onnx.engine`. Text goes in and text comes out, by the same code for all; in bulk
 onnxruntime has the best of the batch sizes that are tried. Medians of interleaved rounds.
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import onnxruntime
 
-from bench.onnx_engine import OnnxEngine
-from bench.onnx_equality import logit_differences
-from bench.onnx_graphs import prepare
+from bench.onnx.engine import OnnxEngine
+from bench.onnx.equality import logit_differences
+from bench.onnx.graphs import prepare
 from bench.students import write_student
 from bench.timing import machine, save, spread
 from bench.translate import SENTENCES, STUDENT

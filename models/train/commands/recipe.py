@@ -7,18 +7,18 @@ import torch
 from cpunmt import Translator
 from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.corpora import read_corpora
-from models.train.data import read_data
-from models.train.distillation import distil
-from models.train.export import write_float32, write_npz
-from models.train.held_out import matches
-from models.train.line_files import write_lines
-from models.train.network import Network, torch_tensors
-from models.train.sampling import noisy_pairs
-from models.train.smoothing import averaged
-from models.train.train_command import add_corpora
-from models.train.validation import validate
-from models.train.vocabulary import texts_of, train_vocabulary
+from models.train.commands.train import add_corpora
+from models.train.distillation.distillation import distil
+from models.train.distillation.sampling import noisy_pairs
+from models.train.network.network import Network, torch_tensors
+from models.train.text.corpora import read_corpora
+from models.train.text.data import read_data
+from models.train.text.held_out import matches
+from models.train.text.line_files import write_lines
+from models.train.text.vocabulary import texts_of, train_vocabulary
+from models.train.updates.export import write_float32, write_npz
+from models.train.updates.smoothing import averaged
+from models.train.updates.validation import validate
 
 
 def add_parsers(commands):
