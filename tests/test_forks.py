@@ -28,7 +28,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
-        ("full", 60),
+        ("full", 25),
         ("threaded", 20),
         ("positions", 8),
         pytest.param("full", 800, marks=SLOW),
