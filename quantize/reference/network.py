@@ -68,7 +68,7 @@ class Translation(NamedTuple):
 class Reference:
     """The network with its weights. To calibrate or to simulate integers, override `product` and `embed`.
 
-    `tensors` maps canonical names to float32 arrays as `cpunmt.model_files` reads them: weights [in, out].
+    `tensors` maps canonical names to float32 arrays as `cpunmt.formats` reads them: weights [in, out].
     """
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
