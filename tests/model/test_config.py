@@ -13,7 +13,7 @@ from cpunmt.model.architecture import check_schemes, expected_tensors, matrices
 from cpunmt.model.config import FORMAT_VERSION, SCHEMES, ModelConfig
 from tests.architectures import configs, make_config
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT_VERSION))

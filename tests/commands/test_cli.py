@@ -137,7 +137,7 @@ def test_fetching_without_a_network(tmp_path, capfd, monkeypatch):
 
 
 def test_no_model_at_all(source, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "cpunmt" / "cli.py"))
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "cpunmt" / "commands" / "cli.py"))
     monkeypatch.delenv("CPUNMT_MODEL", raising=False)
     assert translate(source, tmp_path / "german") == 1
     assert refusal(capfd).startswith("no model: name its directory with -m DIR")

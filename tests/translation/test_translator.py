@@ -17,7 +17,7 @@ from cpunmt.translation.splitting import split_pieces
 from tests.command_line import sentences as real_lines
 from tests.real_model import DIRECTORIES, ROOT, SENTENCES
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "ende_student_greedy.json").read_text("utf-8"))
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ende_student_greedy.json").read_text("utf-8"))
 ODD = [
     "", " ", "\t", "\n", "\0", "a\0b", "\ud800", "x\udfffy", "\u2028", "one\ntwo\r\nthree", "\ufeffA dog.",
     "👩‍👩‍👧‍👦 🚲", "مرحبا بالعالم", "שלום", "e\u0301\u0301\u0301", "▁", "</s>", "<unk>",
