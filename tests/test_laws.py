@@ -224,7 +224,6 @@ def test_law_8_sixteen_threads_share_a_translator(student, seconds):
     assert wrong == []
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.parametrize("inter_threads", [1, 2])
 def test_law_8_a_forked_child_translates_the_same(inter_threads):
     translator = Translator(MODEL, inter_threads=inter_threads)

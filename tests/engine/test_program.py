@@ -135,7 +135,6 @@ def test_a_warmup_that_cannot_keep_the_program_says_so_and_fails(cold_starts):
     assert compiling.startswith(COMPILING[:-15]) and told.startswith(CANNOT_KEEP) and "CPUNMT_CACHE_DIR" in told
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
     """A pipe would wait for somebody who writes."""
     tmp_path.chmod(0o700)

@@ -51,7 +51,6 @@ def test_permissions_stay(tmp_path):
         assert stat.S_IMODE(os.stat(tmp_path / "file").st_mode) == mode
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 def test_a_device_or_a_pipe_is_written_and_not_replaced(tmp_path):
     """--force made a file of it."""
     pipe = tmp_path / "pipe"
@@ -93,7 +92,6 @@ def test_the_longest_names(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork") or os.path.sep != "/", reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_directory_that_is_read_only_is_replaced_and_stays_so():
     """Nothing in it can be removed: it stayed, under another name."""
@@ -178,7 +176,6 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
         check_file("-", True)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="standard output has no name here")
 def test_standard_output_is_refused_where_commands_report(tmp_path):
     """A redirected one was written over by what the command tells."""
     code = """

@@ -12,8 +12,6 @@ from cpunmt.process.interrupts import uncut
 from tests.foreign_directories import KINDS
 from tests.real_model import DIRECTORIES, ROOT
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-
 
 def forks(kind, count, seed, *path) -> str:
     command = [sys.executable, "-W", "ignore", "-m", "tests.forking", kind, str(count), str(seed), *map(str, path)]

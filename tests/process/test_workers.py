@@ -89,7 +89,6 @@ def test_a_full_queue_makes_submit_wait():
     assert not fourth.is_alive()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_starts_threads_of_its_own():
     workers = Workers(2)

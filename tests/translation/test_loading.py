@@ -219,7 +219,6 @@ def test_a_directory_that_may_not_be_listed_is_held_too():
     shutil.rmtree(folder)
 
 
-@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="directories cannot be held open here")
 def test_a_directory_that_is_replaced_meanwhile_is_loaded_from_one_of_both(tmp_path):
     """One load in ten failed, with 80 wrong tensors; or it would have mixed two models that fit each other."""
     models = {name: tmp_path / name for name in ("student", "tiny")}
