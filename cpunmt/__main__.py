@@ -1,5 +1,6 @@
 """`python -m cpunmt`, and the command `cpunmt`."""
 
+import os
 import sys
 
 from cpunmt.process.run import run
@@ -7,6 +8,7 @@ from cpunmt.process.run import run
 
 def main() -> int:
     """The command line as a process; returns its exit status."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads have nothing to do here, and take memory
     return run("cpunmt", "cpunmt.commands.cli")
 
 

@@ -31,7 +31,8 @@ def run(name: str, module: str) -> int:
     try:
         main = importlib.import_module(module).main
         from cpunmt.process.interrupts import abandon
-    except (ImportError, MemoryError, OSError, SystemError) as error:  # the last two: NumPy without enough memory
+    # The last three: NumPy without enough memory.
+    except (ImportError, MemoryError, OSError, SystemError, AttributeError) as error:
         print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
         return 1
 

@@ -216,7 +216,7 @@ def test_a_line_without_an_end_is_refused():
 
 
 @LINUX
-@pytest.mark.parametrize("megabytes", [60, 400, 520])
+@pytest.mark.parametrize("megabytes", [60, 122, 400, 520])
 def test_too_little_memory_is_one_line_wherever_it_shows(megabytes):
     """While it is imported, loaded, or at work: 16 MB in one line."""
     finished = with_memory(megabytes, "translate", "-m", MODEL, stdin=b"A man. " * (2 << 20))
