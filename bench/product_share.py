@@ -10,8 +10,8 @@ import numpy as np
 
 from bench import compiled, limits
 from bench.profiled import Profiled
-from cpunmt.model.architecture import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.tensors import decoder_linears, encoder_linears
 
 KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {
@@ -28,20 +28,22 @@ def multiplications(config: ModelConfig, sources: list, targets: list[int], cand
     ----------
     sources, targets, candidates : of each sentence, pieces with </s>, and pieces to choose from
     """
-    d, pieces = config.model_dim, sum(sources)
+    d, pieces = config.architecture.model_dim, sum(sources)
     encoder = sum(
         linear.depth * linear.columns
-        for layer in range(config.encoder_layers)
+        for layer in range(config.architecture.encoder_layers)
         for linear in encoder_linears(config, layer).values()
     )
     total = encoder * pieces
-    total += config.encoder_layers * sum(2 * d * length * length for length in sources)  # scores, and values
+    total += config.architecture.encoder_layers * sum(
+        2 * d * length * length for length in sources
+    )  # scores, and values
     per_step = 0
-    for layer, parameters in enumerate(config.decoder_parameters):
+    for layer, parameters in enumerate(config.architecture.decoder_parameters):
         for path, linear in decoder_linears(config, parameters).items():
             if path != "cross_attention.key_value":
                 per_step += linear.depth * linear.columns
-            elif parameters not in config.decoder_parameters[:layer]:  # once per sentence
+            elif parameters not in config.architecture.decoder_parameters[:layer]:  # once per sentence
                 total += linear.depth * linear.columns * pieces
     total += per_step * sum(targets)
     return total + d * sum(count * steps for count, steps in zip(candidates, targets, strict=True))

@@ -5,14 +5,13 @@ source, and would measure a workload that nobody has. Here </s> is barred and th
 so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from cpunmt.formats.packed.packed_directory import write_directory
-from cpunmt.model.architecture import checkpoint_tensors
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.pack import pack_tensors
@@ -30,8 +29,16 @@ def random_checkpoint(
 ) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Config and float32 tensors of a student of one of SIZES; `changes` are other values of the config's fields."""
     model_dim, ffn_dim, encoder_layers, decoder = SIZES[size]
-    config = ModelConfig(model_dim, ffn_dim, 8, encoder_layers, decoder, vocab_size, max_length_factor=LENGTH_FACTOR)
-    config = replace(config, **changes)
+    config = ModelConfig.of(
+        model_dim=model_dim,
+        ffn_dim=ffn_dim,
+        heads=8,
+        encoder_layers=encoder_layers,
+        decoder_parameters=decoder,
+        vocab_size=vocab_size,
+        max_length_factor=LENGTH_FACTOR,
+    )
+    config = config.changed(**changes)
     random = np.random.default_rng(seed)
     tensors = {}
     for name, shape in checkpoint_tensors(config).items():

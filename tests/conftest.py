@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from cpunmt import Translator
+from cpunmt.engine import program as compiled
 from tests.command_line import sentences
 from tests.real_model import DIRECTORIES
 
@@ -39,3 +40,9 @@ def source(tmp_path):
     path = tmp_path / "english"
     path.write_text("".join(f"{line}\n" for line in sentences(40)), "utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The compiled program: tests run the machine code that users run."""
+    return compiled.load()

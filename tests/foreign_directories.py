@@ -21,11 +21,11 @@ from tests.marian_bin_writer import write_marian_bin
 from tests.random_models import random_sources, random_tensors
 from tests.small_vocabulary import train_vocabulary
 
-CONFIG = ModelConfig(
+CONFIG = ModelConfig.of(
     model_dim=32, ffn_dim=64, heads=2, encoder_layers=2, decoder_parameters=(0, 1), vocab_size=128, scheme="float32"
 )
-SPLIT = replace(CONFIG, source_vocab_size=120, shared_vocabulary=False, shared_embedding=False)
-OPUS = replace(CONFIG, cell="self_attention", activation="swish", vocab_size=96)
+SPLIT = CONFIG.changed(source_vocab_size=120, shared_vocabulary=False, shared_embedding=False)
+OPUS = CONFIG.changed(cell="self_attention", activation="swish", vocab_size=96)
 ALPHAS, SHORTLIST, VOCABULARY = "model.ende.intgemm.alphas.bin", "lex.50.50.ende.s2t.bin", "vocab.deen.spm"
 DECODER = {"relative-paths": True, "beam-size": 2, "normalize": 0.5, "word-penalty": 0.25, "max-length-factor": 1.5}
 
@@ -97,7 +97,7 @@ def gzipped(folder) -> Written:
 
 def write_float_bin(path, config, tensors):
     """A float32 `.bin` as marian-conv writes it."""
-    names = marian_names(config, list(range(1, config.decoder_sets + 1)))
+    names = marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
     theirs = {name: np.atleast_2d(tensors[ours]) for ours, name in names.items()}
     write_marian_bin(path, theirs, yaml.safe_dump(marian_options(config)).encode())
 
@@ -120,7 +120,7 @@ def marian(folder, model="model.npz") -> Written:
     decoder = DECODER | {"models": [model], "vocabs": ["vocab.spm"] * 2, "shortlist": ["lex.s2t.gz", 9, 4, 0]}
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
     shortlist = Shortlist.from_text(folder / "lex.s2t.gz", vocabulary, vocabulary, 9, 4)
-    return Written(folder, replace(CONFIG, max_length_factor=1.5), tensors, shortlist)
+    return Written(folder, CONFIG.changed(max_length_factor=1.5), tensors, shortlist)
 
 
 def opus(folder, tables=("opus.vocab.yml",)) -> Written:

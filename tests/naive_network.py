@@ -55,7 +55,7 @@ class NaiveNetwork:
         queries, keys, values = (
             self.affine(f"{name}.{part}", of) for part, of in (("query", x), ("key", memory), ("value", memory))
         )
-        heads = naive_attention(queries, keys, values, self.config.heads)
+        heads = naive_attention(queries, keys, values, self.config.architecture.heads)
         return self.norm(name, x + self.affine(f"{name}.output", heads))
 
     def feed(self, name, x):
@@ -63,20 +63,20 @@ class NaiveNetwork:
         return self.norm(name, x + self.affine(f"{name}.outer", np.where(inner > 0, inner, 0)))
 
     def encode(self, ids):
-        x = self.tensors["embedding"][ids] * math.sqrt(self.config.model_dim) + naive_positions(
-            0, len(ids), self.config.model_dim
+        x = self.tensors["embedding"][ids] * math.sqrt(self.config.architecture.model_dim) + naive_positions(
+            0, len(ids), self.config.architecture.model_dim
         )
-        for i in range(self.config.encoder_layers):
+        for i in range(self.config.architecture.encoder_layers):
             x = self.attend(f"encoder.{i}.self_attention", x, x)
             x = self.feed(f"encoder.{i}.feed_forward", x)
         return x
 
     def logits(self, source, target):
         """Logits after each proper prefix of `target`, (len(target), vocab_size)."""
-        d, memory = self.config.model_dim, self.encode(source)
+        d, memory = self.config.architecture.model_dim, self.encode(source)
         embedded = [np.zeros(d)] + [self.tensors["embedding"][token] for token in target[:-1]]
         x = np.array(embedded) * math.sqrt(d) + naive_positions(0, len(target), d)
-        for p in self.config.decoder_parameters:
+        for p in self.config.architecture.decoder_parameters:
             cell, blocks = np.zeros(d), []
             forget_logits = self.affine(f"decoder.{p}.cell.forget", x)
             for row, logit in zip(x, forget_logits, strict=True):

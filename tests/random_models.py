@@ -8,9 +8,9 @@ import numpy as np
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.marian.marian import read_marian_npz
-from cpunmt.model.architecture import checkpoint_tensors, table_sizes
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
+from cpunmt.model.tensors import checkpoint_tensors, table_sizes
 from cpunmt.text.shortlist import Shortlist
 from tests.marian_model import write_marian_npz
 
@@ -51,11 +51,11 @@ def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
     for name, shape in checkpoint_tensors(config).items():
         deviation = 0.1
         if name == "positions":
-            shape = (24, config.model_dim)  # fewer than some sentences have
+            shape = (24, config.architecture.model_dim)  # fewer than some sentences have
         elif name.endswith("norm.scale"):
             deviation = 1.0  # scales of either sign: with all near 1 a tied output repeats the previous token for ever
         elif len(shape) == 2:
-            inputs = config.model_dim if name in table_sizes(config) else shape[0]
+            inputs = config.architecture.model_dim if name in table_sizes(config) else shape[0]
             strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
             deviation = (2 if strong else 1) * inputs**-0.5
         found[name] = generator.normal(0, deviation, shape).astype(np.float32)

@@ -30,10 +30,12 @@ class OnnxEngine:
         self._folder = folder
         self._shapes = {
             f"state_{layer}{part}": shape
-            for layer in range(config.decoder_layers)
+            for layer in range(config.architecture.decoder_layers)
             for part, shape in state_shapes(config).items()
         }
-        self._memory = [f"{kind}_{p}" for p in range(config.decoder_sets) for kind in ("keys", "values")] + ["mask"]
+        self._memory = [
+            f"{kind}_{p}" for p in range(config.architecture.decoder_sets) for kind in ("keys", "values")
+        ] + ["mask"]
         self._wanted = ["logits", *(f"new_{name}" for name in self._shapes)]
 
     def _session(self, name):

@@ -18,13 +18,13 @@ from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import Parser, one_line, say, tell
 from cpunmt.formats.conversion import SCHEMES
-from cpunmt.model.checks import whole
 from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
 from cpunmt.registry.store import find, is_name
 from cpunmt.simd import isa
 from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
 from cpunmt.translation.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
+from cpunmt.values.checks import whole
 
 
 def main(arguments: list[str] | None = None) -> int:

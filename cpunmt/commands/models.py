@@ -10,17 +10,11 @@ from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import kind_of, read_model
 from cpunmt.formats.packed.packed_directory import NAMES, WEIGHTS, read_directory, verify, write_directory
 from cpunmt.formats.packed.safetensors_file import check_tensors
-from cpunmt.model.architecture import checkpoint_tensors, expected_tensors
 from cpunmt.model.config import SCHEMES
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.translation.loading import open_parts
 
-_CELLS = {
-    "ssru": "SSRU",
-    "sru": "SRU",
-    "self_attention": "self-attention",
-    "average_attention": "average-attention",
-}
 _KINDS = {
     "packed": "packed by cpunmt: loaded as it is",
     "marian": "Marian, Bergamot or OPUS-MT: converted in memory; `cpunmt convert` does that once",
@@ -58,9 +52,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "weights": weights,
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
-        "encoder": f"{config.encoder_layers} Transformer layers",
-        "decoder": f"{config.decoder_layers} {_CELLS[config.cell]} layers, {config.decoder_sets} set(s) of parameters",
-        "dimensions": f"{config.model_dim} model, {config.ffn_dim} feed-forward, {config.heads} heads",
+        **config.architecture.described(),
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
         "shortlist": "yes" if found.shortlist else "no",
         "search": f"{searched} unless a call says otherwise",

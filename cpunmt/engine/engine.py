@@ -15,6 +15,7 @@ from cpunmt.kernels.tables import powers
 from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
+from cpunmt.search.records import BATCH, SEARCH
 
 SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the second cache
 ROWS = 32  # hypotheses decoded side by side, if that is more than one sentence has
@@ -46,6 +47,19 @@ class Search(NamedTuple):
 GREEDY = Search()
 
 
+def _names(record: np.dtype) -> list[str]:
+    """Of all fields of a record, those of records inside it as "outer.inner", in the order of their places."""
+    found = []
+    for name in record.names:
+        inner = record[name].names
+        found += [f"{name}.{field}" for field in inner] if inner else [name]
+    return found
+
+
+# A BATCH record as a dict, which costs Python a tenth of a NumPy record. All its fields are int64.
+_EMPTY_BATCH = dict.fromkeys(_names(BATCH), 0)
+
+
 class Hypothesis(NamedTuple):
     """One translation of a sentence."""
 
@@ -74,13 +88,13 @@ class Engine:
         if shortlist is not None:
             shared = int(model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
-            self._shortlist_fields = [
-                _address(shortlist.offsets),
-                _address(shortlist.ids),
-                shortlist.first,
-                words,
-                shared,
-            ]
+            self._shortlist_fields = {
+                "shortlist.offsets": _address(shortlist.offsets),
+                "shortlist.ids": _address(shortlist.ids),
+                "shortlist.first": shortlist.first,
+                "shortlist.words": words,
+                "shortlist.shared": shared,
+            }
             self._longest_list = int(np.diff(shortlist.offsets).max())
 
     def translate(
@@ -108,47 +122,58 @@ class Engine:
         wanted = search.num_hypotheses
         slots = min(count, slots or min(SLOTS, max(1, ROWS // search.beam_size)))
         ids = array("i", itertools.chain.from_iterable(sources))
-        offsets = [0, *itertools.accumulate(lengths)]
-        places = [0, *itertools.accumulate(limits if wanted == 1 else [wanted * limit for limit in limits])]
-        numbers = array("q", [*offsets, *limits, *places, *[0] * (count * wanted)])
+        offsets = array("q", [0, *itertools.accumulate(lengths)])
+        places = array("q", [0, *itertools.accumulate(limits if wanted == 1 else [wanted * n for n in limits])])
+        longest_outputs = array("q", limits)
         output = array("i", bytes(4 * places[-1]))
-        values = array("f", bytes(8 * count * wanted))  # log-probabilities, then scores
-        offsets_at, values_at = _at(numbers), _at(values)
-        limits_at = offsets_at + 8 * (count + 1)
-        places_at = limits_at + 8 * count
-        lengths_at = places_at + 8 * (count + 1)
-        kept = (search_at, _), normalizers = self._search(search, steps)  # as long as compiled code reads them
-        prefixes_at, prefix_offsets_at, token_log_probs, attention, areas = 0, 0, None, None, None
+        written = array("q", bytes(8 * count * wanted))
+        log_probs, scores = array("f", bytes(4 * count * wanted)), array("f", bytes(4 * count * wanted))
+        (search_at, _), normalizers = kept = self._search(search, steps)  # as long as compiled code reads them
+        batch = {
+            **_EMPTY_BATCH,
+            "sentences": count,
+            "slots": slots,
+            "search": search_at,
+            "normalizers": _address(normalizers),
+            "ids": _at(ids),
+            "offsets": _at(offsets),
+            "limits": _at(longest_outputs),
+            "output_offsets": _at(places),
+            "output": _at(output),
+            "lengths": _at(written),
+            "log_probs": _at(log_probs),
+            "scores": _at(scores),
+        }
+        if full:
+            batch["full_output"] = self._output()
+        else:
+            batch |= self._shortlist_fields
         if prefixes is not None:
             forced = array("i", itertools.chain.from_iterable(prefixes))
             prefix_offsets = array("q", [0, *itertools.accumulate(map(len, prefixes))])
-            prefixes_at, prefix_offsets_at = _at(forced), _at(prefix_offsets)
+            batch |= {"prefixes": _at(forced), "prefix_offsets": _at(prefix_offsets)}
+        token_log_probs, attention, areas = None, None, None
         if search.token_log_probs:
             token_log_probs = array("f", bytes(4 * places[-1]))
+            batch["token_log_probs"] = _at(token_log_probs)
         if search.attention:
             sizes = [wanted * limit * length for limit, length in zip(limits, lengths, strict=True)]
             areas = array("q", [0, *itertools.accumulate(sizes)])
             attention = np.empty(areas[-1], np.float32)  # large: only what is written becomes memory
-        batch = [count, slots, search_at, _address(normalizers), _at(ids), offsets_at, prefixes_at]
-        batch += [prefix_offsets_at, limits_at, places_at, _at(output)]
-        batch.append(0 if token_log_probs is None else _at(token_log_probs))
-        batch += [0, 0] if attention is None else [_at(areas), _address(attention)]
-        batch += [lengths_at, values_at, values_at + 4 * count * wanted]
-        batch += [0] * 5 + [self._output()] if full else [*self._shortlist_fields, 0]
+            batch |= {"attention_offsets": _at(areas), "attention": _address(attention)}
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
         tokens = min(TOKENS, max(longest, slots * 8))
         workspace = self._workspace(
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )
-        record = array("q", batch)  # a BATCH record, whose fields are all int64
+        record = array("q", batch.values())  # a BATCH record: its fields, in their order
         self._run(_at(record), workspace)
         if workspace.bytes <= self._usual and len(self._workspaces) < KEPT:
             self._workspaces.append(workspace)
         del kept
 
         eos, results = self.model.config.eos_id, []
-        written, log_probs, scores = numbers[-count * wanted :], values[: count * wanted], values[count * wanted :]
         for sentence in range(count):
             found = []
             for rank in range(wanted):
@@ -182,8 +207,8 @@ class Engine:
         """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
         found = self._searches.get(search)
         if found is None:
-            record = np.zeros(1, records.SEARCH)
-            for name in records.SEARCH.names:
+            record = np.zeros(1, SEARCH)
+            for name in SEARCH.names:
                 record[name] = getattr(search, name)
             if len(self._searches) > 100:
                 self._searches.clear()
@@ -229,17 +254,17 @@ class Engine:
         count = panels(config.vocab_size)
         table = self.model.record["output"]
         size = records.WEIGHT_BYTES[table[0]["scheme"]]
-        weights = np.empty(count * config.model_dim * PANEL * size, np.uint8)
-        vectors = np.empty((4, count * PANEL), np.float32)
+        weights = np.empty(count * config.architecture.model_dim * PANEL * size, np.uint8)
+        vectors = {name: np.empty(count * PANEL, np.float32) for name in ("scales", "start", "totals", "bias")}
         record = np.zeros(1, records.LINEAR)
         fields = record[0]
-        fields["scheme"], fields["depth"], fields["panels"] = table[0]["scheme"], config.model_dim, count
+        fields["scheme"], fields["depth"], fields["panels"] = table[0]["scheme"], config.architecture.model_dim, count
         fields["weights"] = weights.ctypes.data
-        for name, vector in zip(("scales", "start", "totals", "bias"), vectors, strict=True):
+        for name, vector in vectors.items():
             fields[name] = vector.ctypes.data
         fields["multiplier"] = self.model.record[0]["output_multiplier"]
         pointers = np.empty(PANEL, np.int64)
-        self._program.gather_output(table, 0, config.vocab_size, config.model_dim, pointers, record)
+        self._program.gather_output(table, 0, config.vocab_size, config.architecture.model_dim, pointers, record)
         return record, weights, vectors
 
 

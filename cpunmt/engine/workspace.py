@@ -4,11 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.architectures.families import family_of
+from cpunmt.architectures.memory import MemorySize
+from cpunmt.architectures.records import ROW
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL
-from cpunmt.model.architecture import output_table
-from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.simd import isa
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import output_table
+from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
 
 
 class Size(NamedTuple):
@@ -32,20 +36,20 @@ class Workspace:
     def __init__(self, config: ModelConfig, size: Size):
         self.size = size
         slots, beam, steps, tokens, source, candidates, attention = size
-        full = not candidates
-        d, layers, sets = config.model_dim, config.decoder_layers, config.decoder_sets
-        widest = max(3 * d, config.ffn_dim, config.decoder_width, config.average_dim)
-        live = slots * beam
-        rows = max(live, tokens, source)
-        stride = -(-source // PANEL) * PANEL
-        own_stride = -(-steps // PANEL) * PANEL if config.cell == "self_attention" else 0
+        full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         logit_rows = 8 if full else beam
         columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
         self._kept, self.bytes = [], 0
-        self.record = np.zeros(1, records.WORKSPACE)
+        self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
+        architecture = config.architecture
+        wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
+        memory = family_of(architecture).memory(architecture, wanted, self._buffer)
+        self._kept.append(memory.record)
+        fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
+        fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
         fields["source_stride"], fields["candidate_panels"], fields["logit_rows"] = stride, panels, logit_rows
 
@@ -55,41 +59,19 @@ class Workspace:
             return array
 
         float32 = np.float32
-        buffer("x", float32, rows, d)
-        fields["input"] = fields["x"]
-        if config.preprocess:
-            buffer("input", float32, rows, d)
-        buffer("wide", float32, rows, widest)
-        if max(config.ffn_depth, config.decoder_ffn_depth, config.average_depth) > 2:
-            buffer("wider", float32, rows, widest)
-        buffer("y", float32, rows, d)
-        buffer("context", float32, rows, d)
-        buffer("gate", float32, rows, d)
-        buffer("quantized", np.uint8, rows, max(2, isa.activation_planes()) * widest)
-        buffer("row_scales", float32, rows, 2)
-        buffer("scores", float32, max(stride, config.heads), max(stride, own_stride))
-        buffer("sums", float32, config.heads)
-        buffer("packed", float32, config.head_dim, stride)
-        buffer("pointers", np.int64, 16)
+        buffer("pointers", np.int64, PANEL)
         buffer("logits", float32, logit_rows, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
-        buffer("keys", float32, slots, sets, d, stride)
-        buffer("values", float32, slots, sets, stride, d)
-        buffer("free_slots", np.int64, slots)
-        buffer("active", np.int64, slots)
-        buffer("sentences", records.SLOT, slots)
+        for name in ("free_slots", "begun", "active"):
+            buffer(name, np.int64, slots)
+        buffer("sentences", SLOT, slots)
         for turn in ("", "next_"):
-            buffer(turn + "hypotheses", records.HYPOTHESIS, live)
-            buffer(turn + "cells", float32, layers, live + 1, d)[:, live] = 0
-        if own_stride:
-            buffer("own_rows", float32, layers, slots, steps, beam, 3 * d)
-            buffer("own_keys", float32, d, own_stride)
-            buffer("own_values", float32, own_stride, d)
-            buffer("own_places", np.int64, own_stride)
+            buffer(turn + "rows", ROW, live)
+            buffer(turn + "hypotheses", HYPOTHESIS, live)
         buffer("best_columns", np.int64, live, beam)
         buffer("best_logits", float32, live, beam)
-        buffer("history", records.ITEM, slots, steps, beam)
-        buffer("ended", records.ENDED, slots, beam)
+        buffer("history", ITEM, slots, steps, beam)
+        buffer("ended", ENDED, slots, beam)
         buffer("coverage", float32, stride)
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
@@ -99,20 +81,17 @@ class Workspace:
     def _outputs(self, config, slots, panels):
         """Room for the candidates of each slot, and the LINEAR records over them."""
         columns, scheme = PANEL * panels, records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]]
-        pieces = self._buffer(np.int32, slots, columns)
+        sizes = {"weights": (np.uint8, columns * config.architecture.model_dim * records.WEIGHT_BYTES[scheme])}
+        sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, columns))
         outputs = np.zeros(slots, records.LINEAR)
-        size = records.WEIGHT_BYTES[scheme]
-        weights = self._buffer(np.uint8, slots, columns * config.model_dim * size)
-        vectors = self._buffer(np.float32, slots, 4, columns)
-        outputs["scheme"] = scheme
-        outputs["depth"] = config.model_dim
-        slot = np.arange(slots)
-        outputs["weights"] = weights.ctypes.data + slot * weights.strides[0]
-        for i, name in enumerate(("scales", "start", "totals", "bias")):
-            outputs[name] = vectors.ctypes.data + slot * vectors.strides[0] + i * vectors.strides[1]
+        outputs["scheme"], outputs["depth"] = scheme, config.architecture.model_dim
+        for name, (dtype, size) in sizes.items():
+            array = self._buffer(dtype, slots, size)
+            outputs[name] = array.ctypes.data + np.arange(slots) * array.strides[0]
         self._kept.append(outputs)
         fields = self.record[0]
-        fields["candidate_ids"], fields["outputs"] = pieces.ctypes.data, outputs.ctypes.data
+        fields["candidate_ids"] = self._buffer(np.int32, slots, columns).ctypes.data
+        fields["outputs"] = outputs.ctypes.data
 
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""

@@ -11,18 +11,19 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded
-from cpunmt.model.architecture import (
+from cpunmt.layers.schemes import CODEBOOKS, code4, codebook, int8, int16, log4
+from cpunmt.layers.schemes.int8 import static_scales
+from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.tensors import (
     checkpoint_tensors,
     expected_tensors,
     is_static,
     linears,
     norms,
+    others,
     output_table,
     table_sizes,
 )
-from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.schemes import CODEBOOKS, code4, codebook, int8, int16, log4
-from cpunmt.model.schemes.int8 import static_scales
 
 # How a float32 matrix [in, out] becomes integers and one scale per column, unless the caller knows better.
 QUANTIZERS = {
@@ -106,12 +107,12 @@ def packed_tensors(
     made["output.bias"] = tensors["output.bias"]
     if "output.multiplier" in made:
         made["output.scale"], made["output.bias"] = output
-    if config.positions == "trained":
-        made["positions"] = tensors["positions"]
+    for name in others(config):
+        made[name] = tensors[name]
     for linear in linears(config):
         parts, stored = [tensors[weight] for weight, _ in linear.parts], config.scheme_of(linear.name)
-        width = linear.columns // len(parts)
-        bias = np.concatenate([tensors[name] if name else np.zeros(width, np.float32) for _, name in linear.parts])
+        biases = zip(linear.parts, linear.widths, strict=True)
+        bias = np.concatenate([tensors[b] if b else np.zeros(width, np.float32) for (_, b), width in biases])
         if SCHEMES[stored] == "float32":
             weights = np.concatenate([_floats(part) for part in parts], axis=1)
             made[f"{linear.name}.weight"] = _as_floats(linear.name, pack_float32(weights), stored)

@@ -3,7 +3,7 @@
 x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
 """
 
-from cpunmt.kernels.reading import model_at, table_at
+from cpunmt.kernels.reading import embedding_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import load_f32
 from cpunmt.simd.jit import address, count, kernel
@@ -11,23 +11,22 @@ from cpunmt.simd.vector import fma, load, load_bytes, load_words, splat, store
 
 
 @kernel
-def embed(model: address, table: address, piece: count, position: count, out: address):
-    """Write the float32 [model_dim] vector of `piece`, a row of a TABLE record, at `position`."""
-    m, t = model_at(model, 0), table_at(table, 0)
-    depth = m.model_dim
-    signal = m.positions + 4 * position * depth
+def embed(embedding: address, piece: count, position: count, out: address):
+    """Write the float32 [model_dim] vector of `piece`, a row of an EMBEDDING record's table, at `position`."""
+    e = embedding_at(embedding, 0)
+    depth, signal, rows = e.depth, e.positions + 4 * position * e.depth, e.table.rows
     if piece < 0:
         for k in range(0, depth, 16):
             store(out, k, load(signal, k))
-    elif t.scheme == INT8:
-        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
+    elif e.table.scheme == INT8:
+        factor = splat(load_f32(e.table.scales, piece) * e.scale)
         for k in range(0, depth, 16):
-            store(out, k, fma(load_bytes(t.rows + piece * depth, k), factor, load(signal, k)))
-    elif t.scheme == INT16:
-        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
+            store(out, k, fma(load_bytes(rows + piece * depth, k), factor, load(signal, k)))
+    elif e.table.scheme == INT16:
+        factor = splat(load_f32(e.table.scales, piece) * e.scale)
         for k in range(0, depth, 16):
-            store(out, k, fma(load_words(t.rows + 2 * piece * depth, k), factor, load(signal, k)))
+            store(out, k, fma(load_words(rows + 2 * piece * depth, k), factor, load(signal, k)))
     else:
-        factor = splat(m.embedding_scale)
+        factor = splat(e.scale)
         for k in range(0, depth, 16):
-            store(out, k, fma(load(t.rows + 4 * piece * depth, k), factor, load(signal, k)))
+            store(out, k, fma(load(rows + 4 * piece * depth, k), factor, load(signal, k)))

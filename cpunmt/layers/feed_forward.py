@@ -7,9 +7,10 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import RELU as RELU_FUNCTION
 from cpunmt.kernels.gates import activate
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
-from cpunmt.kernels.reading import feed_forward_at, linear_at, model_at, workspace_at
+from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.reading import feed_forward_at, scratch_at, settings_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -21,36 +22,36 @@ LINEAR_BYTES = LINEAR.itemsize
 def activated(
     weights: address,
     function: count,
-    model: address,
-    workspace: address,
+    settings: address,
+    scratch: address,
     rows: count,
     x: address,
     out: address,
 ):
     """out = function(x W + b) for x, already quantized where that is needed."""
-    m, w = model_at(model, 0), workspace_at(workspace, 0)
+    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
     linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
     if function != RELU_FUNCTION:
-        activate(out, rows * 16 * linear_at(weights, 0).panels, function, m.sigmoid_table)
+        activate(out, rows * 16 * linear_at(weights, 0).panels, function, s.sigmoid_table)
 
 
 @kernel
-def network(layer: address, function: count, model: address, workspace: address, rows: count, x: address):
+def network(layer: address, function: count, settings: address, scratch: address, rows: count, x: address):
     """The affine maps of a FEED_FORWARD record on float32 x [rows, model_dim], or its quantized form, into y."""
-    f, w = feed_forward_at(layer, 0), workspace_at(workspace, 0)
+    f, w = feed_forward_at(layer, 0), scratch_at(scratch, 0)
     if f.inner.panels == 0:
         hidden = x
     else:
         hidden = w.wide
-        activated(address_of(f.inner), function, model, workspace, rows, x, hidden)
+        activated(address_of(f.inner), function, settings, scratch, rows, x, hidden)
         for i in range(f.middles):
             weights, target = f.middle + i * LINEAR_BYTES, w.wider if hidden == w.wide else w.wide
             quantize(weights, hidden, rows, w.quantized, w.row_scales)
-            activated(weights, function, model, workspace, rows, hidden, target)
+            activated(weights, function, settings, scratch, rows, hidden, target)
             hidden = target
     if f.outer.panels == 0:
-        copy_floats(hidden, rows * model_at(model, 0).model_dim, w.y)
+        copy_floats(hidden, rows * settings_at(settings, 0).model_dim, w.y)
     else:
         if f.inner.panels != 0:
             quantize(address_of(f.outer), hidden, rows, w.quantized, w.row_scales)
@@ -58,9 +59,9 @@ def network(layer: address, function: count, model: address, workspace: address,
 
 
 @kernel
-def feed_forward(layer: address, model: address, workspace: address, rows: count):
-    """The block of a FEED_FORWARD record on the workspace's x [rows, model_dim]."""
+def feed_forward(layer: address, settings: address, scratch: address, rows: count):
+    """The block of a FEED_FORWARD record on x [rows, model_dim]."""
     residual = address_of(feed_forward_at(layer, 0).residual)
-    before_block(residual, model, workspace, rows)
-    network(layer, model_at(model, 0).activation, model, workspace, rows, workspace_at(workspace, 0).input)
-    after_block(residual, model, workspace, rows)
+    before_block(residual, settings, scratch, rows)
+    network(layer, settings_at(settings, 0).activation, settings, scratch, rows, scratch_at(scratch, 0).input)
+    after_block(residual, settings, scratch, rows)

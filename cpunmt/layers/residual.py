@@ -11,9 +11,10 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import model_at, norm_at, residual_at, workspace_at
-from cpunmt.kernels.records import POSTPROCESS
+from cpunmt.kernels.reading import norm_at
 from cpunmt.layers.linear import linear, quantize, quantize_as
+from cpunmt.layers.reading import residual_at, scratch_at, settings_at
+from cpunmt.layers.records import POSTPROCESS
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import load, store
@@ -23,47 +24,47 @@ ADD_AND_NORMALIZE = ADD + 4 * NORMALIZE
 
 
 @kernel
-def finish(norm: address, model: address, workspace: address, rows: count):
+def finish(norm: address, settings: address, scratch: address, rows: count):
     """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
-    m, w, n = model_at(model, 0), workspace_at(workspace, 0), norm_at(norm, 0)
+    s, w, n = settings_at(settings, 0), scratch_at(scratch, 0), norm_at(norm, 0)
     if n.scale != 0:
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.x, w.quantized, w.row_scales)
+        residual_layer_norm(w.x, 0, norm, s.epsilon, rows, s.model_dim, w.x, w.quantized, w.row_scales)
     else:
-        quantize_as(n.scheme, n.multiplier, w.x, rows, m.model_dim, w.quantized, w.row_scales)
+        quantize_as(n.scheme, n.multiplier, w.x, rows, s.model_dim, w.quantized, w.row_scales)
 
 
 @kernel
-def before_block(residual: address, model: address, workspace: address, rows: count):
-    """Make the workspace's `input` from x, quantized too, unless they are the same."""
-    m, w = model_at(model, 0), workspace_at(workspace, 0)
-    if m.preprocess:
+def before_block(residual: address, settings: address, scratch: address, rows: count):
+    """Make the scratch memory's `input` from x, quantized too, unless they are the same."""
+    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    if s.preprocess:
         norm = address_of(residual_at(residual, 0).before)
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.input, w.quantized, w.row_scales)
+        residual_layer_norm(w.x, 0, norm, s.epsilon, rows, s.model_dim, w.input, w.quantized, w.row_scales)
 
 
 @kernel
-def after_block(residual: address, model: address, workspace: address, rows: count):
+def after_block(residual: address, settings: address, scratch: address, rows: count):
     """Make x from the block's input x and output y, quantized too, unless the next block reads something else."""
-    m, w, r = model_at(model, 0), workspace_at(workspace, 0), residual_at(residual, 0)
+    s, w, r = settings_at(settings, 0), scratch_at(scratch, 0), residual_at(residual, 0)
     norm = address_of(r.after)
-    quantized = w.quantized if m.preprocess == 0 else 0
-    if m.postprocess == ADD_AND_NORMALIZE:
-        residual_layer_norm(w.x, w.y, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
+    quantized = w.quantized if s.preprocess == 0 else 0
+    if s.postprocess == ADD_AND_NORMALIZE:
+        residual_layer_norm(w.x, w.y, norm, s.epsilon, rows, s.model_dim, w.x, quantized, w.row_scales)
         return
-    size, letters = rows * m.model_dim, m.postprocess
+    size, letters = rows * s.model_dim, s.postprocess
     while letters:
         letter = letters % 4
         if letter == ADD:
             for k in range(0, size, 16):
                 store(w.y, k, load(w.x, k) + load(w.y, k))
         elif letter == NORMALIZE:
-            residual_layer_norm(w.y, 0, norm, m.epsilon, rows, m.model_dim, w.y, 0, w.row_scales)
+            residual_layer_norm(w.y, 0, norm, s.epsilon, rows, s.model_dim, w.y, 0, w.row_scales)
         else:
             gate = address_of(r.highway)
             quantize(gate, w.x, rows, w.quantized, w.row_scales)
             linear(gate, w.x, w.quantized, w.row_scales, rows, w.gate, AFFINE)
-            highway(w.gate, w.y, w.x, size, m.sigmoid_table)
+            highway(w.gate, w.y, w.x, size, s.sigmoid_table)
         letters //= 4
     copy_floats(w.y, size, w.x)
     if quantized != 0:
-        quantize_as(r.after.scheme, r.after.multiplier, w.x, rows, m.model_dim, quantized, w.row_scales)
+        quantize_as(r.after.scheme, r.after.multiplier, w.x, rows, s.model_dim, quantized, w.row_scales)

@@ -12,9 +12,9 @@ All that it knows between two steps is in the workspace, so that it can stop the
 an interrupt only while it is not in compiled code.
 """
 
-from cpunmt.architectures.transformer.decoder import decode_step
-from cpunmt.architectures.transformer.encoder import encode
-from cpunmt.kernels.reading import batch_at, hypothesis_at, slot_at, workspace_at
+from cpunmt.architectures.calls import encode, step
+from cpunmt.architectures.reading import row_at
+from cpunmt.search.reading import batch_at, slot_at, workspace_at
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.step import choose, score_rows, select
 from cpunmt.simd.intrinsics import lesser, load_i64, store_i64
@@ -32,11 +32,11 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
     """
     b, w = batch_at(batch, 0), workspace_at(workspace, 0)
     if begin:
-        w.waiting, w.active_count, w.rows, w.filling = 0, 0, 0, 0
+        w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
         for slot in range(w.slots):
             store_i64(w.free_slots, slot, w.slots - 1 - slot)
-    waiting, active, rows, filling, spent = w.waiting, w.active_count, w.rows, w.filling, 0
+    waiting, active, rows, filling, spent = w.waiting, w.active_count, w.row_count, w.filling, 0
     while (waiting < b.sentences or active > 0) and spent < budget:
         if filling or 2 * active <= b.slots:
             while waiting < b.sentences and active < b.slots and spent < budget:
@@ -47,23 +47,28 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
                         break
                     tokens += length
                     waiting += 1
-                encode(model, workspace, b.ids, b.offsets + 8 * first, waiting - first)
+                for i in range(waiting - first):
+                    w.free_count -= 1
+                    store_i64(w.begun, i, load_i64(w.free_slots, w.free_count))
+                encode(model, w.memory, b.ids, b.offsets + 8 * first, w.begun, waiting - first)
                 spent += tokens
                 for sentence in range(first, waiting):
-                    store_i64(w.active, active, start_sentence(model, batch, workspace, sentence, rows))
+                    slot = load_i64(w.begun, sentence - first)
+                    start_sentence(model, batch, workspace, sentence, slot, rows)
+                    store_i64(w.active, active, slot)
                     active += 1
                     rows += 1
             filling = 0
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
-        decode_step(model, workspace, rows)
+        step(model, w.memory, w.rows, rows)
         spent += rows
         row = 0
         while row < rows:
             together = lesser(w.logit_rows, rows - row)
             if b.full_output == 0:
-                together = slot_at(w.sentences, hypothesis_at(w.hypotheses, row).slot).live
+                together = slot_at(w.sentences, row_at(w.rows, row).slot).live
             columns = score_rows(model, batch, workspace, row, together)
             for i in range(together):
                 choose(model, batch, workspace, row + i, w.logits + 4 * i * columns, columns)
@@ -80,9 +85,9 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
             else:
                 end_sentence(batch, workspace, slot)
         active, rows = kept, next_row
+        w.rows, w.next_rows = w.next_rows, w.rows
         w.hypotheses, w.next_hypotheses = w.next_hypotheses, w.hypotheses
-        w.cells, w.next_cells = w.next_cells, w.cells
-    w.waiting, w.active_count, w.rows, w.filling = waiting, active, rows, filling
+    w.waiting, w.active_count, w.row_count, w.filling = waiting, active, rows, filling
     if waiting < b.sentences or active > 0:
         return 1
     return 0

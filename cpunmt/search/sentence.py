@@ -2,19 +2,12 @@
 
 import numpy as np
 
+from cpunmt.architectures.calls import start
+from cpunmt.architectures.reading import model_at, row_at
 from cpunmt.kernels.candidates import find_candidates, gather_output
 from cpunmt.kernels.copying import copy_floats
-from cpunmt.kernels.reading import (
-    batch_at,
-    ended_at,
-    hypothesis_at,
-    item_at,
-    linear_at,
-    model_at,
-    search_at,
-    slot_at,
-    workspace_at,
-)
+from cpunmt.kernels.reading import linear_at
+from cpunmt.search.reading import batch_at, ended_at, hypothesis_at, item_at, search_at, slot_at, workspace_at
 from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
@@ -37,24 +30,35 @@ def find_column(pieces: address, candidates: count, piece: count) -> count:
 
 
 @kernel
-def start_sentence(model: address, batch: address, workspace: address, sentence: count, row: count) -> count:
-    """Take the topmost free slot, where `sentence` has been encoded, and begin its first hypothesis in `row`.
+def item_place(workspace: address, slot: count, step: count, item: count) -> count:
+    """Which of [slots, steps, beam] an item of a step is: its index in `history`, and among rows of `attention`."""
+    w = workspace_at(workspace, 0)
+    return (slot * w.steps + step) * w.beam + item
 
-    Returns the slot.
-    """
+
+@kernel
+def attention_address(workspace: address, slot: count, step: count, item: count) -> count:
+    """Of float32 [source_stride]: what an item attended to when it was decoded; 0: that is not kept."""
+    w = workspace_at(workspace, 0)
+    if w.attention == 0:
+        return 0
+    return w.attention + 4 * w.source_stride * item_place(workspace, slot, step, item)
+
+
+@kernel
+def start_sentence(model: address, batch: address, workspace: address, sentence: count, slot: count, row: count):
+    """Begin the first hypothesis of a sentence, which has been encoded into `slot`, in `row`."""
     m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
-    w.free_count -= 1
-    slot = load_i64(w.free_slots, w.free_count)
     first = load_i64(b.offsets, sentence)
     s = slot_at(w.sentences, slot)
     s.sentence = sentence
     s.source_length = load_i64(b.offsets, sentence + 1) - first
     s.step, s.live, s.ended, s.outside = 0, 1, 0, 0
     s.candidates, s.unk_column = m.vocab_size, m.unk_id
-    start = hypothesis_at(w.hypotheses, row)
-    start.slot, start.step, start.piece, start.item = slot, 0, -1, 0
-    start.parent = w.slots * w.beam
-    start.log_prob = np.float32(0.0)
+    r = row_at(w.rows, row)
+    r.slot, r.source_length, r.step, r.piece, r.item, r.parent_item = slot, s.source_length, 0, -1, 0, 0
+    r.parent, r.alignment = start(model, w.memory, slot), attention_address(workspace, slot, 0, 0)
+    hypothesis_at(w.hypotheses, row).log_prob = np.float32(0.0)
     if b.full_output == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
@@ -63,7 +67,6 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
         output.panels = (found + 15) // 16
         gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
-    return slot
 
 
 @kernel
@@ -100,12 +103,12 @@ def end_sentence(batch: address, workspace: address, slot: count):
         written = load_i64(b.output_offsets, sentence) + rank * limit
         item = best.item
         for step in range(best.step, -1, -1):
-            entry = item_at(w.history, (slot * w.steps + step) * w.beam + item)
+            entry = item_at(w.history, item_place(workspace, slot, step, item))
             store_i32(b.output, written + step, entry.piece)
             if b.token_log_probs:
                 store_f32(b.token_log_probs, written + step, entry.log_prob)
             if b.attention:
-                source = w.attention + 4 * w.source_stride * ((slot * w.steps + step) * w.beam + entry.parent)
+                source = attention_address(workspace, slot, step, np.int64(entry.parent))
                 rows = load_i64(b.attention_offsets, sentence) + (rank * limit + step) * s.source_length
                 copy_floats(source, s.source_length, b.attention + 4 * rows)
             item = np.int64(entry.parent)

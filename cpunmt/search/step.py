@@ -10,24 +10,16 @@ the probability. Of equal sums the one with the better parent is taken first, th
 
 import numpy as np
 
+from cpunmt.architectures.reading import model_at, row_at
 from cpunmt.kernels.activations import log
 from cpunmt.kernels.best import best_k
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import (
-    batch_at,
-    ended_at,
-    hypothesis_at,
-    item_at,
-    linear_at,
-    model_at,
-    search_at,
-    slot_at,
-    workspace_at,
-)
+from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.kernels.softmax import LOWEST, log_normalizer
 from cpunmt.layers.linear import linear, row_bytes
-from cpunmt.search.sentence import MINUS_INFINITY, find_column
+from cpunmt.search.reading import batch_at, ended_at, hypothesis_at, item_at, search_at, slot_at, workspace_at
+from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
 from cpunmt.simd.intrinsics import load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -44,8 +36,8 @@ def score_rows(model: address, batch: address, workspace: address, first: count,
     m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
     output = b.full_output
     if output == 0:
-        output = w.outputs + LINEAR_BYTES * hypothesis_at(w.hypotheses, first).slot
-    x = w.x + 4 * first * m.model_dim
+        output = w.outputs + LINEAR_BYTES * row_at(w.rows, first).slot
+    x = w.hidden + 4 * first * m.model_dim
     quantized = w.quantized + first * row_bytes(linear_at(output, 0).scheme, m.model_dim)
     linear(output, x, quantized, w.row_scales + 8 * first, rows, w.logits, AFFINE)
     return 16 * linear_at(output, 0).panels
@@ -65,15 +57,15 @@ def forced_piece(batch: address, sentence: count, step: count) -> count:
 def choose(model: address, batch: address, workspace: address, row: count, logits: address, columns: count):
     """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
     m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
-    h = hypothesis_at(w.hypotheses, row)
-    s = slot_at(w.sentences, h.slot)
+    h, r = hypothesis_at(w.hypotheses, row), row_at(w.rows, row)
+    s = slot_at(w.sentences, r.slot)
     h.normalizer, h.taken = log_normalizer(logits, columns), 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
-    forced = forced_piece(batch, s.sentence, h.step)
+    forced = forced_piece(batch, s.sentence, r.step)
     if forced >= 0:
         column = forced
         if b.full_output == 0:
-            column = find_column(w.candidate_ids + 64 * h.slot * w.candidate_panels, s.candidates, forced)
+            column = find_column(w.candidate_ids + 64 * r.slot * w.candidate_panels, s.candidates, forced)
         h.found = 1
         store_i64(best_columns, 0, column)
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
@@ -81,7 +73,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
     search = search_at(b.search, 0)
     if s.unk_column >= 0:
         store_f32(logits, s.unk_column, LOWEST)
-    if h.step < search.min_length:
+    if r.step < search.min_length:
         store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
     h.found = best_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
 
@@ -97,8 +89,8 @@ def coverage(workspace: address, slot: count, step: count, item: count) -> real:
     for j in range(length):
         store_f32(w.coverage, j, np.float32(0.0))
     for t in range(step, -1, -1):
-        item = np.int64(item_at(w.history, (slot * w.steps + t) * w.beam + item).parent)
-        row = w.attention + 4 * w.source_stride * ((slot * w.steps + t) * w.beam + item)
+        item = np.int64(item_at(w.history, item_place(workspace, slot, t, item)).parent)
+        row = attention_address(workspace, slot, t, item)
         for j in range(length):
             store_f32(w.coverage, j, load_f32(w.coverage, j) + load_f32(row, j))
     total = 0.0
@@ -118,7 +110,7 @@ def end_hypothesis(batch: address, workspace: address, slot: count, step: count,
     s, search = slot_at(w.sentences, slot), search_at(b.search, 0)
     ended = ended_at(w.ended, slot * w.beam + s.ended)
     ended.step, ended.item = step, item
-    ended.log_prob = item_at(w.history, (slot * w.steps + step) * w.beam + item).sum
+    ended.log_prob = item_at(w.history, item_place(workspace, slot, step, item)).sum
     penalty = search.word_penalty * np.float32(step + 1)
     ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, step + 1)
     if search.coverage_penalty != 0:
@@ -156,11 +148,11 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         row = best_row(workspace, first, rows)
         if row < 0:
             break
-        parent = hypothesis_at(w.hypotheses, row)
+        parent, origin = hypothesis_at(w.hypotheses, row), row_at(w.rows, row)
         column = load_i64(w.best_columns, row * w.beam + parent.taken)
         log_prob = load_f32(w.best_logits, row * w.beam + parent.taken) - parent.normalizer
         parent.taken += 1
-        entry = item_at(w.history, (slot * w.steps + step) * w.beam + item)
+        entry = item_at(w.history, item_place(workspace, slot, step, item))
         piece = column
         if forced >= 0:
             piece = forced
@@ -171,14 +163,16 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             s.outside = 1  # the sum leaves it out, or nothing could be told apart any more
         else:
             total = total + log_prob
-        entry.piece, entry.parent = np.int32(piece), np.int32(parent.item)
+        entry.piece, entry.parent = np.int32(piece), np.int32(origin.item)
         entry.log_prob, entry.sum = log_prob, total
         if piece == m.eos_id or last:
             end_hypothesis(batch, workspace, slot, step, item)
         else:
-            child = hypothesis_at(w.next_hypotheses, next_row)
-            child.slot, child.step, child.piece, child.item = slot, step + 1, piece, item
-            child.parent, child.log_prob = row, total
+            child = row_at(w.next_rows, next_row)
+            child.slot, child.source_length, child.step, child.piece = slot, s.source_length, step + 1, piece
+            child.item, child.parent_item, child.parent = item, origin.item, row
+            child.alignment = attention_address(workspace, slot, step + 1, item)
+            hypothesis_at(w.next_hypotheses, next_row).log_prob = total
             s.live += 1
             next_row += 1
     s.step = step + 1

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from cpunmt.model.checks import same, shown
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.values.checks import same, shown
 
 MOST_THREADS = 256
 

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import encode_line
 from cpunmt.files.output_files import replacing_file, told
-from cpunmt.model.checks import switch
 from cpunmt.translation.results import ExecutionStats
+from cpunmt.values.checks import switch
 
 
 def translate_file(

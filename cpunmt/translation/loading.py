@@ -12,13 +12,13 @@ from cpunmt.formats.any_directory import KINDS, kind_of, read_model
 from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
-from cpunmt.model.architecture import expected_tensors
-from cpunmt.model.checks import choice
 from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
 from cpunmt.model.model import Model
+from cpunmt.model.tensors import expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.values.checks import choice
 
 _TRIES = 20  # to load a directory that is replaced meanwhile
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory

@@ -3,8 +3,8 @@
 import dataclasses
 from dataclasses import dataclass, field
 
-from cpunmt.model.checks import choice, number, same, shown, switch, whole
 from cpunmt.model.config import MOST_BEAM
+from cpunmt.values.checks import choice, number, same, shown, switch, whole
 
 VOCABULARIES = ("shortlist", "full")
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from cpunmt.files.windows import windows
-from cpunmt.model.checks import whole
 from cpunmt.model.config import SCHEMES
 from cpunmt.process.workers import Workers
 from cpunmt.registry.store import find, is_name
@@ -30,6 +29,7 @@ from cpunmt.translation.loading import load_model
 from cpunmt.translation.options import SCORING, make_options, model_options
 from cpunmt.translation.results import ExecutionStats, Result, ScoringResult, translation_result
 from cpunmt.translation.scoring import refuse_long, score_pairs
+from cpunmt.values.checks import whole
 
 WINDOW = 2048  # lines that `translate_iterable` sorts by length at a time
 LETTERS = 4  # of a piece, about

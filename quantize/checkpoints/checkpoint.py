@@ -4,7 +4,6 @@ A checkpoint is a Marian file with vocabularies beside it, or a directory of any
 are there as floats (or, of Marian, as integers that can be used as they are).
 """
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -59,7 +58,7 @@ def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
     Raises ModelFileError for what is missing, broken or of another model.
     """
     config, tensors, alphas = read_marian(path)
-    config = dataclasses.replace(config, shared_vocabulary=len(vocabularies) == 1)
+    config = config.changed(shared_vocabulary=len(vocabularies) == 1)
     opened = [Vocabulary(vocabulary) for vocabulary in vocabularies]
     check_vocabulary(opened[0], config, config.source_size)
     check_vocabulary(opened[-1], config, config.vocab_size)

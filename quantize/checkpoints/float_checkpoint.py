@@ -1,6 +1,5 @@
 """A float32 checkpoint from whatever holds one: a Marian file, or a model's directory of any kind."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
-from cpunmt.model.architecture import expected_tensors, is_static, linears, matrices, norms, table_sizes
 from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.tensors import expected_tensors, is_static, linears, matrices, norms, table_sizes
 from quantize.checkpoints.stored_weights import stored_matrix
 
 
@@ -44,7 +43,7 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
         )
     check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
     check_finite(packed.tensors, path / WEIGHTS)
-    return dataclasses.replace(config, scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)
+    return config.changed(scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)
 
 
 def _floats(tensor):
@@ -56,10 +55,9 @@ def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dic
     found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
     found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
     for linear in linears(config):
-        count = len(linear.parts)
-        weights = stored_matrix(config, tensors, linear).weights
-        biases = np.split(tensors[f"{linear.name}.bias"][: linear.columns], count)
-        for (weight, bias), values, offsets in zip(linear.parts, np.split(weights, count, axis=1), biases, strict=True):
+        weights = linear.split(stored_matrix(config, tensors, linear).weights)
+        biases = linear.split(tensors[f"{linear.name}.bias"][: linear.columns])
+        for (weight, bias), values, offsets in zip(linear.parts, weights, biases, strict=True):
             found[weight] = _float32(values)
             if bias:
                 found[bias] = offsets

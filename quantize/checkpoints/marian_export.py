@@ -19,21 +19,24 @@ def marian_options(config: ModelConfig) -> dict:
 
     Raises ValueError for what Marian cannot express.
     """
-    if config.positions == "tensor2tensor" or "gelu" in (config.activation, config.average_activation):
+    if config.architecture.positions == "tensor2tensor" or "gelu" in (
+        config.architecture.activation,
+        config.architecture.average_activation,
+    ):
         raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
     shared = config.shared_embedding
     return {
         "version": "v1.9.0",
         "type": "transformer",
         "dim-vocabs": [config.source_size, config.vocab_size],
-        "dim-emb": config.model_dim,
+        "dim-emb": config.architecture.model_dim,
         "dim-rnn": 1024,
-        "enc-depth": config.encoder_layers,
-        "dec-depth": config.decoder_layers,
+        "enc-depth": config.architecture.encoder_layers,
+        "dec-depth": config.architecture.decoder_layers,
         "enc-cell": "gru",
         "enc-cell-depth": 1,
         "enc-type": "bidirectional",
-        "dec-cell": config.cell if config.cell in ("ssru", "sru") else "gru",
+        "dec-cell": config.architecture.cell if config.architecture.cell in ("ssru", "sru") else "gru",
         "dec-cell-base-depth": 2,
         "dec-cell-high-depth": 1,
         "input-types": [],
@@ -44,27 +47,29 @@ def marian_options(config: ModelConfig) -> dict:
         "tied-embeddings-all": shared and config.tied_output,
         "tied-embeddings-src": shared,
         "tied-embeddings": config.tied_output,
-        "transformer-heads": config.heads,
-        "transformer-dim-ffn": config.ffn_dim,
-        "transformer-decoder-dim-ffn": config.decoder_ffn_dim or 0,
-        "transformer-ffn-depth": config.ffn_depth,
-        "transformer-decoder-ffn-depth": config.decoder_ffn_depth,
-        "transformer-ffn-activation": _ACTIVATIONS[config.activation],
-        "transformer-dim-aan": config.average_dim,
-        "transformer-aan-depth": config.average_depth,
-        "transformer-aan-activation": _ACTIVATIONS[config.average_activation],
-        "transformer-aan-nogate": not config.average_gate,
-        "transformer-decoder-autoreg": _AUTOREGRESSION.get(config.cell, "rnn"),
-        "transformer-guided-alignment-layer": "last" if config.alignment_layer is None else config.alignment_layer + 1,
-        "transformer-no-projection": not config.attention_projection,
-        "transformer-rnn-projection": config.cell_projection,
+        "transformer-heads": config.architecture.heads,
+        "transformer-dim-ffn": config.architecture.ffn_dim,
+        "transformer-decoder-dim-ffn": config.architecture.decoder_ffn_dim or 0,
+        "transformer-ffn-depth": config.architecture.ffn_depth,
+        "transformer-decoder-ffn-depth": config.architecture.decoder_ffn_depth,
+        "transformer-ffn-activation": _ACTIVATIONS[config.architecture.activation],
+        "transformer-dim-aan": config.architecture.average_dim,
+        "transformer-aan-depth": config.architecture.average_depth,
+        "transformer-aan-activation": _ACTIVATIONS[config.architecture.average_activation],
+        "transformer-aan-nogate": not config.architecture.average_gate,
+        "transformer-decoder-autoreg": _AUTOREGRESSION.get(config.architecture.cell, "rnn"),
+        "transformer-guided-alignment-layer": "last"
+        if config.architecture.alignment_layer is None
+        else config.architecture.alignment_layer + 1,
+        "transformer-no-projection": not config.architecture.attention_projection,
+        "transformer-rnn-projection": config.architecture.cell_projection,
         "transformer-pool": False,
-        "transformer-preprocess": config.preprocess,
-        "transformer-postprocess": "d" + config.postprocess,
-        "transformer-postprocess-emb": "dn" if config.embedding_norm else "d",
-        "transformer-postprocess-top": "n" if config.top_norm else "",
-        "transformer-tied-layers": [number + 1 for number in config.decoder_parameters],
-        "transformer-train-position-embeddings": config.positions == "trained",
+        "transformer-preprocess": config.architecture.preprocess,
+        "transformer-postprocess": "d" + config.architecture.postprocess,
+        "transformer-postprocess-emb": "dn" if config.architecture.embedding_norm else "d",
+        "transformer-postprocess-top": "n" if config.architecture.top_norm else "",
+        "transformer-tied-layers": [number + 1 for number in config.architecture.decoder_parameters],
+        "transformer-train-position-embeddings": config.architecture.positions == "trained",
         "ulr": False,
         "ulr-dim-emb": 0,
         "ulr-trainable-transformation": False,
@@ -73,7 +78,7 @@ def marian_options(config: ModelConfig) -> dict:
 
 def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
     """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays."""
-    numbers = list(range(1, config.decoder_sets + 1))
+    numbers = list(range(1, config.architecture.decoder_sets + 1))
     arrays = {theirs: np.atleast_2d(tensors[ours]) for ours, theirs in marian_names(config, numbers).items()}
     options = yaml.safe_dump(marian_options(config)).encode() + b"\0"
     arrays["special:model.yml"] = np.frombuffer(options, np.int8)

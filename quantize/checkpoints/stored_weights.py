@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
-from cpunmt.model.architecture import Linear, is_static
+from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.schemes import CODEBOOKS
+from cpunmt.model.tensors import Linear, is_static
 from quantize.rounding.weights import REACH
 
 

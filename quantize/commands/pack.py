@@ -1,7 +1,6 @@
 """`quantize pack`: a checkpoint in, a packed model directory out, and what quantization cost each matrix."""
 
 import argparse
-import dataclasses
 import hashlib
 import math
 from pathlib import Path
@@ -127,7 +126,7 @@ def _opened(given):
         names = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
         checkpoint = open_file(given.checkpoint, names)
     if given.max_length_factor is not None:
-        config = dataclasses.replace(checkpoint.config, max_length_factor=given.max_length_factor)
+        config = checkpoint.config.changed(max_length_factor=given.max_length_factor)
         checkpoint = checkpoint._replace(config=config)
     if given.shortlist:
         checkpoint = checkpoint._replace(shortlist=Shortlist.load(given.shortlist, *checkpoint.vocabularies))

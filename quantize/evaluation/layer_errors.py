@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.model.architecture import linears, table_sizes
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import linears, table_sizes
 from quantize.checkpoints.stored_weights import StoredMatrix, stored_bytes, stored_matrix
 
 WORST = 5  # columns that are named

@@ -14,7 +14,7 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
-from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, matrices
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, matrices
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
 from quantize.evaluation.agreement import Translated, agreement, translated

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.model.architecture import tables
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import tables
 from quantize.onnx.graph import Graph
 from quantize.reference.formulas import positions
 
@@ -42,20 +42,22 @@ class Blocks(NamedTuple):
 
     def query(self, block: str, x: str) -> str:
         """The queries of a block, scaled so that no product with a key has to be."""
-        return self.linear(f"{block}.query", x, 1 / math.sqrt(self.config.head_dim))
+        return self.linear(f"{block}.query", x, 1 / math.sqrt(self.config.architecture.head_dim))
 
     def norm(self, name: str, x: str) -> str:
         """Layer normalization."""
         parameters = [self.graph.tensor(f"{name}.{part}", self.tensors[f"{name}.{part}"]) for part in ("scale", "bias")]
-        return self.graph.node("LayerNormalization", x, *parameters, epsilon=self.config.layer_norm_epsilon)
+        return self.graph.node(
+            "LayerNormalization", x, *parameters, epsilon=self.config.architecture.layer_norm_epsilon
+        )
 
     def before(self, block: str, x: str) -> str:
         """What a block is given."""
-        return self.norm(f"{block}.pre_norm", x) if self.config.preprocess else x
+        return self.norm(f"{block}.pre_norm", x) if self.config.architecture.preprocess else x
 
     def after(self, block: str, y: str, x: str) -> str:
         """What becomes of a block's output y and input x."""
-        for letter in self.config.postprocess:
+        for letter in self.config.architecture.postprocess:
             if letter == "a":
                 y = self.graph.node("Add", x, y)
             elif letter == "n":
@@ -90,7 +92,7 @@ class Blocks(NamedTuple):
         """A feed-forward block of so many affine maps."""
         y = self.before(block, x)
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
-            y = self.activation(self.config.activation, self.linear(f"{block}.{name}", y))
+            y = self.activation(self.config.architecture.activation, self.linear(f"{block}.{name}", y))
         return self.after(block, self.linear(f"{block}.outer", y), x)
 
     def table(self, use: str) -> str:
@@ -101,17 +103,17 @@ class Blocks(NamedTuple):
     def position_table(self) -> str:
         """Position signals, or what was trained in their place, [positions, model_dim]."""
         config = self.config
-        if config.positions == "trained":
+        if config.architecture.positions == "trained":
             trained = self.tensors["positions"]
             rows = trained[np.minimum(np.arange(self.positions), len(trained) - 1)]
         else:
-            rows = positions(0, self.positions, config.model_dim, config.positions)
+            rows = positions(0, self.positions, config.architecture.model_dim, config.architecture.positions)
         return self.graph.tensor("position_table", rows)
 
     @property
     def embedding_scale(self) -> float:
         """What a row of a table is multiplied with."""
-        return math.sqrt(self.config.model_dim) if self.config.scale_embedding else 1.0
+        return math.sqrt(self.config.architecture.model_dim) if self.config.architecture.scale_embedding else 1.0
 
     def split_heads(self, x: str, shape: str, keys: bool = False) -> str:
         """[rows, d] -> [batch, heads, positions, d / heads]; of keys the last two the other way round.
@@ -124,7 +126,9 @@ class Blocks(NamedTuple):
     def joined_heads(self, x: str) -> str:
         """[batch, heads, positions, d / heads] -> [rows, d]."""
         together = self.graph.node("Transpose", x, perm=[0, 2, 1, 3])
-        return self.graph.node("Reshape", together, self.graph.constant([-1, self.config.model_dim], np.int64))
+        return self.graph.node(
+            "Reshape", together, self.graph.constant([-1, self.config.architecture.model_dim], np.int64)
+        )
 
     def attention_weights(self, queries: str, keys: str, mask: str | None) -> str:
         """Softmax of the scores, [batch, heads, queries, keys]; all inputs have their heads split."""
@@ -136,4 +140,4 @@ class Blocks(NamedTuple):
     def attended(self, block: str, weights: str, values: str) -> str:
         """The heads' sums of values, joined and projected."""
         heads = self.joined_heads(self.graph.node("MatMul", weights, values))
-        return self.linear(f"{block}.output", heads) if self.config.attention_projection else heads
+        return self.linear(f"{block}.output", heads) if self.config.architecture.attention_projection else heads

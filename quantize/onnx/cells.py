@@ -12,14 +12,17 @@ from quantize.onnx.blocks import Blocks
 
 def state_shapes(config: ModelConfig) -> dict[str, list]:
     """Suffix of a state's name -> its shape; a size that is text varies."""
-    if config.cell == "self_attention":
-        return {part: ["hypotheses", config.heads, "steps", config.head_dim] for part in ("_keys", "_values")}
-    return {"": ["hypotheses", config.model_dim]}
+    if config.architecture.cell == "self_attention":
+        return {
+            part: ["hypotheses", config.architecture.heads, "steps", config.architecture.head_dim]
+            for part in ("_keys", "_values")
+        }
+    return {"": ["hypotheses", config.architecture.model_dim]}
 
 
 def add_cell(blocks: Blocks, block: str, x: str, states: list[str], position: str) -> tuple[str, list[str]]:
     """(the block's output, its new states) for input x [hypotheses, d] of the step `position`."""
-    return _CELLS[blocks.config.cell](blocks, block, x, states, position)
+    return _CELLS[blocks.config.architecture.cell](blocks, block, x, states, position)
 
 
 def _ssru(blocks, block, x, states, position):
@@ -41,13 +44,13 @@ def _forgetting(blocks, block, x, cell):
 
 
 def _projected(blocks, block, x):
-    return blocks.linear(f"{block}.output", x) if blocks.config.cell_projection else x
+    return blocks.linear(f"{block}.output", x) if blocks.config.architecture.cell_projection else x
 
 
 def _self_attention(blocks, block, x, states, position):
     graph, config = blocks.graph, blocks.config
     x = blocks.before(block, x)
-    one = graph.constant([-1, config.heads, 1, config.head_dim], np.int64)
+    one = graph.constant([-1, config.architecture.heads, 1, config.architecture.head_dim], np.int64)
     queries = graph.node("Reshape", blocks.query(block, x), one)
     new = [graph.node("Reshape", blocks.linear(f"{block}.{name}", x), one) for name in ("key", "value")]
     keys, values = (graph.node("Concat", past, now, axis=2) for past, now in zip(states, new, strict=True))
@@ -60,11 +63,13 @@ def _average_attention(blocks, block, x, states, position):
     cell = graph.node("Add", states[0], x)
     steps = graph.node("Add", position, graph.constant(1, np.int64))
     y = blocks.before(block, graph.node("Div", cell, graph.node("CastLike", steps, cell)))
-    for name in ["inner", *(f"middle.{i}" for i in range(config.average_depth - 2))][: config.average_depth - 1]:
-        y = blocks.activation(config.average_activation, blocks.linear(f"{block}.{name}", y))
-    if config.average_dim != config.model_dim:
+    for name in ["inner", *(f"middle.{i}" for i in range(config.architecture.average_depth - 2))][
+        : config.architecture.average_depth - 1
+    ]:
+        y = blocks.activation(config.architecture.average_activation, blocks.linear(f"{block}.{name}", y))
+    if config.architecture.average_dim != config.architecture.model_dim:
         y = blocks.linear(f"{block}.outer", y)
-    if config.average_gate:
+    if config.architecture.average_gate:
         kept = graph.node("Mul", blocks.sigmoid(blocks.linear(f"{block}.input_gate", x)), x)
         renewed = graph.node("Mul", blocks.sigmoid(blocks.linear(f"{block}.forget_gate", y)), y)
         y = graph.node("Add", kept, renewed)

@@ -20,18 +20,20 @@ def add_encoder(blocks: Blocks):
     ids = graph.input("ids", np.int64, ["batch", "source"])
     lengths = graph.input("lengths", np.int64, ["batch"])
     size = graph.node("Shape", ids)
-    apart = graph.node("Concat", size, graph.constant([config.heads, config.head_dim], np.int64), axis=0)
+    apart = graph.node(
+        "Concat", size, graph.constant([config.architecture.heads, config.architecture.head_dim], np.int64), axis=0
+    )
     mask = _mask(graph, size, lengths)
     x = _input(blocks, ids, size)
-    for i in range(config.encoder_layers):
+    for i in range(config.architecture.encoder_layers):
         block = f"encoder.{i}.self_attention"
         made = _self_attention(blocks, block, blocks.before(block, x), apart, mask)
         x = blocks.after(block, made, x)
-        x = blocks.feed_forward(f"encoder.{i}.feed_forward", x, config.ffn_depth)
-    if config.top_norm:
+        x = blocks.feed_forward(f"encoder.{i}.feed_forward", x, config.architecture.ffn_depth)
+    if config.architecture.top_norm:
         x = blocks.norm("encoder.top_norm", x)
-    heads, width = config.heads, config.head_dim
-    for p in range(config.decoder_sets):
+    heads, width = config.architecture.heads, config.architecture.head_dim
+    for p in range(config.architecture.decoder_sets):
         block = f"decoder.{p}.cross_attention"
         keys = blocks.split_heads(blocks.linear(f"{block}.key", x), apart, keys=True)
         graph.output(keys, f"keys_{p}", np.float32, ["batch", heads, width, "source"])
@@ -52,13 +54,13 @@ def _input(blocks, ids, size):
     """Embeddings with positions, [batch source, d]."""
     graph, config = blocks.graph, blocks.config
     x = graph.node("Gather", blocks.table("source"), ids)
-    if config.scale_embedding:
+    if config.architecture.scale_embedding:
         x = graph.node("Mul", x, graph.constant(blocks.embedding_scale, np.float32))
     end = graph.node("Slice", size, *(graph.constant([value], np.int64) for value in (1, 2)))
     signal = graph.node("Slice", blocks.position_table(), graph.constant([0], np.int64), end)
     x = graph.node("Add", x, signal)
-    x = graph.node("Reshape", x, graph.constant([-1, config.model_dim], np.int64))
-    return blocks.norm("encoder.embedding_norm", x) if config.embedding_norm else x
+    x = graph.node("Reshape", x, graph.constant([-1, config.architecture.model_dim], np.int64))
+    return blocks.norm("encoder.embedding_norm", x) if config.architecture.embedding_norm else x
 
 
 def _self_attention(blocks, block, x, apart, mask):

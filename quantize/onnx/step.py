@@ -23,7 +23,7 @@ from quantize.onnx.cells import add_cell, state_shapes
 
 def add_candidates(blocks: Blocks):
     """Add what gathers the output layer: candidates int64 [candidates] -> output_weight, output_bias."""
-    graph, d = blocks.graph, blocks.config.model_dim
+    graph, d = blocks.graph, blocks.config.architecture.model_dim
     candidates = graph.input("candidates", np.int64, ["candidates"])
     weight = graph.node("Gather", blocks.table("output"), candidates)
     graph.output(weight, "output_weight", np.float32, ["candidates", d])
@@ -34,7 +34,7 @@ def add_candidates(blocks: Blocks):
 def add_step(blocks: Blocks, candidates: bool = False):
     """Add a step of the decoder to an empty graph, with its inputs and outputs."""
     graph, config = blocks.graph, blocks.config
-    heads, width, d = config.heads, config.head_dim, config.model_dim
+    heads, width, d = config.architecture.heads, config.architecture.head_dim, config.architecture.model_dim
     previous = graph.input("previous", np.int64, ["hypotheses"])
     position = graph.input("position", np.int64, [])
     mask = graph.input("mask", np.float32, ["batch", 1, 1, "source"])
@@ -43,19 +43,23 @@ def add_step(blocks: Blocks, candidates: bool = False):
             graph.input(f"keys_{p}", np.float32, ["batch", heads, width, "source"]),
             graph.input(f"values_{p}", np.float32, ["batch", heads, "source", width]),
         )
-        for p in range(config.decoder_sets)
+        for p in range(config.architecture.decoder_sets)
     ]
     shapes = state_shapes(config)
     states = [
         [graph.input(f"state_{layer}{part}", np.float32, shape) for part, shape in shapes.items()]
-        for layer in range(config.decoder_layers)
+        for layer in range(config.architecture.decoder_layers)
     ]
     batch = graph.node("Slice", graph.node("Shape", mask), *(graph.constant([i], np.int64) for i in (0, 1)))
     apart = graph.node("Concat", batch, graph.constant([-1, heads, width], np.int64), axis=0)
     x = _input(blocks, previous, position)
-    aligning = config.decoder_layers - 1 if config.alignment_layer is None else config.alignment_layer
+    aligning = (
+        config.architecture.decoder_layers - 1
+        if config.architecture.alignment_layer is None
+        else config.architecture.alignment_layer
+    )
     made = []
-    for layer, p in enumerate(config.decoder_parameters):
+    for layer, p in enumerate(config.architecture.decoder_parameters):
         block = f"decoder.{p}.cell"
         y, new = add_cell(blocks, block, x, states[layer], position)
         made.append(new)
@@ -64,11 +68,11 @@ def add_step(blocks: Blocks, candidates: bool = False):
         queries = blocks.split_heads(blocks.query(block, blocks.before(block, x)), apart)
         weights = blocks.attention_weights(queries, keys, mask)
         x = blocks.after(block, blocks.attended(block, weights, values), x)
-        x = blocks.feed_forward(f"decoder.{p}.feed_forward", x, config.decoder_ffn_depth)
+        x = blocks.feed_forward(f"decoder.{p}.feed_forward", x, config.architecture.decoder_ffn_depth)
         if layer == aligning:
             first = graph.node("Gather", weights, graph.constant(0, np.int64), axis=1)
             alignment = graph.node("Flatten", first, axis=2)
-    if config.top_norm:
+    if config.architecture.top_norm:
         x = blocks.norm("decoder.top_norm", x)
     if candidates:
         output = graph.input("output_weight", np.float32, ["candidates", d])
@@ -95,4 +99,4 @@ def _input(blocks, previous, position):
     scale = graph.node("Gather", graph.tensor("embedding_scales", scales), position)
     x = graph.node("Mul", graph.node("Gather", blocks.table("target"), previous), scale)
     x = graph.node("Add", x, graph.node("Gather", blocks.position_table(), position))
-    return blocks.norm("decoder.embedding_norm", x) if config.embedding_norm else x
+    return blocks.norm("decoder.embedding_norm", x) if config.architecture.embedding_norm else x

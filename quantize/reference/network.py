@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.model.architecture import tables
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import tables
 from quantize.reference.formulas import (
     ACTIVATIONS,
     attention,
@@ -75,8 +75,8 @@ class Reference:
         self.config = config
         self.tensors = tensors
         self.tables = tables(config)
-        layer = config.alignment_layer
-        self._aligning = config.decoder_layers - 1 if layer is None else layer
+        layer = config.architecture.alignment_layer
+        self._aligning = config.architecture.decoder_layers - 1 if layer is None else layer
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
         """x W for the weight called `name`; a table as the output layer is a product with its transpose."""
@@ -90,18 +90,18 @@ class Reference:
     def encode(self, ids: Sequence[int]) -> np.ndarray:
         """Encoder output (source_length, d) for source ids that end with the end-of-sentence id."""
         x = self._input("encoder", self.embed(self.tables["source"], ids), 0)
-        for i in range(self.config.encoder_layers):
+        for i in range(self.config.architecture.encoder_layers):
             block = f"encoder.{i}.self_attention"
             given = self._before(block, x)
             made = self._attended(block, given, *self._keys_values(block, given))
             x = self._after(block, made, x)
-            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.config.ffn_depth)
-        return self._normed("encoder.top_norm", x) if self.config.top_norm else x
+            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.config.architecture.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.config.architecture.top_norm else x
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
         """State before the first token."""
-        d, used = self.config.model_dim, self.config.decoder_parameters
-        shape = (rows, 0, 2 * d) if self.config.cell == "self_attention" else (rows, d)
+        d, used = self.config.architecture.model_dim, self.config.architecture.decoder_parameters
+        shape = (rows, 0, 2 * d) if self.config.architecture.cell == "self_attention" else (rows, d)
         memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
         return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
 
@@ -111,23 +111,25 @@ class Reference:
         `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
         logits are theirs only: (rows, len(candidates)).
         """
-        rows, d = len(state.cells[0]), self.config.model_dim
+        rows, d = len(state.cells[0]), self.config.architecture.model_dim
         embedded = self.embed(self.tables["target"], previous) if state.position else np.zeros((rows, d), np.float32)
         x = self._input("decoder", embedded, state.position, one=True)
         cells, alignment = [], None
-        for layer, p in enumerate(self.config.decoder_parameters):
+        for layer, p in enumerate(self.config.architecture.decoder_parameters):
             block = f"decoder.{p}.cell"
-            made, cell = getattr(self, "_" + self.config.cell)(block, x, state.cells[layer], state.position)
+            made, cell = getattr(self, "_" + self.config.architecture.cell)(
+                block, x, state.cells[layer], state.position
+            )
             cells.append(cell)
             x = self._after(block, made, x)
             block = f"decoder.{p}.cross_attention"
             given, memory = self._before(block, x), state.memories[layer]
             if layer == self._aligning:
                 queries = self._affine(f"{block}.query", given)
-                alignment = attention_weights(queries, memory[0], self.config.heads)[0]
+                alignment = attention_weights(queries, memory[0], self.config.architecture.heads)[0]
             x = self._after(block, self._attended(block, given, *memory), x)
-            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.config.decoder_ffn_depth)
-        if self.config.top_norm:
+            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.config.architecture.decoder_ffn_depth)
+        if self.config.architecture.top_norm:
             x = self._normed("decoder.top_norm", x)
         logits = self.product(self.tables["output"], x) + self.tensors["output.bias"]
         if candidates is not None:
@@ -174,7 +176,7 @@ class Reference:
         return forget * cell + (1 - forget) * self.product(f"{block}.candidate.weight", x)
 
     def _projected(self, block, x):
-        return self._affine(f"{block}.output", x) if self.config.cell_projection else x
+        return self._affine(f"{block}.output", x) if self.config.architecture.cell_projection else x
 
     def _self_attention(self, block, x, cell, position):
         x = self._before(block, x)
@@ -185,14 +187,17 @@ class Reference:
 
     def _average_attention(self, block, x, cell, position):
         cell = cell + x
-        depth, activation = self.config.average_depth, ACTIVATIONS[self.config.average_activation]
+        depth, activation = (
+            self.config.architecture.average_depth,
+            ACTIVATIONS[self.config.architecture.average_activation],
+        )
         y = self._before(block, cell / np.float32(position + 1))
         names = ["inner", *(f"middle.{i}" for i in range(depth - 2))][: depth - 1]
         for name in names:
             y = activation(self._affine(f"{block}.{name}", y))
-        if self.config.average_dim != self.config.model_dim:
+        if self.config.architecture.average_dim != self.config.architecture.model_dim:
             y = self._affine(f"{block}.outer", y)
-        if self.config.average_gate:
+        if self.config.architecture.average_gate:
             keep, renew = (
                 sigmoid(self._affine(f"{block}.input_gate", x)),
                 sigmoid(self._affine(f"{block}.forget_gate", y)),
@@ -203,20 +208,24 @@ class Reference:
     def _input(self, side, embedded, first, one=False):
         """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
         config, count = self.config, 1 if one else len(embedded)
-        x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
-        if config.positions == "trained":
+        x = (
+            np.float32(math.sqrt(config.architecture.model_dim)) * embedded
+            if config.architecture.scale_embedding
+            else embedded
+        )
+        if config.architecture.positions == "trained":
             table = self.tensors["positions"]
             x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
         else:
-            x = x + positions(first, count, config.model_dim, config.positions)
-        return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
+            x = x + positions(first, count, config.architecture.model_dim, config.architecture.positions)
+        return self._normed(f"{side}.embedding_norm", x) if config.architecture.embedding_norm else x
 
     def _before(self, block, x):
-        return self._normed(f"{block}.pre_norm", x) if self.config.preprocess else x
+        return self._normed(f"{block}.pre_norm", x) if self.config.architecture.preprocess else x
 
     def _after(self, block, y, x):
         """What becomes of a block's output y and input x: see ModelConfig.postprocess."""
-        for letter in self.config.postprocess:
+        for letter in self.config.architecture.postprocess:
             if letter == "a":
                 y = x + y
             elif letter == "n":
@@ -231,18 +240,18 @@ class Reference:
 
     def _normed(self, norm, x):
         return layer_norm(
-            x, self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"], self.config.layer_norm_epsilon
+            x, self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"], self.config.architecture.layer_norm_epsilon
         )
 
     def _keys_values(self, name, x):
         return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
 
     def _attended(self, name, x, keys, values):
-        heads = attention(self._affine(f"{name}.query", x), keys, values, self.config.heads)
-        return self._affine(f"{name}.output", heads) if self.config.attention_projection else heads
+        heads = attention(self._affine(f"{name}.query", x), keys, values, self.config.architecture.heads)
+        return self._affine(f"{name}.output", heads) if self.config.architecture.attention_projection else heads
 
     def _feed_forward_block(self, block, x, depth):
-        y, activation = self._before(block, x), ACTIVATIONS[self.config.activation]
+        y, activation = self._before(block, x), ACTIVATIONS[self.config.architecture.activation]
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
             y = activation(self._affine(f"{block}.{name}", y))
         return self._after(block, self._affine(f"{block}.outer", y), x)

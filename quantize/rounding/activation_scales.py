@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cpunmt.model.architecture import linears, output_table
+from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.schemes.int8 import LARGEST
+from cpunmt.model.tensors import linears, output_table
 from quantize.rounding.calibration import InputStatistics
 
 DEVIATIONS = 1.1

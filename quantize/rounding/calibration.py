@@ -11,9 +11,9 @@ import numpy as np
 
 from cpunmt.engine.engine import Engine, Search
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import linears, output_table
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
+from cpunmt.model.tensors import linears, output_table
 from cpunmt.text.shortlist import Shortlist
 from quantize.reference.formulas import attention
 from quantize.reference.network import Reference, State
@@ -100,11 +100,11 @@ class _Recorder(Reference):
             return super()._attended(name, x, keys, values)
         queries = self._affine(f"{name}.query", x)
         heads = [
-            attention(query[None], k, v, self.config.heads)
+            attention(query[None], k, v, self.config.architecture.heads)
             for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
         ]
         made = np.concatenate(heads)
-        return self._affine(f"{name}.output", made) if self.config.attention_projection else made
+        return self._affine(f"{name}.output", made) if self.config.architecture.attention_projection else made
 
     def product(self, name, x):
         if name in self._layers:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from cpunmt.errors import CpunmtError
-from cpunmt.model.architecture import matrices, tables
+from cpunmt.layers.schemes import CODEBOOKS, codebook, int8
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.schemes import CODEBOOKS, codebook, int8
+from cpunmt.model.tensors import matrices, tables
 from quantize.rounding.calibration import InputStatistics
 from quantize.rounding.ranges import Range, quantize
 from quantize.rounding.rounding import DAMPING, damped, descend, fitted_scales, round_with_feedback

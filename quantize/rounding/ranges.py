@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.model.schemes import CODEBOOKS, codebook, int8, int16
+from cpunmt.layers.schemes import CODEBOOKS, codebook, int8, int16
 
 RANGES = ("sigma", "max", "mse")  # of int8
 # parts of the largest weight that a range is tried to be

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpunmt.model.schemes import CODEBOOKS, int8, int16
+from cpunmt.layers.schemes import CODEBOOKS, int8, int16
 
 
 def _reach(levels) -> float:

@@ -8,10 +8,10 @@ from bench.onnx.graphs import prepare
 from cpunmt.engine.engine import Search
 from quantize.onnx.export import export_onnx
 from quantize.reference.network import Reference
-from tests.architectures import NAMED, make_config
 from tests.definitions.beam_search import beam_search
 from tests.random_models import random_shortlist, random_sources, random_tensors
 from tests.real_model import DIRECTORIES, engine, sources
+from tests.transformers import NAMED, make_config
 
 CASES = {
     "ssru": {},

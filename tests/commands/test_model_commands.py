@@ -88,7 +88,7 @@ def test_info(made, capsys, kind, expected):
 
 
 def test_info_counts_parameters_whatever_they_are_stored_as(made, capsys):
-    d, f, pieces = CONFIG.model_dim, CONFIG.ffn_dim, CONFIG.vocab_size
+    d, f, pieces = CONFIG.architecture.model_dim, CONFIG.architecture.ffn_dim, CONFIG.vocab_size
     attention, network = 4 * (d * d + d) + 2 * d, 2 * d * f + f + d + 2 * d
     cell = 2 * d * d + d + 2 * d
     expected = pieces * d + pieces + 2 * (attention + network) + 2 * (cell + attention + network)

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference
-from cpunmt.model.architecture import is_static, linears, norms, output_table, table_sizes
+from cpunmt.layers.schemes.int8 import STATIC_OFFSET
+from cpunmt.layers.schemes.int16 import activation_reach
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.schemes.int8 import STATIC_OFFSET
-from cpunmt.model.schemes.int16 import activation_reach
+from cpunmt.model.tensors import is_static, linears, norms, output_table, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from quantize.reference.network import Reference
 
@@ -32,9 +32,9 @@ class PackedReference(Reference):
         if is_static(config, output_table(config)):
             self.multipliers[output_table(config)] = tensors["output.multiplier"][0]
         for linear in linears(config):
-            matrix, width = stored_linear(config, tensors, linear), linear.columns // len(linear.parts)
-            for i, (weight, bias) in enumerate(linear.parts):
-                columns = slice(i * width, (i + 1) * width)
+            matrix, end = stored_linear(config, tensors, linear), 0
+            for (weight, bias), width in zip(linear.parts, linear.widths, strict=True):
+                columns, end = slice(end, end + width), end + width
                 self._note(config, linear.name, weight, matrix[:, columns], tensors, columns)
                 if is_static(config, linear.name):
                     self.multipliers[weight] = tensors[f"{linear.name}.multiplier"][0]

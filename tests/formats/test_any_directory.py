@@ -95,7 +95,7 @@ def test_other_kinds(tmp_path):
     write_huggingface(tmp_path)
     write_vocabulary(tmp_path, train_vocabulary)
     assert kind_of(tmp_path) == "huggingface"
-    assert read_model(tmp_path, "float32").config.positions == "tensor2tensor"
+    assert read_model(tmp_path, "float32").config.architecture.positions == "tensor2tensor"
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
     assert kind_of(tmp_path) == "huggingface" and "pickle" in refusal(read_model, tmp_path)

@@ -1,6 +1,5 @@
 """Self-attention models of Marian against CTranslate2, which computes them in float32 too."""
 
-import dataclasses
 import gzip
 import json
 
@@ -21,7 +20,7 @@ CLOSE = 1e-4
 def greatest_difference(shape, told, path) -> float:
     write_marian_npz(path, config_of(shape), weights_of(shape))
     config, tensors = read_marian_npz(path)
-    config = dataclasses.replace(config, positions="tensor2tensor", layer_norm_epsilon=1e-5)
+    config = config.changed(positions="tensor2tensor", layer_norm_epsilon=1e-5)
     found = forced(engine_of(config, tensors), told["sources"], told["targets"])
     return max(np.abs(np.subtract(ours, theirs)).max() for ours, theirs in zip(found, told["log_probs"], strict=True))
 

@@ -10,7 +10,7 @@ from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
 from cpunmt.formats.packed.safetensors_file import read_float_tensors
-from cpunmt.model.architecture import expected_tensors
+from cpunmt.model.tensors import expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.huggingface_model import (
     FIELDS,
@@ -46,16 +46,30 @@ def folder(tmp_path):
 
 def test_the_architecture():
     config = config_of()
-    assert (config.model_dim, config.ffn_dim, config.heads, config.encoder_layers) == (32, 64, 2, 2)
-    assert (config.decoder_parameters, config.decoder_ffn_dim, config.cell) == ((0, 1), None, "self_attention")
+    assert (
+        config.architecture.model_dim,
+        config.architecture.ffn_dim,
+        config.architecture.heads,
+        config.architecture.encoder_layers,
+    ) == (32, 64, 2, 2)
+    assert (config.architecture.decoder_parameters, config.architecture.decoder_ffn_dim, config.architecture.cell) == (
+        (0, 1),
+        None,
+        "self_attention",
+    )
     assert (config.vocab_size, config.source_vocab_size, config.eos_id, config.unk_id) == (96, None, 0, 1)
-    assert (config.positions, config.layer_norm_epsilon) == ("tensor2tensor", 1e-5)
-    assert (config.scale_embedding, config.tied_output, config.shared_embedding) == (True, True, True)
-    assert (config.preprocess, config.postprocess, config.activation) == ("", "an", "swish")
+    assert (config.architecture.positions, config.architecture.layer_norm_epsilon) == ("tensor2tensor", 1e-5)
+    assert (config.architecture.scale_embedding, config.tied_output, config.shared_embedding) == (True, True, True)
+    assert (config.architecture.preprocess, config.architecture.postprocess, config.architecture.activation) == (
+        "",
+        "an",
+        "swish",
+    )
     for theirs, ours in (("relu", "relu"), ("silu", "swish"), ("gelu", "gelu")):
-        assert config_of(activation_function=theirs).activation == ours
+        assert config_of(activation_function=theirs).architecture.activation == ours
     apart = config_of(decoder_ffn_dim=128, decoder_vocab_size=None, scale_embedding=False)
-    assert (apart.decoder_ffn_dim, apart.vocab_size, apart.scale_embedding) == (128, 96, False)
+    assert (apart.architecture.decoder_ffn_dim, apart.vocab_size) == (128, 96)
+    assert not apart.architecture.scale_embedding
 
 
 def test_how_to_search():

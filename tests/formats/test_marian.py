@@ -43,8 +43,17 @@ def refusal(path) -> str:
 def test_sizes_come_from_the_options(path):
     write_marian_npz(path, 1, d=48, f=80, heads=3, enc=3, dec=2, vocab=70)
     config, _ = read_marian_npz(path)
-    assert (config.model_dim, config.ffn_dim, config.heads, config.vocab_size) == (48, 80, 3, 70)
-    assert (config.encoder_layers, config.decoder_parameters, config.cell) == (3, (0, 1), "ssru")
+    assert (
+        config.architecture.model_dim,
+        config.architecture.ffn_dim,
+        config.architecture.heads,
+        config.vocab_size,
+    ) == (48, 80, 3, 70)
+    assert (config.architecture.encoder_layers, config.architecture.decoder_parameters, config.architecture.cell) == (
+        3,
+        (0, 1),
+        "ssru",
+    )
     assert (config.eos_id, config.unk_id, config.scheme, config.shared_vocabulary) == (0, 1, "float32", True)
 
 
@@ -81,7 +90,7 @@ def test_tensors_get_canonical_names(path):
 def test_tied_layers_share_a_parameter_set(path, tied_layers, expected):
     theirs = write_marian_npz(path, 1, dec=len(tied_layers), tied_layers=tied_layers)
     config, ours = read_marian_npz(path)
-    assert config.decoder_parameters == expected
+    assert config.architecture.decoder_parameters == expected
     for number, p in zip(tied_layers, expected, strict=True):
         np.testing.assert_array_equal(ours[f"decoder.{p}.cell.candidate.weight"], theirs[f"decoder_l{number}_rnn_W"])
 
@@ -111,7 +120,7 @@ def test_absent_options_have_marian_defaults(path):
         del options[name]
     write(path, marian_tensors(1, heads=8, f=2048, d=128), options)
     config, _ = read_marian_npz(path)
-    assert (config.heads, config.ffn_dim) == (8, 2048)
+    assert (config.architecture.heads, config.architecture.ffn_dim) == (8, 2048)
 
 
 def test_member_names_may_carry_npy_twice(path, tensors):

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.formats.marian.marian_options import parse_options, read_config
-from cpunmt.model.architecture import checkpoint_tensors
+from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options as exported
 from quantize.checkpoints.marian_export import write_marian_npz
-from tests.architectures import NAMED, configs, make_config
 from tests.marian_model import marian_options, options_item
 from tests.random_models import random_tensors
+from tests.transformers import NAMED, configs, make_config
 
 
 def refusal(options) -> str:
@@ -96,14 +96,15 @@ def test_what_options_mean(changes, field, value):
     if value == "2":
         assert "heads" in refusal(marian_options() | changes)  # text counts as a number only when it was parsed
         return
-    assert getattr(config_of(**changes), field) == value
+    config = config_of(**changes)
+    assert getattr(config if hasattr(config, field) else config.architecture, field) == value
 
 
 def test_trained_positions_are_those_that_are_there():
     """Older Marian saves the option without using it."""
     assert config_of(**{"transformer-train-position-embeddings": True}).positions == "marian"
     config, _ = read_config(marian_options(), ("Wpos",), "some.npz")
-    assert config.positions == "trained" and not config.scale_embedding
+    assert config.architecture.positions == "trained" and not config.architecture.scale_embedding
 
 
 def test_a_layer_that_is_not_there_cannot_align():
@@ -113,7 +114,7 @@ def test_a_layer_that_is_not_there_cannot_align():
 
 def test_the_options_that_those_tests_change_are_supported():
     config, decoder_numbers = read_config(marian_options(), (), "some.npz")
-    assert config.model_dim == 32 and decoder_numbers == [1, 2]
+    assert config.architecture.model_dim == 32 and decoder_numbers == [1, 2]
 
 
 def test_all_unsupported_options_are_listed_at_once():
@@ -132,16 +133,19 @@ def test_what_is_exported_is_read_again(config):
     try:
         options = exported(config)
     except ValueError:
-        assert config.positions == "tensor2tensor" or "gelu" in (config.activation, config.average_activation)
+        assert config.architecture.positions == "tensor2tensor" or "gelu" in (
+            config.architecture.activation,
+            config.architecture.average_activation,
+        )
         return
-    names = ("Wpos",) if config.positions == "trained" else ()
+    names = ("Wpos",) if config.architecture.positions == "trained" else ()
     made, _ = read_config(options, names, "some.npz")
     kept = dataclasses.replace(
         made,
-        scale_embedding=config.scale_embedding,
-        cell_projection=config.cell_projection,
-        average_dim=config.average_dim,
-        average_depth=config.average_depth,
+        scale_embedding=config.architecture.scale_embedding,
+        cell_projection=config.architecture.cell_projection,
+        average_dim=config.architecture.average_dim,
+        average_depth=config.architecture.average_depth,
     )
     assert kept == config
 
@@ -149,8 +153,8 @@ def test_what_is_exported_is_read_again(config):
 @pytest.mark.parametrize("name", NAMED)
 def test_named_architectures_survive_a_file(name, tmp_path):
     config = make_config(**NAMED[name])
-    if config.positions == "tensor2tensor" or config.activation == "gelu":
-        config = dataclasses.replace(config, positions="marian", activation="swish")
+    if config.architecture.positions == "tensor2tensor" or config.architecture.activation == "gelu":
+        config = config.changed(positions="marian", activation="swish")
     tensors = random_tensors(config, 1)
     write_marian_npz(tmp_path / "model.npz", config, tensors)
     made, found = read_marian_npz(tmp_path / "model.npz")

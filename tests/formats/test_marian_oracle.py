@@ -12,8 +12,8 @@ from cpunmt.formats.marian.marian_directory import read_marian_directory
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.matmul.packing import unpack_int8
-from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
 from cpunmt.model.model import Model
+from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
 from quantize.reference.network import Reference
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
 from tests.golden.bergamot_int8 import MarianInt8, integers, write_intgemm

@@ -1,6 +1,5 @@
 """The packed model directory: complete or absent; what is read is what was written; all else is refused."""
 
-import dataclasses
 import json
 import os
 import resource
@@ -15,7 +14,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.packed.packed_directory import read_directory, verify, write_directory
 from cpunmt.model.config import ModelConfig
 
-CONFIG = ModelConfig(
+CONFIG = ModelConfig.of(
     model_dim=32,
     ffn_dim=64,
     heads=2,
@@ -24,7 +23,7 @@ CONFIG = ModelConfig(
     vocab_size=50,
     scheme="int8",
 )
-SPLIT = dataclasses.replace(CONFIG, shared_vocabulary=False)
+SPLIT = CONFIG.changed(shared_vocabulary=False)
 TENSORS = {
     "embedding": np.arange(-800, 800, dtype=np.int16).reshape(50, 32).astype(np.int8),
     "output.bias": np.linspace(-1, 1, 50, dtype=np.float32),

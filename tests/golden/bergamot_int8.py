@@ -13,8 +13,8 @@ import yaml
 
 from cpunmt.formats.marian.marian_file import ALPHA
 from cpunmt.formats.marian.marian_names import marian_names
-from cpunmt.model.architecture import output_table
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import output_table
 from quantize.checkpoints.marian_export import marian_options
 from quantize.reference.network import Reference
 from tests.marian_bin_writer import write_marian_bin
@@ -94,7 +94,7 @@ def integers(weights: np.ndarray) -> tuple[np.ndarray, np.float32]:
 
 def write_intgemm(path: Path, config: ModelConfig, tensors, alphas=None) -> None:
     """Write `model.intgemm8.bin`, or `.alphas.bin`, as marian-conv does it."""
-    names = marian_names(config, list(range(1, config.decoder_sets + 1)))
+    names = marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
     theirs = {name: np.atleast_2d(tensors[ours]) for ours, name in names.items()}
     found = {names[ours]: value for ours, value in (alphas or {}).items()}
     if alphas:

@@ -8,8 +8,8 @@ compared with the definition alone.
 import numpy as np
 
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.model.architecture import checkpoint_tensors, table_sizes
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors, table_sizes
 from tests.packed_checkpoint import checkpoint_of
 from tests.real_model import DIRECTORIES
 
@@ -49,7 +49,7 @@ def checkpoint(model: str) -> tuple[ModelConfig, dict[str, np.ndarray]]:
 
 
 def config_of(shape: str) -> ModelConfig:
-    return ModelConfig(heads=8, vocab_size=VOCAB, **SHAPES[shape])
+    return ModelConfig.of(heads=8, vocab_size=VOCAB, **SHAPES[shape])
 
 
 def tensors_of(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
@@ -62,7 +62,7 @@ def tensors_of(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
             deviation = 1.0
         elif len(shape) == 2:
             strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
-            inputs = config.model_dim if name in table_sizes(config) else shape[0]
+            inputs = config.architecture.model_dim if name in table_sizes(config) else shape[0]
             deviation = (4 if ".cross_attention." in name else 2 if strong else 1) * inputs**-0.5
         found[name] = (generator.standard_normal(shape) * deviation).astype(np.float32)
     return found

@@ -45,7 +45,7 @@ for result in model.score_batch(sources, targets):
 
 
 def config_of(shape) -> ModelConfig:
-    return ModelConfig(**_SIZES, **SHAPES[shape])
+    return ModelConfig.of(**_SIZES, **SHAPES[shape])
 
 
 def weights_of(shape) -> dict[str, np.ndarray]:

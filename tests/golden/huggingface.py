@@ -57,7 +57,7 @@ class Transformers:
     def __init__(self, model):
         self.model, self.pad = model, model.config.pad_token_id
         sizes = {"model_dim": 32, "ffn_dim": 32, "heads": 1, "encoder_layers": 1, "decoder_parameters": (0,)}
-        self.config = ModelConfig(**sizes, vocab_size=self.pad)
+        self.config = ModelConfig.of(**sizes, vocab_size=self.pad)
 
     def encode(self, source):
         import torch

@@ -19,16 +19,14 @@ def embed(program, rows, scales, positions, piece, position, misaligned=0):
     """float32 [model_dim]; the guards are checked. `scales` is None for float32 rows."""
     guard = Guards(misaligned)
     depth = rows.shape[1]
-    model = np.zeros(1, records.MODEL)
-    model["model_dim"], model["vocab_size"] = depth, len(rows)
-    model["embedding_scale"] = np.sqrt(depth)
-    table = np.zeros(1, records.TABLE)
+    record = np.zeros(1, records.EMBEDDING)
+    record["depth"], record["scale"], table = depth, np.sqrt(depth), record["table"]
     table["scheme"] = {np.float32: records.FLOAT32, np.int8: records.INT8, np.int16: records.INT16}[rows.dtype.type]
-    table["rows"], model["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
+    table["rows"], record["positions"] = guard.copy(rows).ctypes.data, guard.copy(positions).ctypes.data
     if scales is not None:
         table["scales"] = guard.copy(scales).ctypes.data
     out = guard.empty(depth, np.float32)
-    program.embed(model, table, piece, position, out)
+    program.embed(record, piece, position, out)
     guard.check()
     return out.copy()
 

@@ -1,13 +1,26 @@
 """Every record type has its reader, by name, and a reader finds its record."""
 
+import importlib
+
 import numpy as np
+import pytest
 
-from cpunmt.kernels import reading, records
+from cpunmt.layers import reading, records
+from tests.real_model import ROOT
+
+FOLDERS = [path.parent for path in (ROOT / "cpunmt").rglob("records.py")]
 
 
-def test_every_record_type_has_a_reader():
-    types = {name for name, value in vars(records).items() if isinstance(value, np.dtype)}
-    assert {name for name in vars(reading) if name.endswith("_at")} == {f"{name.lower()}_at" for name in types}
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_record_type_has_a_reader_that_is_used(folder):
+    package = ".".join(folder.relative_to(ROOT).parts)
+    module = importlib.import_module(f"{package}.records")
+    text = (folder / "records.py").read_text("utf-8")
+    types = {name for name, value in vars(module).items() if isinstance(value, np.dtype) and f"\n{name} = " in text}
+    readers = {name for name in vars(importlib.import_module(f"{package}.reading")) if name.endswith("_at")}
+    assert readers == {f"{name.lower()}_at" for name in types}
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "cpunmt").rglob("*.py"))
+    assert [name for name in readers if f"{name}(" not in code] == []
 
 
 def test_a_reader_reads_the_field_of_the_record_that_was_asked_for():

@@ -8,30 +8,33 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.errors import ModelFileError
-from cpunmt.model.architecture import check_schemes, expected_tensors, matrices
 from cpunmt.model.config import FORMAT_VERSION, SCHEMES, ModelConfig
-from tests.architectures import configs, make_config
+from cpunmt.model.tensors import check_schemes, expected_tensors, matrices
+from tests.transformers import configs, make_config
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT_VERSION))
 def test_an_earlier_version_is_read(version):
+    """Their fields lay side by side."""
     fields = json.loads((GOLDEN / f"config.v{version}.json").read_text())
     assert fields["version"] == version
     config = ModelConfig.from_json(fields)
     assert config.schemes == () and config.scheme_of("anything") == config.scheme == "int8"
     given = {name: value for name, value in fields.items() if name not in ("format", "version")}
     kept = json.loads(json.dumps(config.to_json()))
-    assert kept.items() >= given.items() and kept["version"] == FORMAT_VERSION
+    assert {**kept, **kept["architecture"]}.items() >= given.items() and kept["version"] == FORMAT_VERSION
+    assert ModelConfig.from_json(kept) == config
 
 
 @given(configs(), st.sampled_from(list(SCHEMES)), st.data())
 def test_json_and_back(config, scheme, data):
     names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
     schemes = tuple((name, data.draw(st.sampled_from(list(SCHEMES)))) for name in names)
-    config = dataclasses.replace(config, scheme=scheme, schemes=schemes)
+    config = config.changed(scheme=scheme, schemes=schemes)
     assert ModelConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     check_schemes(config)
     for name in matrices(config):
@@ -72,18 +75,33 @@ JSON = st.recursive(
 NUMBERS = {"layer_norm_epsilon": float, "max_length_factor": float, "length_penalty": float, "word_penalty": float}
 
 
-@given(st.sampled_from(dataclasses.fields(ModelConfig)), JSON)
+FIELDS = {field.name: field for kind in (ModelConfig, TransformerConfig) for field in dataclasses.fields(kind)}
+INNER = {field.name for field in dataclasses.fields(TransformerConfig)}
+
+
+@given(st.sampled_from(sorted(FIELDS)), JSON)
 @settings(max_examples=400)
-@example(ModelConfig.__dataclass_fields__["length_penalty"], True)
-@example(ModelConfig.__dataclass_fields__["max_length_factor"], False)
-@example(ModelConfig.__dataclass_fields__["layer_norm_epsilon"], 1e-60)
-def test_a_field_is_refused_or_of_its_own_type(field, value):
+@example("length_penalty", True)
+@example("max_length_factor", False)
+@example("layer_norm_epsilon", 1e-60)
+@example("decoder_parameters", [0, 2])
+@example("architecture", {"family": ["transformer"]})
+@example("architecture", {"family": "transformer", "cell": {}})
+def test_a_field_is_refused_or_of_its_own_type(name, value):
     """`"length_penalty": true` passed, and was a TypeError in the middle of a translation."""
-    fields = make_config().to_json() | {field.name: value}
+    fields = make_config().to_json()
+    place = fields["architecture"] if name in INNER else fields
+    place[name] = value
     try:
-        found = getattr(ModelConfig.from_json(fields), field.name)
+        made = ModelConfig.from_json(fields)
     except ModelFileError as error:
         assert "config" in str(error)
         return
-    kind = NUMBERS.get(field.name) or next(k for k in (tuple, bool, int, str) if k.__name__ in str(field.type))
+    found = getattr(made.architecture if name in INNER else made, name)
+    kind = NUMBERS.get(name) or next(k for k in (tuple, bool, int, str) if k.__name__ in str(FIELDS[name].type))
     assert found is None or type(found) is kind
+
+
+def test_every_field_is_checked():
+    """Where it is declared."""
+    assert [name for name, field in FIELDS.items() if "check" not in field.metadata] == ["architecture"]

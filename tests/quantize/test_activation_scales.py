@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import checkpoint_tensors, linears, table_sizes
+from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
 from quantize.rounding.activation_scales import static_alphas
 from quantize.rounding.calibration import InputStatistics
-from tests.architectures import NAMED, make_config
 from tests.random_models import random_tensors
+from tests.transformers import NAMED, make_config
 
 PEAKS = np.array([1, 2, 3, 4, 10], np.float32)
 

@@ -1,7 +1,5 @@
 """Agreement of two models: counted by hand, on whole sentences, at each place, and in probabilities."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -35,7 +33,7 @@ def vocabulary(tmp_path_factory):
 
 def random_model(vocabulary, scheme, **changes) -> LoadedModel:
     config, tensors = random_checkpoint(7, vocab=128)
-    config = dataclasses.replace(config, **changes)
+    config = config.changed(**changes)
     return LoadedModel(config, {}, vocabulary, vocabulary, engine_of(config, tensors, scheme))
 
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from cpunmt.model.architecture import linears, output_table
+from cpunmt.model.tensors import linears, output_table
 from quantize.reference.network import Reference
 from quantize.rounding.calibration import greedy_translations, input_statistics
-from tests.architectures import NAMED, make_config
 from tests.definitions.beam_search import beam_search
 from tests.random_models import random_shortlist, random_sources, random_tensors
+from tests.transformers import NAMED, make_config
 
 
 class Listening(Reference):

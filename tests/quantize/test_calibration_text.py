@@ -1,6 +1,5 @@
 """Which lines of a text are calibrated on."""
 
-import dataclasses
 import gzip
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.rounding.calibration_text import calibration_sources
-from tests.architectures import make_config
 from tests.small_vocabulary import train_vocabulary
+from tests.transformers import make_config
 
 CONFIG = make_config(vocab_size=128, max_source_length=20)
 
@@ -54,7 +53,7 @@ def test_a_model_of_reversed_sentences_reads_them_so(tmp_path, vocabulary):
     path = tmp_path / "text"
     path.write_text("the old dog\n")
     forward, _ = calibration_sources(path, vocabulary, CONFIG, 10)
-    backward, _ = calibration_sources(path, vocabulary, dataclasses.replace(CONFIG, right_to_left=True), 10)
+    backward, _ = calibration_sources(path, vocabulary, CONFIG.changed(right_to_left=True), 10)
     assert backward[0] == [*forward[0][-2::-1], 0] and len(forward[0]) > 3
 
 

@@ -1,6 +1,5 @@
 """Checkpoints of every kind are opened with all their parts."""
 
-import dataclasses
 import hashlib
 
 import numpy as np
@@ -10,7 +9,7 @@ from cpunmt import Translator
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
-from cpunmt.model.architecture import checkpoint_tensors
+from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.checkpoint import directory_vocabularies, open_directory, open_file
 from tests.foreign_directories import KINDS, marian, opus
 from tests.marian_model import write_marian_npz
@@ -89,7 +88,7 @@ def test_metadata_is_kept_as_far_as_json_can_hold_it(tmp_path):
 def test_one_table_and_one_sentencepiece_model_cannot_be_packed(tmp_path):
     found = open_directory(opus(tmp_path / "model").path)
     plain = open_file(found.files[0].pieces.parent / "opus.npz", [str(train_vocabulary(tmp_path / "v.spm", 96))])
-    mixed = dataclasses.replace(found.config, shared_vocabulary=False)
+    mixed = found.config.changed(shared_vocabulary=False)
     with pytest.raises(ModelFileError, match="one vocabulary is a table and the other is not"):
         directory_vocabularies(
             found._replace(config=mixed, vocabularies=(found.vocabularies[0], plain.vocabularies[1]))

@@ -1,22 +1,20 @@
 """Float checkpoints from files and directories of every kind."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import write_directory
-from cpunmt.model.architecture import checkpoint_tensors, linears, matrices, table_sizes
+from cpunmt.model.tensors import checkpoint_tensors, linears, matrices, table_sizes
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint, unpacked_tensors
 from quantize.checkpoints.stored_weights import stored_matrix
 from quantize.rounding.matrix_quantizer import exceptions
-from tests.architectures import NAMED, make_config
 from tests.marian_model import write_marian_npz
 from tests.random_models import random_tensors
 from tests.real_model import DIRECTORIES
 from tests.small_vocabulary import train_vocabulary
+from tests.transformers import NAMED, make_config
 
 
 def same(found, expected):
@@ -39,7 +37,7 @@ def test_a_file_and_a_directory_of_marian_hold_the_same(tmp_path):
     config, tensors = read_float_checkpoint(tmp_path / "model.npz")
     assert tensors.keys() == checkpoint_tensors(config).keys()
     again, from_directory = read_float_checkpoint(tmp_path)
-    assert dataclasses.replace(again, shared_vocabulary=config.shared_vocabulary) == config
+    assert again.changed(shared_vocabulary=config.shared_vocabulary) == config
     same(from_directory, tensors)
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import matrices
-from cpunmt.model.schemes.int8 import quantize_columns
+from cpunmt.layers.schemes.int8 import quantize_columns
+from cpunmt.model.tensors import matrices
 from quantize.checkpoints.pack import pack_tensors
 from quantize.checkpoints.stored_weights import StoredMatrix
 from quantize.evaluation.layer_errors import WORST, decibels, layer_errors, matrix_error

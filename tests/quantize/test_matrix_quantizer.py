@@ -5,17 +5,17 @@ import pytest
 
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import matrices, output_table
-from cpunmt.model.schemes import CODEBOOKS
-from cpunmt.model.schemes.int16 import activation_reach, overflow_free
+from cpunmt.layers.schemes import CODEBOOKS
+from cpunmt.layers.schemes.int16 import activation_reach, overflow_free
+from cpunmt.model.tensors import matrices, output_table
 from quantize.reference.network import Reference
 from quantize.rounding.calibration import InputStatistics, greedy_translations, input_statistics
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range, quantize
 from quantize.rounding.rounding import damped, lost
-from tests.architectures import make_config
 from tests.definitions.packed_network import PackedReference
 from tests.random_models import random_sources, random_tensors
+from tests.transformers import make_config
 
 CONFIG = make_config()
 

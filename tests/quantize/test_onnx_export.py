@@ -15,9 +15,9 @@ from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.onnx.export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
 from quantize.reference.network import Reference
-from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_sources, random_tensors
 from tests.real_model import DIRECTORIES, sources
+from tests.transformers import NAMED, configs, make_config
 
 CLOSE = 1e-3  # random networks of large weights multiply the rounding of float32, 6e-8; a real one: see below
 STEPS, BEAM = 4, 2

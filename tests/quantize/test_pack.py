@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8
-from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, linears, norms
-from cpunmt.model.schemes.int8 import quantize_columns
+from cpunmt.layers.schemes.int8 import quantize_columns
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, norms
 from quantize.checkpoints.pack import pack_tensors
 from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.random_models import random_checkpoint
@@ -24,8 +24,8 @@ def checkpoint(request):
 def concatenated(tensors, linear):
     """(weights [depth, columns], bias [columns]) that a packed linear layer is made of."""
     weights = np.concatenate([tensors[weight] for weight, _ in linear.parts], axis=1)
-    width = weights.shape[1] // len(linear.parts)
-    bias = np.concatenate([tensors[name] if name else np.zeros(width) for _, name in linear.parts])
+    parts = zip(linear.parts, linear.widths, strict=True)
+    bias = np.concatenate([tensors[name] if name else np.zeros(width) for (_, name), width in parts])
     return weights, bias
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.model.schemes import code4, int8, int16, log4
+from cpunmt.layers.schemes import code4, int8, int16, log4
 from quantize.rounding.ranges import Range, int8_scales, quantize
 
 seeds = st.integers(0, 2**32 - 1)

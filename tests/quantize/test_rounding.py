@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.model.schemes import CODEBOOKS, codebook, int8
+from cpunmt.layers.schemes import CODEBOOKS, codebook, int8
 from quantize.rounding import rounding
 from quantize.rounding.ranges import Range, quantize
 from quantize.rounding.rounding import (

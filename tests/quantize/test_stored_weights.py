@@ -5,8 +5,8 @@ import pytest
 
 from cpunmt.formats.conversion import QUANTIZERS, packed_tensors
 from cpunmt.kernels.matmul.packing import pack_int8, padded
-from cpunmt.model.architecture import linears, matrices, table_sizes
 from cpunmt.model.config import SCHEMES
+from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
 from tests.float_steps import UNIT
 from tests.random_models import random_checkpoint

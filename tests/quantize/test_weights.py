@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.model.schemes import CODEBOOKS
-from cpunmt.model.schemes.int8 import quantize_columns
+from cpunmt.layers.schemes import CODEBOOKS
+from cpunmt.layers.schemes.int8 import quantize_columns
 from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
 

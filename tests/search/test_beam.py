@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import cpunmt.engine.engine
 from cpunmt.engine.engine import TOKENS, Search
-from cpunmt.kernels import records
+from cpunmt.search.records import WORKSPACE
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -128,7 +128,7 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     class Watched:
         def translate(self, model, batch, workspace, *rest):
             more = program.translate(model, batch, workspace, *rest)
-            address = workspace + records.WORKSPACE.fields["waiting"][1]
+            address = workspace + WORKSPACE.fields["waiting"][1]
             begun.append(ctypes.c_int64.from_address(address).value)
             return more
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine, Search
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import linears, matrices, table_sizes
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
+from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
-from tests.architectures import NAMED, configs, make_config
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
 from tests.random_models import random_shortlist, random_sources, random_tensors
+from tests.transformers import NAMED, configs, make_config
 
 
 def check(config, seed, scheme, schemes=None):

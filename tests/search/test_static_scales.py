@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from cpunmt.engine.engine import Engine, Search
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.architecture import linears, matrices, output_table
+from cpunmt.layers.schemes.int8 import STATIC_OFFSET, static_scales
 from cpunmt.model.model import Model
-from cpunmt.model.schemes.int8 import STATIC_OFFSET, static_scales
+from cpunmt.model.tensors import linears, matrices, output_table
 from quantize.reference.network import Reference
-from tests.architectures import NAMED, configs, make_config
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
 from tests.random_models import random_sources, random_tensors
+from tests.transformers import NAMED, configs, make_config
 
 
 class Observed(Reference):

@@ -20,7 +20,6 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests import real_model
-from tests.architectures import make_config
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
 from tests.kernels import test_best as best
@@ -33,6 +32,7 @@ from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_ssru as ssru
 from tests.random_models import random_sources, random_tensors
+from tests.transformers import make_config
 
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.model.architecture import checkpoint_tensors
+from cpunmt.model.tensors import checkpoint_tensors
 from models.train.updates.configs import SHAPES, model_config, settings_of
 from quantize.checkpoints.marian_export import marian_options
 
@@ -10,7 +10,7 @@ from quantize.checkpoints.marian_export import marian_options
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_a_model_that_marian_can_express(shape):
     config = model_config(shape, 8000)
-    assert marian_options(config)["dec-depth"] == config.decoder_layers
+    assert marian_options(config)["dec-depth"] == config.architecture.decoder_layers
     assert settings_of(shape).updates > 0
 
 

@@ -15,7 +15,7 @@ from quantize.reference.network import Reference
 @pytest.mark.parametrize("cell", ["ssru", "sru", "self_attention", "average_attention"])
 def test_names_are_all_that_changes(tmp_path, toy, cell):
     options = {"average_dim": 64} if cell == "average_attention" else {}
-    config = type(toy.config)(**{**vars(toy.config), "cell": cell, **options})
+    config = toy.config.changed(cell=cell, **options)
     tensors = initial_tensors(config, 2)
     write_npz(tmp_path / "model.npz", config, tensors)
     found, arrays = read_marian_npz(tmp_path / "model.npz")

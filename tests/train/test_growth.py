@@ -1,15 +1,13 @@
 """Models that begin with the parameters of another shape: what they compute at first."""
 
-import dataclasses
-
 import pytest
 import torch
 
 from models.train.network.growth import grown
 from models.train.network.network import Network, initial_tensors
-from tests.architectures import make_config
 from tests.random_models import random_tensors
 from tests.train.test_network import padded, pairs
+from tests.transformers import make_config
 
 SMALL = make_config(encoder_layers=2, decoder_parameters=(0, 0))
 
@@ -26,7 +24,7 @@ def logits(config, tensors):
 
 def begun(small=SMALL, **changes):
     """(logits of a random model, then of one that differs by `changes` and begins with it; its tensors, its config)."""
-    arrays, config = random_tensors(small, 1), dataclasses.replace(small, **changes)
+    arrays, config = random_tensors(small, 1), small.changed(**changes)
     tensors = grown(config, small, arrays, seed=2)
     return logits(small, grown(small, small, arrays, seed=2)), logits(config, tensors), tensors, config
 
@@ -45,7 +43,7 @@ def test_untied_layers_compute_the_same():
 
 
 def test_more_units_compute_the_same_and_learn():
-    width = SMALL.ffn_dim
+    width = SMALL.architecture.ffn_dim
     before, after, tensors, _ = begun(ffn_dim=width + 16)
     torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
     assert tensors["encoder.0.feed_forward.inner.weight"][:, width:].abs().min() > 0
@@ -53,14 +51,16 @@ def test_more_units_compute_the_same_and_learn():
 
 
 def test_fewer_units_are_the_first():
-    _, _, tensors, config = begun(ffn_dim=SMALL.ffn_dim - 16)
+    _, _, tensors, config = begun(ffn_dim=SMALL.architecture.ffn_dim - 16)
     inner = random_tensors(SMALL, 1)["decoder.0.feed_forward.inner.weight"]
-    assert torch.equal(tensors["decoder.0.feed_forward.inner.weight"], torch.from_numpy(inner)[:, : config.ffn_dim])
+    assert torch.equal(
+        tensors["decoder.0.feed_forward.inner.weight"], torch.from_numpy(inner)[:, : config.architecture.ffn_dim]
+    )
 
 
 @pytest.mark.parametrize("layers", [3, 4, 5])
 def test_new_layers_add_nothing_where_nothing_normalizes_again(layers):
-    small = dataclasses.replace(SMALL, preprocess="n", postprocess="a", top_norm=True)
+    small = SMALL.changed(preprocess="n", postprocess="a", top_norm=True)
     before, after, _, _ = begun(small, encoder_layers=layers)
     torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
 
@@ -86,6 +86,6 @@ def test_another_cell_begins_afresh_in_a_trained_model():
 
 @pytest.mark.parametrize("changes", [{"vocab_size": 80}, {"model_dim": 64}, {"heads": 1}])
 def test_other_tables_are_refused(changes):
-    (field,), config = changes, dataclasses.replace(SMALL, **changes)
+    (field,), config = changes, SMALL.changed(**changes)
     with pytest.raises(ValueError, match=f"^{field} is "):
         grown(config, SMALL, random_tensors(SMALL, 1), seed=2)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from models.train.network.network import Network, initial_tensors, mask, torch_tensors
 from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
-from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_tensors
+from tests.transformers import NAMED, configs, make_config
 
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # float32, other orders of summation, random models that amplify differences
 

@@ -10,8 +10,8 @@ from models.train.distillation.sampling import noisy_pairs, sample
 from models.train.network.network import Network, torch_tensors
 from quantize.reference.formulas import softmax
 from quantize.reference.network import Reference
-from tests.architectures import make_config
 from tests.random_models import random_tensors
+from tests.transformers import make_config
 
 SOURCE = [5, 7, 0]
 

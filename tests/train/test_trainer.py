@@ -74,7 +74,7 @@ def test_it_ends_when_nothing_gets_better(toy):
 def test_a_folder_of_another_run(toy):
     toy.trainer("other", updates=3).run()
     with pytest.raises(ValueError, match="another architecture"):
-        config, toy.config = toy.config, type(toy.config)(**{**vars(toy.config), "cell": "sru"})
+        config, toy.config = toy.config, toy.config.changed(cell="sru")
         try:
             toy.trainer("other")
         finally:

@@ -1,6 +1,5 @@
 """One update: accumulation, clipping, rounding, and what is kept of it."""
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -108,7 +107,7 @@ def test_scales_follow_now_and_then(toy, monkeypatch):
 
 def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
     """Of another shape; the loss is the divergence from its predictions, which stay what they were."""
-    config = dataclasses.replace(toy.config, model_dim=64, cell="sru")
+    config = toy.config.changed(model_dim=64, cell="sru")
     teacher = Network(config, initial_tensors(config, 3))
     before = {name: tensor.clone() for name, tensor in teacher.tensors.items()}
     updates = make(toy, teacher=teacher, peak_rate=5e-3)

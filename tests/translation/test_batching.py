@@ -12,7 +12,16 @@ from cpunmt.translation.batching import MOST_CELLS, batches, cut_sentences, targ
 from cpunmt.translation.options import Options
 from tests import real_model
 
-CONFIG = ModelConfig(32, 32, 2, 1, (0,), 64, max_source_length=6, max_length_factor=2.0)
+CONFIG = ModelConfig.of(
+    model_dim=32,
+    ffn_dim=32,
+    heads=2,
+    encoder_layers=1,
+    decoder_parameters=(0,),
+    vocab_size=64,
+    max_source_length=6,
+    max_length_factor=2.0,
+)
 
 
 class Letters:

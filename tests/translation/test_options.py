@@ -159,7 +159,15 @@ def test_what_is_not_given_is_as_in_the_defaults_that_are_given():
 
 
 def test_a_models_config_has_defaults_of_its_own():
-    config = ModelConfig(32, 32, 2, 1, (0,), 64, max_length_factor=1.5)
+    config = ModelConfig.of(
+        model_dim=32,
+        ffn_dim=32,
+        heads=2,
+        encoder_layers=1,
+        decoder_parameters=(0,),
+        vocab_size=64,
+        max_length_factor=1.5,
+    )
     assert model_options(config) == Options(max_length_factor=1.5)
 
     class Said:

@@ -2,8 +2,8 @@
 
 import math
 
-from cpunmt.model.architecture import checkpoint_tensors, expected_tensors
 from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
 from models.train.updates.configs import SHAPES
 
 VOCABULARY = 32_000
@@ -14,7 +14,7 @@ def measure(vocab_size: int = VOCABULARY) -> list[dict]:
     """Rows by shape: parameters, and bytes in each scheme."""
     rows = []
     for name in NAMES:
-        parameters = checkpoint_tensors(ModelConfig(vocab_size=vocab_size, **SHAPES[name]))
+        parameters = checkpoint_tensors(ModelConfig.of(vocab_size=vocab_size, **SHAPES[name]))
         count = sum(math.prod(shape) for shape in parameters.values())
         sizes = {scheme: _bytes(name, vocab_size, scheme) for scheme in SCHEMES}
         rows.append({"name": name, "parameters": count, "bytes": sizes})
@@ -22,7 +22,7 @@ def measure(vocab_size: int = VOCABULARY) -> list[dict]:
 
 
 def _bytes(name, vocab_size, scheme):
-    stored = expected_tensors(ModelConfig(vocab_size=vocab_size, scheme=scheme, **SHAPES[name]))
+    stored = expected_tensors(ModelConfig.of(vocab_size=vocab_size, scheme=scheme, **SHAPES[name]))
     return sum(math.prod(shape) * dtype.itemsize for dtype, shape in stored.values())
 
 

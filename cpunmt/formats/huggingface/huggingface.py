@@ -15,8 +15,8 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.kernels.tables import position_signal
-from cpunmt.model.architecture import checkpoint_tensors
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors
 
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
@@ -127,7 +127,7 @@ def read_huggingface_config(
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
-        return ModelConfig(
+        return ModelConfig.of(
             model_dim=sizes["d_model"],
             ffn_dim=sizes["encoder_ffn_dim"],
             decoder_ffn_dim=None if sizes["decoder_ffn_dim"] == sizes["encoder_ffn_dim"] else sizes["decoder_ffn_dim"],
@@ -282,8 +282,8 @@ def _differing(config, arrays, names) -> list[str]:
     for name in _POSITIONS:
         if name in arrays:
             shape = arrays[name].shape
-            if len(shape) != 2 or shape[1] != config.model_dim or shape[0] > 1 << 16:
-                problems.append(f"{name} has shape {shape}, expected (positions, {config.model_dim})")
+            if len(shape) != 2 or shape[1] != config.architecture.model_dim or shape[0] > 1 << 16:
+                problems.append(f"{name} has shape {shape}, expected (positions, {config.architecture.model_dim})")
             elif not np.abs(_floats(arrays[name]) - position_signal(*shape, "tensor2tensor")).max(initial=0) < 0.01:
                 problems.append(f"{name} holds trained positions, supported are the sinusoids only")
     return problems

@@ -21,8 +21,8 @@ from cpunmt.formats.marian.marian_file import (
 from cpunmt.formats.marian.marian_names import OUTPUT_BIAS, canonical_tensors, marian_names
 from cpunmt.formats.marian.marian_options import parse_options, read_config
 from cpunmt.formats.marian.npz import read_npz
-from cpunmt.model.architecture import output_table
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import output_table
 
 
 def read_marian_file(path: str | os.PathLike) -> MarianFile:

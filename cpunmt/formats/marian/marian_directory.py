@@ -5,7 +5,6 @@ or kept. Calibrated activation scales ("alphas") are used where that is asked fo
 which is closer to float32.
 """
 
-import dataclasses
 import json
 import os
 
@@ -82,7 +81,7 @@ def _configured(config, files) -> ModelConfig:
         if name in options.given:
             changes[ours] = theirs
     try:
-        return dataclasses.replace(config, **changes)
+        return config.changed(**changes)
     except ModelFileError as error:
         raise ModelFileError(f"{files.model}: {error}") from None
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.model.architecture import checkpoint_tensors
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors
 
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 OUTPUT = "decoder_ff_logit_out_Wt"
@@ -68,7 +68,7 @@ def _outside(config, name):
 def _inside(config, side, block, *parts):
     """Name after the layer's of, say, ("cross_attention", "query", "weight")."""
     *path, vector = parts
-    kind = config.cell if block == "cell" else block
+    kind = config.architecture.cell if block == "cell" else block
     prefix, around = _BLOCKS[kind]
     if path[0] == "norm":
         return f"{around}_ln_{vector}"
@@ -78,14 +78,14 @@ def _inside(config, side, block, *parts):
     if path[0] == "highway":
         return f"{around}_{letter}h"
     if path[0] in ("inner", "middle", "outer"):
-        depth = config.average_depth if block == "cell" else _depth(config, side)
+        depth = config.architecture.average_depth if block == "cell" else _depth(config, side)
         number = {"inner": 1, "outer": depth}.get(path[0]) or int(path[1]) + 2
         return f"{prefix}_{letter}{number}"
     return f"{prefix}_{letter}{_LETTERS[path[0]]}"
 
 
 def _depth(config, side):
-    return config.ffn_depth if side == "encoder" else config.decoder_ffn_depth
+    return config.architecture.ffn_depth if side == "encoder" else config.architecture.decoder_ffn_depth
 
 
 def canonical_tensors(

@@ -106,7 +106,7 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
     decoder_ffn_dim = value("transformer-decoder-dim-ffn", 0)
     guided = value("transformer-guided-alignment-layer", "last")
     try:
-        config = ModelConfig(
+        config = ModelConfig.of(
             model_dim=value("dim-emb", 512),
             ffn_dim=ffn_dim,
             heads=value("transformer-heads", 8),

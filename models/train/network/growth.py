@@ -24,11 +24,16 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
 
     Raises ValueError unless both have the same vocabulary, dimension and heads.
     """
-    for field in ("vocab_size", "model_dim", "heads"):
-        if getattr(config, field) != getattr(found, field):
+    new, old = config.architecture, found.architecture
+    for field, wanted, have in (
+        ("vocab_size", config.vocab_size, found.vocab_size),
+        ("model_dim", new.model_dim, old.model_dim),
+        ("heads", new.heads, old.heads),
+    ):
+        if wanted != have:
             raise ValueError(
-                f"{field} is {getattr(found, field)} in the model to begin with and {getattr(config, field)} in the "
-                "one to train; only layers, their width and the cell may differ"
+                f"{field} is {have} in the model to begin with and {wanted} in the one to train; only layers, their "
+                "width and the cell may differ"
             )
     given, made = torch_tensors(arrays), initial_tensors(config, seed)
     for name, fresh in made.items():
@@ -39,7 +44,7 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
             made[name] = trained.clone()
         elif ".feed_forward." in name:
             made[name] = _widened(name, trained, fresh)
-    for layer in range(1, config.encoder_layers):
+    for layer in range(1, config.architecture.encoder_layers):
         if _origin_layer(layer, config, found) == _origin_layer(layer - 1, config, found):
             _silence(made, layer)
     return made
@@ -53,12 +58,16 @@ def _origin(name, config, found):
     side, number, rest = match[1], int(match[2]), match[3]
     if side == "encoder":
         return f"encoder.{_origin_layer(number, config, found)}.{rest}"
-    layer = config.decoder_parameters.index(number) * found.decoder_layers // config.decoder_layers
-    return f"decoder.{found.decoder_parameters[layer]}.{rest}"
+    layer = (
+        config.architecture.decoder_parameters.index(number)
+        * found.architecture.decoder_layers
+        // config.architecture.decoder_layers
+    )
+    return f"decoder.{found.architecture.decoder_parameters[layer]}.{rest}"
 
 
 def _origin_layer(layer, config, found):
-    return layer * found.encoder_layers // config.encoder_layers
+    return layer * found.architecture.encoder_layers // config.architecture.encoder_layers
 
 
 def _silence(made, layer):

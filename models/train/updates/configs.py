@@ -105,7 +105,7 @@ LOG4 = {
 
 def model_config(shape: str, vocab_size: int) -> ModelConfig:
     """The architecture called `shape`, with one vocabulary of both languages."""
-    return ModelConfig(vocab_size=vocab_size, **SHAPES[shape])
+    return ModelConfig.of(vocab_size=vocab_size, **SHAPES[shape])
 
 
 def settings_of(shape: str, **changes) -> Settings:

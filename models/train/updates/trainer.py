@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from cpunmt.model.architecture import tables
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import tables
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network
 from models.train.text.batches import Examples, endless, make_batch

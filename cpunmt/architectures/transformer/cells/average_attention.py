@@ -2,51 +2,56 @@
 
     c_t = c_{t-1} + x_t,   y = network(c_t / t),   y_t = sigmoid(W_i x_t + b_i) * x_t + sigmoid(W_f y + b_f) * y
 
-Zhang et al. 2018, https://arxiv.org/abs/1805.00631, section 3. State: c, float32 [model_dim] per row.
+Zhang et al. 2018, https://arxiv.org/abs/1805.00631, section 3. State: c.
 """
 
 import numpy as np
 
-from cpunmt.architectures.transformer.cells.recurrent import state_offset
+from cpunmt.architectures.reading import row_at
+from cpunmt.architectures.transformer.cells.recurrent import layer_states
+from cpunmt.architectures.transformer.reading import cell_at, memory_at, transformer_at
 from cpunmt.kernels.gates import average, weigh
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import cell_at, feed_forward_at, hypothesis_at, model_at, workspace_at
-from cpunmt.layers.feed_forward import network
+from cpunmt.layers.feed_forward import network as feed_forward_network
 from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.reading import feed_forward_at, scratch_at, settings_at
 from cpunmt.layers.residual import after_block
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
-def average_attention(layer: address, number: count, model: address, workspace: address, rows: count):
-    """One step of decoder layer `number` on the workspace's x [rows, model_dim], from each row's parent's state."""
-    weights, m, w = cell_at(layer, 0), model_at(model, 0), workspace_at(workspace, 0)
-    row_bytes, offset = 4 * m.model_dim, state_offset(number, model, workspace)
-    for row in range(rows):
-        h = hypothesis_at(w.hypotheses, row)
+def average_attention_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
+    """One step of decoder layer `number` on x, for ROW records [n]."""
+    weights, w = cell_at(layer, 0), memory_at(memory, 0)
+    settings, scratch = address_of(transformer_at(network, 0).settings), address_of(w.scratch)
+    t, s = settings_at(settings, 0), scratch_at(scratch, 0)
+    depth, first = t.model_dim, layer_states(number, memory)
+    for i in range(n):
+        row = row_at(rows, i)
         average(
-            w.x + row * row_bytes,
-            w.cells + offset + h.parent * row_bytes,
-            np.float32(1.0) / np.float32(h.step + 1),
-            m.model_dim,
-            w.next_cells + offset + row * row_bytes,
-            w.context + row * row_bytes,
+            s.x + 4 * i * depth,
+            w.states + first + row.parent * w.state_bytes,
+            np.float32(1.0) / np.float32(row.step + 1),
+            depth,
+            w.next_states + first + i * w.state_bytes,
+            s.context + 4 * i * depth,
         )
-    if m.preprocess:
+    if t.preprocess:
         norm = address_of(weights.residual.before)
-        residual_layer_norm(w.context, 0, norm, m.epsilon, rows, m.model_dim, w.context, 0, w.row_scales)
+        residual_layer_norm(s.context, 0, norm, t.epsilon, n, depth, s.context, 0, s.row_scales)
     inside = feed_forward_at(address_of(weights.average), 0)
     if inside.inner.panels != 0:
-        quantize(address_of(inside.inner), w.context, rows, w.quantized, w.row_scales)
+        quantize(address_of(inside.inner), s.context, n, s.quantized, s.row_scales)
     elif inside.outer.panels != 0:
-        quantize(address_of(inside.outer), w.context, rows, w.quantized, w.row_scales)
-    network(address_of(weights.average), m.average_activation, model, workspace, rows, w.context)
+        quantize(address_of(inside.outer), s.context, n, s.quantized, s.row_scales)
+    function = transformer_at(network, 0).average_activation
+    feed_forward_network(address_of(weights.average), function, settings, scratch, n, s.context)
     if weights.forget.panels != 0:
-        quantize(address_of(weights.forget), w.y, rows, w.quantized, w.row_scales)
-        linear(address_of(weights.forget), w.y, w.quantized, w.row_scales, rows, w.gate, AFFINE)
-        quantize(address_of(weights.input), w.x, rows, w.quantized, w.row_scales)
-        linear(address_of(weights.input), w.x, w.quantized, w.row_scales, rows, w.context, AFFINE)
-        weigh(w.context, w.x, w.gate, w.y, rows * m.model_dim, m.sigmoid_table)
-    after_block(address_of(weights.residual), model, workspace, rows)
+        quantize(address_of(weights.forget), s.y, n, s.quantized, s.row_scales)
+        linear(address_of(weights.forget), s.y, s.quantized, s.row_scales, n, s.gate, AFFINE)
+        quantize(address_of(weights.input), s.x, n, s.quantized, s.row_scales)
+        linear(address_of(weights.input), s.x, s.quantized, s.row_scales, n, s.context, AFFINE)
+        weigh(s.context, s.x, s.gate, s.y, n * depth, t.sigmoid_table)
+    after_block(address_of(weights.residual), settings, scratch, n)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.model.schemes.int16 import (
+from cpunmt.layers.schemes.int16 import (
     LARGEST,
     LARGEST_SUM,
     activation_reach,

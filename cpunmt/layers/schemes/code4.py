@@ -8,7 +8,7 @@ decoding costs the same. For everything else see `schemes.codebook`.
 
 import numpy as np
 
-from cpunmt.model.schemes import codebook
+from cpunmt.layers.schemes import codebook
 
 LEVELS = np.array([-127, -96, -75, -58, -44, -31, -18, -6, 6, 18, 31, 44, 58, 75, 96, 127], np.int8)
 

@@ -24,7 +24,7 @@ NAMED = {
 def make_config(**options) -> ModelConfig:
     """A config of tiny size."""
     sizes = {"model_dim": 32, "ffn_dim": 64, "heads": 2, "encoder_layers": 2, "decoder_parameters": (0, 1)}
-    return ModelConfig(**{**sizes, "vocab_size": VOCAB, **options})
+    return ModelConfig.of(**{**sizes, "vocab_size": VOCAB, **options})
 
 
 @st.composite

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.model.schemes import CODEBOOKS, code4, codebook, log4
-from cpunmt.model.schemes.codebook import best_scales, nearest, numbers, quantize_columns
+from cpunmt.layers.schemes import CODEBOOKS, code4, codebook, log4
+from cpunmt.layers.schemes.codebook import best_scales, nearest, numbers, quantize_columns
 
 seeds = st.integers(0, 2**32 - 1)
 schemes = st.sampled_from(sorted(CODEBOOKS))

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine
-from cpunmt.model.checks import choice, number, same, shown, switch, whole
 from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, Options, kind
+from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.command_line import sentences
 
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)

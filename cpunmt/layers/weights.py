@@ -13,9 +13,8 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import GROUP, PANEL
-from cpunmt.model.architecture import Linear
-from cpunmt.model.config import ModelConfig
-from cpunmt.model.schemes import CODEBOOKS, int8, int16
+from cpunmt.layers.schemes import CODEBOOKS, int8, int16
+from cpunmt.layers.stored import Linear
 
 _WORDS = 128  # numbers of 8 bits whose sum needs no more than 16
 
@@ -35,14 +34,14 @@ class Weights(NamedTuple):
         return None if self.sums is None else self.scales * self.sums.astype(np.float32)
 
 
-def linear_weights(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear: Linear) -> Weights:
-    """Of a linear layer, from the tensors of `architecture.expected_tensors`.
+def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: str) -> Weights:
+    """Of a linear layer, from what `stored.linear_tensors` lists.
 
     Raises ModelFileError for int16 weights whose sums could overflow, and for int8 weights that instruction sets
     could multiply differently: -128, or sums that are not those of the weights.
     """
     name = linear.name
-    scheme, values = config.scheme_of(name), tensors[f"{name}.weight"]
+    values = tensors[f"{name}.weight"]
     if scheme in ("float32", "float16"):
         return Weights(records.FLOAT32, np.asarray(values, np.float32))
     scales = tensors[f"{name}.scale"]
@@ -60,9 +59,9 @@ def linear_weights(config: ModelConfig, tensors: Mapping[str, np.ndarray], linea
     return Weights(records.INT8, decoded, scales, sums, values, levels)
 
 
-def table_weights(config: ModelConfig, tensors: Mapping[str, np.ndarray], name: str) -> Weights:
+def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str) -> Weights:
     """Of a table of pieces, likewise; `sums` are there for the output layer only."""
-    scheme, values = config.scheme_of(name), tensors[f"{name}.weight"]
+    values = tensors[f"{name}.weight"]
     if scheme in ("float32", "float16"):
         return Weights(records.FLOAT32, np.asarray(values, np.float32))
     scales = tensors[f"{name}.scale"]

@@ -9,14 +9,14 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8, unpack_int16
-from cpunmt.model.architecture import linears, table_sizes
+from cpunmt.layers.schemes.int16 import activation_reach
+from cpunmt.layers.weights import linear_weights, panel_sums, row_sums, table_weights
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
-from cpunmt.model.schemes.int16 import activation_reach
-from cpunmt.model.weights import linear_weights, panel_sums, row_sums, table_weights
+from cpunmt.model.tensors import linears, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
-from tests.architectures import make_config
 from tests.random_models import random_tensors
+from tests.transformers import make_config
 
 UNPACKED = {records.FLOAT32: unpack_float32, records.INT8: unpack_int8, records.INT16: unpack_int16}
 
@@ -30,7 +30,7 @@ def packed(request):
 def test_linear_layers_are_what_was_stored(packed):
     config, tensors = packed
     for linear in linears(config):
-        weights, stored = linear_weights(config, tensors, linear), stored_linear(config, tensors, linear)
+        weights, stored = linear_weights(tensors, linear, config.scheme), stored_linear(config, tensors, linear)
         assert weights.scheme == records.MULTIPLIED[SCHEMES[config.scheme]]
         assert np.array_equal(UNPACKED[weights.scheme](weights.values, linear.columns), stored)
         assert (weights.sums is None) == (weights.scheme != records.INT8)
@@ -43,7 +43,7 @@ def test_linear_layers_are_what_was_stored(packed):
 def test_tables_are_what_was_stored(packed):
     config, tensors = packed
     for name in table_sizes(config):
-        weights, stored = table_weights(config, tensors, name), stored_table(config, tensors, name)
+        weights, stored = table_weights(tensors, name, config.scheme), stored_table(config, tensors, name)
         assert np.array_equal(weights.values, stored) and weights.values.flags.c_contiguous
         if name == "output" and weights.scheme == records.INT8:
             assert np.array_equal(weights.sums, stored.sum(axis=1, dtype=np.int64))
@@ -54,7 +54,7 @@ def test_tables_are_what_was_stored(packed):
 def test_int16_weights_that_can_overflow_are_refused(name, too_much):
     config = make_config()
     config, tensors = packed_tensors(config, random_tensors(config, 1), "int16")
-    depth = {linear.name: linear.depth for linear in linears(config)}.get(name, config.model_dim)
+    depth = {linear.name: linear.depth for linear in linears(config)}.get(name, config.architecture.model_dim)
     weight = tensors[f"{name}.weight"] = tensors[f"{name}.weight"].copy()
     column = weight[1, :, 3, :] if name != "embedding" else weight[3]
     column[...], rest = divmod((2**31 - 1) // activation_reach(depth) + too_much, depth)
@@ -71,8 +71,8 @@ def test_floats_and_integers_of_the_file_are_not_copied():
     for scheme in ("int8", "int16", "float32"):
         config, tensors = packed_tensors(config, random_tensors(config, 1), scheme)
         for linear in linears(config):
-            assert linear_weights(config, tensors, linear).values is tensors[f"{linear.name}.weight"]
-        assert np.shares_memory(table_weights(config, tensors, "embedding").values, tensors["embedding.weight"])
+            assert linear_weights(tensors, linear, scheme).values is tensors[f"{linear.name}.weight"]
+        assert np.shares_memory(table_weights(tensors, "embedding", scheme).values, tensors["embedding.weight"])
 
 
 @pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "encoder.1.self_attention.output", "embedding"])

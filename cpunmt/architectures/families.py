@@ -1,0 +1,73 @@
+"""The families of models, and what all other rooms know of one.
+
+A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers:
+
+    config      a frozen dataclass: what its models are made of; `model_dim` is the width of pieces' vectors and of what
+                the output layer reads
+    linears     (config) -> [Linear]: its linear layers, in the order of use
+    norms       (config) -> [prefix]: its layer norms, tensors `prefix.scale` and `prefix.bias`, float32 [model_dim]
+    others      (config) -> {name: shape}: its float32 tensors that are neither
+    network     (config, filler, tables, reader) -> an object with `address`, of the family's record of its weights, and
+                `reserve(positions)`, called before sources or targets of so many pieces are computed.
+                `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
+                `reader` (scheme, multiplier) is what the output layer wants its input quantized for
+    memory      (config, size, allocate) -> Memory: what one call works in; a cell or layer says itself how many bytes
+                of state a row leaves for the next step
+
+and as compiled code, of `network` and `memory` (addresses of its records):
+
+    NAME_encode in encode.py    (network, memory, ids, offsets, slots, n)
+        encode n sentences: int32 `ids` from int64 offsets[i] to offsets[i + 1], into slot int64 slots[i]
+    NAME_start in step.py       (network, memory, slot) -> row
+        the parent of a hypothesis that begins in a slot
+    NAME_step in step.py        (network, memory, rows, n)
+        one step of ROW records [n]: reads the state that each row's `parent` has left, or what `start` promised, leaves
+        the row's own state for the next step, and writes float32 [n, model_dim] to `hidden`, quantized for the output
+        layer too. A row's results depend on its own history alone, never on its neighbours
+
+The definition of what it computes is quantize.reference.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cpunmt.architectures.transformer import tensors as transformer_tensors
+from cpunmt.architectures.transformer.config import TransformerConfig
+from cpunmt.architectures.transformer.memory import transformer_memory
+from cpunmt.architectures.transformer.network import TransformerNetwork
+
+
+class Family(NamedTuple):
+    """See above."""
+
+    config: type
+    linears: Callable
+    norms: Callable
+    others: Callable
+    network: Callable
+    memory: Callable
+
+
+FAMILIES = {
+    "transformer": Family(
+        TransformerConfig,
+        transformer_tensors.linears,
+        transformer_tensors.norms,
+        transformer_tensors.others,
+        TransformerNetwork,
+        transformer_memory,
+    )
+}
+
+
+def family_name(config) -> str:
+    """Of a family's config. Raises TypeError for anything else."""
+    for name, family in FAMILIES.items():
+        if type(config) is family.config:
+            return name
+    raise TypeError(f"{type(config).__name__} is no architecture's config, expected one of {', '.join(FAMILIES)}")
+
+
+def family_of(config) -> Family:
+    """The same; its family."""
+    return FAMILIES[family_name(config)]

@@ -1,0 +1,65 @@
+"""The decoder's cells: what each is made of. Their steps are the other files of this folder, one each.
+
+Equations: `quantize.reference.network`.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from cpunmt.layers.stored import Linear, feed_forward_linears, linear
+
+
+class Cell(NamedTuple):
+    """What a cell multiplies and remembers; all sizes are multiples of model_dim.
+
+    Gates are affine maps from model_dim, name -> columns; those of one input are one product, side by side.
+    """
+
+    title: str  # for people
+    gates: dict[str, int]  # of the block's input
+    without_bias: tuple[str, ...] = ()  # among these
+    state_gates: Mapping[str, int] = MappingProxyType({})  # of the state's first model_dim numbers, without bias
+    state: int = 1  # what a step leaves for the next: float32 numbers per row and layer
+    recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
+    more: Callable | None = None  # (config, block, linears): adds what else there is
+
+
+def _projected(config, block, found):
+    if config.attention_projection:
+        found["output"] = linear(block, config.model_dim, {"output": config.model_dim})
+
+
+def _averaging(config, block, found):
+    d = config.model_dim
+    back = config.average_dim != d
+    network = feed_forward_linears(block, d, config.average_dim, config.average_depth, last=back)
+    found |= {f"average.{name}": layer for name, layer in network.items()}
+    if not config.average_gate:
+        del found["input"]
+    else:
+        found["forget"] = linear(block, d, {"forget_gate": d})
+
+
+CELLS = {
+    "ssru": Cell("SSRU", {"candidate": 1, "forget": 1}, without_bias=("candidate",)),
+    "sru": Cell("SRU", {"candidate": 1, "forget": 1, "reset": 1}, without_bias=("candidate",)),
+    "self_attention": Cell(
+        "self-attention", {"query": 1, "key": 1, "value": 1}, state=0, recurrent=False, more=_projected
+    ),
+    "average_attention": Cell("average-attention", {"input_gate": 1}, recurrent=False, more=_averaging),
+}
+
+
+def cell_linears(config, block: str) -> dict[str, Linear]:
+    """Of the cell `config.cell`, a TransformerConfig's: field of records.CELL -> Linear, in the order of a step."""
+    cell, d = CELLS[config.cell], config.model_dim
+    gates, state_gates = ({name: d * n for name, n in parts.items()} for parts in (cell.gates, cell.state_gates))
+    found = {"input": linear(block, d, gates, without_bias=cell.without_bias)}
+    if state_gates:
+        found["state"] = linear(block, d, state_gates, without_bias=tuple(state_gates))
+    if cell.more is not None:
+        cell.more(config, block, found)
+    elif config.cell_projection:
+        found["output"] = linear(block, d, {"output": d})
+    return found

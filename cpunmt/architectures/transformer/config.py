@@ -1,0 +1,112 @@
+"""What a Transformer is made of: its encoder, and a decoder with one of several cells."""
+
+from dataclasses import dataclass
+
+from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.errors import ModelFileError
+from cpunmt.kernels.records import ACTIVATIONS
+from cpunmt.values import checks
+from cpunmt.values.fields import check_fields, checked, choice, count, optional_count, real, switch
+
+MOST_LAYERS = 128
+
+
+def _parameter_sets(name, value):
+    """Of each decoder layer: the numbers 0, 1, ... without a gap, in any order."""
+    expected = f"the numbers 0, 1, ... without a gap, of at most {MOST_LAYERS} layers"
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_LAYERS:
+        raise ValueError(f"{name} is {checks.shown(value)}, expected {expected}")
+    used = tuple(checks.whole(name, one, 0, MOST_LAYERS) for one in value)
+    if set(used) != set(range(len(set(used)))):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected {expected}")
+    return used
+
+
+def _letters(name, value):
+    if not isinstance(value, str) or len(value) > 4 or set(value) - set("anh"):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected up to four of the letters a, n, h")
+    return value
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """A Transformer: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, in Marian's variants.
+
+    `decoder_parameters[i]` names the parameter set that decoder layer `i` uses: (0, 1) for two layers of
+    their own, (0, 0) for two layers with tied parameters (their states are never shared).
+
+    `preprocess` and `postprocess` say what is done around every block (attention, cell, feed-forward), in Marian's
+    letters: n normalizes, a adds the block's input, h is a highway connection to it.
+    """
+
+    model_dim: int = count(high=8192)
+    ffn_dim: int = count()
+    heads: int = count(high=256)
+    encoder_layers: int = count(high=MOST_LAYERS)
+    decoder_parameters: tuple[int, ...] = checked(_parameter_sets)
+    scale_embedding: bool = switch(True)  # by sqrt(model_dim)
+    positions: str = choice("marian", "tensor2tensor", "trained")  # see kernels.tables.position_signal
+    decoder_ffn_dim: int | None = optional_count(high=1 << 22)  # None: the encoder's
+    ffn_depth: int = count(2, low=2, high=16)  # affine maps in a feed-forward network
+    decoder_ffn_depth: int = count(2, low=2, high=16)
+    activation: str = choice(*ACTIVATIONS)  # gelu_sigmoid: x sigmoid(1.702 x)
+    preprocess: str = choice("", "n")
+    postprocess: str = checked(_letters, "an")
+    embedding_norm: bool = switch(False)  # the sum of embedding and position is normalized
+    top_norm: bool = switch(False)  # so is what the last layer says
+    attention_projection: bool = switch(True)  # heads are followed by an affine map
+    cell: str = choice(*CELLS)
+    cell_projection: bool = switch(False)  # recurrent cells: an affine map follows
+    average_dim: int = count(1)  # average_attention: width of its feed-forward network
+    average_depth: int = count(2, low=1, high=16)
+    average_activation: str = choice("swish", *(name for name in ACTIVATIONS if name != "swish"))
+    average_gate: bool = switch(True)
+    alignment_layer: int | None = optional_count(0, MOST_LAYERS - 1)  # whose first head aligns; None: the last
+    layer_norm_epsilon: float = real(1e-6, 1e-20, 1.0)  # in float32 it must not become 0
+
+    @property
+    def decoder_layers(self) -> int:
+        return len(self.decoder_parameters)
+
+    @property
+    def decoder_sets(self) -> int:
+        """Distinct parameter sets among the decoder layers."""
+        return len(set(self.decoder_parameters))
+
+    @property
+    def head_dim(self) -> int:
+        return self.model_dim // self.heads
+
+    @property
+    def decoder_width(self) -> int:
+        """Width of the decoder's feed-forward networks."""
+        return self.decoder_ffn_dim or self.ffn_dim
+
+    @property
+    def aligning(self) -> int:
+        """The decoder layer whose first head's attention is an alignment."""
+        return self.decoder_layers - 1 if self.alignment_layer is None else self.alignment_layer
+
+    def described(self) -> dict[str, str]:
+        """What it is, in a few lines for people."""
+        sets = f"{self.decoder_sets} set(s) of parameters"
+        return {
+            "encoder": f"{self.encoder_layers} Transformer layers",
+            "decoder": f"{self.decoder_layers} {CELLS[self.cell].title} layers, {sets}",
+            "dimensions": f"{self.model_dim} model, {self.ffn_dim} feed-forward, {self.heads} heads",
+        }
+
+    def __post_init__(self):
+        check_fields(self)
+        widths = [self.ffn_dim, self.decoder_width]
+        if self.cell == "average_attention":
+            widths.append(self.average_dim)
+        if self.model_dim % self.heads or self.head_dim % 16 or any(width % 16 for width in widths):
+            raise ModelFileError(
+                f"config: model_dim {self.model_dim} / heads {self.heads} and feed-forward widths {widths}, "
+                "expected multiples of 16"
+            )
+        if not self.aligning < self.decoder_layers:
+            raise ModelFileError(
+                f"config: alignment_layer is {self.alignment_layer}, but there are {self.decoder_layers} decoder layers"
+            )

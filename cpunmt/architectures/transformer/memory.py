@@ -1,0 +1,58 @@
+"""The working memory of a Transformer."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cpunmt.architectures.memory import Memory, MemorySize
+from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.architectures.transformer.config import TransformerConfig
+from cpunmt.architectures.transformer.records import MEMORY
+from cpunmt.architectures.transformer.tensors import linears
+from cpunmt.kernels.matmul.packing import PANEL
+from cpunmt.simd import isa
+
+
+def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Callable) -> Memory:
+    """`allocate(dtype, *shape)` gives an uninitialized array that lives as long as the memory."""
+    slots, beam, steps, rows, stride = size
+    d, layers, sets, cell = config.model_dim, config.decoder_layers, config.decoder_sets, CELLS[config.cell]
+    found = linears(config)
+    widest = max(linear.columns for linear in found)
+    own_stride = -(-steps // PANEL) * PANEL if config.cell == "self_attention" else 0
+    record, float32 = np.zeros(1, MEMORY), np.float32
+    fields, scratch = record[0], record[0]["scratch"]
+    fields["slots"], fields["beam"], fields["steps"], fields["source_stride"] = slots, beam, steps, stride
+
+    def buffer(record, name, dtype, *shape):
+        array = allocate(dtype, *shape)
+        record[name] = array.ctypes.data
+        return array
+
+    hidden = buffer(scratch, "x", float32, rows, d)
+    scratch["input"] = scratch["x"]
+    if config.preprocess:
+        buffer(scratch, "input", float32, rows, d)
+    buffer(scratch, "wide", float32, rows, widest)
+    if cell.state_gates or max(config.ffn_depth, config.decoder_ffn_depth, config.average_depth) > 2:
+        buffer(scratch, "wider", float32, rows, widest)
+    for name in ("y", "context", "gate"):
+        buffer(scratch, name, float32, rows, d)
+    quantized = buffer(scratch, "quantized", np.uint8, rows, max(2, isa.activation_planes()) * widest)
+    row_scales = buffer(scratch, "row_scales", float32, rows, 2)
+    buffer(scratch, "scores", float32, max(stride, config.heads), max(stride, own_stride))
+    buffer(scratch, "sums", float32, config.heads)
+    buffer(scratch, "packed", float32, config.head_dim, stride)
+    buffer(scratch, "pointers", np.int64, PANEL)
+    buffer(fields, "keys", float32, slots, sets, d, stride)
+    buffer(fields, "values", float32, slots, sets, stride, d)
+    fields["state_bytes"] = 4 * cell.state * d
+    for name in ("states", "next_states"):
+        buffer(fields, name, float32, layers, slots * beam + 1, cell.state * d)[:, slots * beam] = 0
+    if own_stride:
+        buffer(fields, "own_rows", float32, layers, slots, steps, beam, 3 * d)
+        buffer(fields, "own_parents", np.int32, slots, steps, beam)
+        buffer(fields, "own_keys", float32, d, own_stride)
+        buffer(fields, "own_values", float32, own_stride, d)
+        buffer(fields, "own_places", np.int64, own_stride)
+    return Memory(record, hidden, quantized, row_scales)

@@ -1,0 +1,111 @@
+"""A Transformer in memory: its record, filled in."""
+
+import itertools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.architectures.transformer.config import TransformerConfig
+from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, TRANSFORMER
+from cpunmt.architectures.transformer.tensors import (
+    decoder_linears,
+    decoder_norms,
+    encoder_linears,
+    encoder_norms,
+    other_norms,
+)
+from cpunmt.kernels.records import ACTIVATIONS
+from cpunmt.kernels.tables import position_signal, sigmoid_table
+from cpunmt.layers.filling import RecordFiller
+from cpunmt.layers.records import POSTPROCESS
+
+
+class TransformerNetwork:
+    """`address`: of a TRANSFORMER record, valid as long as this object."""
+
+    def __init__(self, config: TransformerConfig, filler: RecordFiller, tables: Mapping[str, str], reader):
+        """See the contract in `architectures.families`."""
+        self._config, self._filler = config, filler
+        self._encoder = np.zeros(config.encoder_layers, ENCODER_LAYER)
+        for i, layer in enumerate(self._encoder):
+            filler.layer(layer, encoder_linears(config, i), encoder_norms(config, i))
+        self._decoder = np.zeros(config.decoder_sets, DECODER_LAYER)
+        for p, layer in enumerate(self._decoder):
+            filler.layer(layer, decoder_linears(config, p), decoder_norms(config, p))
+        self._record = np.zeros(1, TRANSFORMER)
+        self.address = self._record.ctypes.data
+        fields = self._record[0]
+        self._settings(fields["settings"])
+        for name in ("encoder_layers", "decoder_layers", "decoder_sets"):
+            fields[name] = getattr(config, name)
+        fields["alignment_layer"] = config.aligning
+        fields["cell"] = list(CELLS).index(config.cell)
+        fields["average_activation"] = ACTIVATIONS.index(config.average_activation)
+        fields["encoder"], fields["decoder"] = filler.keep(self._encoder), filler.keep(self._decoder)
+        fields["decoder_parameters"] = filler.keep(np.array(config.decoder_parameters, np.int64))
+        for side in ("source", "target"):
+            filler.table(fields[side]["table"], tables[side])
+            fields[side]["depth"] = config.model_dim
+            fields[side]["scale"] = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
+        for field, prefix in other_norms(config).items():
+            filler.norm(fields[field], prefix)
+        self._readers(fields, reader)
+
+    def reserve(self, positions: int):
+        """Make position signals for so many positions. The table before stays, for calls that read it meanwhile."""
+        config = self._config
+        if config.positions != "trained":
+            table = position_signal(positions, config.model_dim, config.positions)
+        else:
+            trained = self._filler.tensors["positions"]  # the last one serves for all that come after it
+            table = np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
+        place = self._filler.keep(table)
+        for side in ("source", "target"):
+            self._record[0][side]["positions"] = place
+
+    def _settings(self, fields):
+        config = self._config
+        fields["model_dim"], fields["heads"] = config.model_dim, config.heads
+        fields["epsilon"] = config.layer_norm_epsilon
+        fields["attention_scale"] = 1 / math.sqrt(config.head_dim)
+        fields["activation"] = ACTIVATIONS.index(config.activation)
+        fields["preprocess"] = int(bool(config.preprocess))
+        fields["postprocess"] = sum(POSTPROCESS[letter] * 4**i for i, letter in enumerate(config.postprocess))
+        fields["sigmoid_table"] = self._filler.keep(sigmoid_table())
+
+    def _readers(self, fields, reader):
+        """Tell every norm, or whatever else makes x, what the product that reads it wants."""
+        found = []  # (NORM, what reads it)
+
+        def chain(embedding, blocks, top, reader):
+            """Blocks are (RESIDUAL, the LINEAR that reads its input), in order; `reader` reads what the top says."""
+            if self._config.preprocess:
+                found.extend((residual["before"], first) for residual, first in blocks)
+            else:
+                found.append((embedding, blocks[0][1]))
+                found.extend((residual["after"], first) for (residual, _), (_, first) in itertools.pairwise(blocks))
+                found.append((blocks[-1][0]["after"], reader))
+            found.append((top, reader))
+
+        def blocks(layer, *parts):
+            return [(layer[field]["residual"], layer[field][first]) for field, first in parts]
+
+        encoder = [
+            block
+            for layer in self._encoder
+            for block in blocks(layer, ("self_attention", "query_key_value"), ("feed_forward", "inner"))
+        ]
+        source = self._decoder[0]["cross_attention"]["key_value"]
+        chain(fields["encoder_embedding_norm"], encoder, fields["encoder_top_norm"], source)
+        decoder = [
+            block
+            for parameters in self._config.decoder_parameters
+            for block in blocks(
+                self._decoder[parameters], ("cell", "input"), ("cross_attention", "query"), ("feed_forward", "inner")
+            )
+        ]
+        chain(fields["decoder_embedding_norm"], decoder, fields["decoder_top_norm"], reader)
+        for norm, reads in reversed(found):  # a set of parameters that several layers share has its first reader
+            norm["scheme"], norm["multiplier"] = reads["scheme"], reads["multiplier"]

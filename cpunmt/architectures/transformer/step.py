@@ -1,0 +1,55 @@
+"""The decoder: where a hypothesis begins, and one step of all rows."""
+
+from importlib import import_module
+
+from cpunmt.architectures.reading import row_at
+from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.architectures.transformer.cross_attention import cross_attention
+from cpunmt.architectures.transformer.reading import decoder_layer_at, memory_at, transformer_at
+from cpunmt.kernels.embedding import embed
+from cpunmt.layers.feed_forward import feed_forward
+from cpunmt.layers.linear import quantize_again
+from cpunmt.layers.reading import scratch_at
+from cpunmt.layers.residual import finish
+from cpunmt.simd.intrinsics import address_of, load_i64
+from cpunmt.simd.jit import address, count, kernel, one_of
+
+# `NAME_cell` of the file NAME in `cells`: (CELL record, number of the layer, TRANSFORMER, MEMORY, ROW [n], n) makes
+# x what follows the block, from each row's parent's state, and leaves the row's own state
+_cell = one_of(
+    [getattr(import_module(f"cpunmt.architectures.transformer.cells.{name}"), f"{name}_cell") for name in CELLS]
+)
+
+
+@kernel
+def transformer_start(network: address, memory: address, slot: count) -> count:
+    """`start` of the contract: every hypothesis begins with a state of zeros, which stand behind those of all rows."""
+    w = memory_at(memory, 0)
+    return w.slots * w.beam
+
+
+@kernel
+def transformer_step(network: address, memory: address, rows: address, n: count):
+    """`step` of the contract."""
+    t, w = transformer_at(network, 0), memory_at(memory, 0)
+    settings, scratch = address_of(t.settings), address_of(w.scratch)
+    s, depth, plain = scratch_at(scratch, 0), t.settings.model_dim, t.settings.preprocess == 0
+    for i in range(n):
+        row = row_at(rows, i)
+        embed(address_of(t.target), row.piece, row.step, s.x + 4 * i * depth)
+    finish(address_of(t.decoder_embedding_norm), settings, scratch, n)
+    # what x has been quantized for; layers that share a norm may want something else
+    scheme, multiplier = t.decoder_embedding_norm.scheme, t.decoder_embedding_norm.multiplier
+    for number in range(t.decoder_layers):
+        parameters = load_i64(t.decoder_parameters, number)
+        layer = decoder_layer_at(t.decoder, parameters)
+        if plain:
+            quantize_again(address_of(layer.cell.input), scheme, multiplier, s.x, n, s.quantized, s.row_scales)
+        _cell(t.cell, address_of(layer.cell), number, network, memory, rows, n)
+        cross_attention(address_of(layer.cross_attention), number, parameters, network, memory, rows, n)
+        feed_forward(address_of(layer.feed_forward), settings, scratch, n)
+        scheme, multiplier = layer.feed_forward.residual.after.scheme, layer.feed_forward.residual.after.multiplier
+    top = t.decoder_top_norm
+    if not plain or top.scale != 0 or top.scheme != scheme or top.multiplier != multiplier:
+        finish(address_of(t.decoder_top_norm), settings, scratch, n)
+    w.states, w.next_states = w.next_states, w.states

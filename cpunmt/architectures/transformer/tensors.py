@@ -1,0 +1,98 @@
+"""The tensors of a Transformer, from its config alone: linear layers and layer norms, by the fields of its records.
+
+Products of one input are stored as one matrix, side by side: query, key and value; the gates of a cell.
+"""
+
+from cpunmt.architectures.transformer.cells.kinds import cell_linears
+from cpunmt.architectures.transformer.config import TransformerConfig
+from cpunmt.layers.stored import Linear, feed_forward_linears, linear
+
+
+def _residual(config, block) -> dict[str, Linear]:
+    d = config.model_dim
+    return {"residual.highway": linear(block, d, {"highway": d})} if "h" in config.postprocess else {}
+
+
+def _fields(field, linears):
+    return {f"{field}.{name}": layer for name, layer in linears.items()}
+
+
+def encoder_linears(config: TransformerConfig, layer: int) -> dict[str, Linear]:
+    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> Linear, in the order of use."""
+    d = config.model_dim
+    block = f"encoder.{layer}.self_attention"
+    attention = {"query_key_value": linear(block, d, {"query": d, "key": d, "value": d})}
+    if config.attention_projection:
+        attention["output"] = linear(block, d, {"output": d})
+    found = _fields("self_attention", attention | _residual(config, block))
+    block = f"encoder.{layer}.feed_forward"
+    forward = feed_forward_linears(block, d, config.ffn_dim, config.ffn_depth)
+    return found | _fields("feed_forward", forward | _residual(config, block))
+
+
+def decoder_linears(config: TransformerConfig, parameters: int) -> dict[str, Linear]:
+    """Of one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
+    d = config.model_dim
+    block = f"decoder.{parameters}.cell"
+    found = _fields("cell", cell_linears(config, block) | _residual(config, block))
+    block = f"decoder.{parameters}.cross_attention"
+    attention = {"query": linear(block, d, {"query": d})}
+    if config.attention_projection:
+        attention["output"] = linear(block, d, {"output": d})
+    found |= _fields("cross_attention", attention | _residual(config, block))
+    block = f"decoder.{parameters}.feed_forward"
+    forward = feed_forward_linears(block, d, config.decoder_width, config.decoder_ffn_depth)
+    found |= _fields("feed_forward", forward | _residual(config, block))
+    block = f"decoder.{parameters}.cross_attention"
+    return found | {"cross_attention.key_value": linear(block, d, {"key": d, "value": d})}
+
+
+def linears(config: TransformerConfig) -> list[Linear]:
+    """All linear layers, in the order of use; the decoder's weights of one step lie side by side."""
+    found = [layer for i in range(config.encoder_layers) for layer in encoder_linears(config, i).values()]
+    for parameters in range(config.decoder_sets):
+        found += decoder_linears(config, parameters).values()
+    return found
+
+
+def _norms(config, prefix, blocks) -> dict[str, str]:
+    found = {}
+    for block in blocks:
+        if "n" in config.preprocess:
+            found[f"{block}.residual.before"] = f"{prefix}.{block}.pre_norm"
+        if "n" in config.postprocess:
+            found[f"{block}.residual.after"] = f"{prefix}.{block}.norm"
+    return found
+
+
+def encoder_norms(config: TransformerConfig, layer: int) -> dict[str, str]:
+    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> prefix of `.scale` and `.bias`."""
+    return _norms(config, f"encoder.{layer}", ("self_attention", "feed_forward"))
+
+
+def decoder_norms(config: TransformerConfig, parameters: int) -> dict[str, str]:
+    """The same of a decoder parameter set."""
+    return _norms(config, f"decoder.{parameters}", ("cell", "cross_attention", "feed_forward"))
+
+
+def other_norms(config: TransformerConfig) -> dict[str, str]:
+    """Layer norms outside the layers: field of records.TRANSFORMER -> prefix."""
+    found = {}
+    for side in ("encoder", "decoder"):
+        if config.embedding_norm:
+            found[f"{side}_embedding_norm"] = f"{side}.embedding_norm"
+        if config.top_norm:
+            found[f"{side}_top_norm"] = f"{side}.top_norm"
+    return found
+
+
+def norms(config: TransformerConfig) -> list[str]:
+    """Prefixes of all layer norms (`.scale` and `.bias` of each)."""
+    found = [name for i in range(config.encoder_layers) for name in encoder_norms(config, i).values()]
+    found += [name for p in range(config.decoder_sets) for name in decoder_norms(config, p).values()]
+    return found + list(other_norms(config).values())
+
+
+def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of float32 tensors that are none of these; 0 stands for any number of rows."""
+    return {"positions": (0, config.model_dim)} if config.positions == "trained" else {}

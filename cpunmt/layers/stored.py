@@ -1,0 +1,99 @@
+"""What a packed file holds of a linear layer or a table: the names, types and shapes of its tensors.
+
+A packed linear layer is some tensors (C = columns, padded to whole panels of 16; layouts: kernels/matmul/packing):
+
+    NAME.weight      int8      int8 [C / 16, depth / 4, 16, 4]
+                     int16     int16 [C / 16, depth / 2, 16, 2]
+                     log4, code4    uint8 [C / 16, depth / 8, 16, 4]
+                     float16, float32    float [C / 16, depth, 16]
+    NAME.scale       float32 [C]       of integers
+    NAME.sums        int32 [C]         int8 only: sum of each column's integers
+    NAME.bias        float32 [C]
+    NAME.multiplier  float32 [1]       int8 and 4 bits, if activation_scales is "static": what x is multiplied with
+                                       before it is rounded; scale and bias are those of schemes.int8.static_scales
+
+A table has a row for each piece: it looks pieces up, and as the output layer it also has "output.bias" (float32).
+
+    NAME.weight      int8, int16 or float [pieces, d], or uint8 [pieces, d / 2]: byte i holds columns i and i + d / 2
+    NAME.scale       float32 [pieces]  of integers
+    NAME.sums        int32 [pieces]    int8, output layer only
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.kernels.matmul.packing import GROUP, PAIR, PANEL, panels
+from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
+
+_FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
+_STORED = {
+    "int8": np.dtype(np.int8),
+    "int16": np.dtype(np.int16),
+    **dict.fromkeys(CODEBOOKS, np.dtype(np.uint8)),
+    "float16": np.dtype(np.float16),
+    "float32": _FLOAT32,
+}
+Tensors = dict[str, tuple[np.dtype, tuple[int, ...]]]  # name -> dtype and shape
+
+
+class Linear(NamedTuple):
+    """y = x W + b, made of `parts`: (weight, bias or None) tensors of the checkpoint, side by side."""
+
+    name: str
+    parts: tuple[tuple[str, str | None], ...]
+    depth: int
+    widths: tuple[int, ...]  # columns of each part
+
+    @property
+    def columns(self) -> int:
+        return sum(self.widths)
+
+    def split(self, columns: np.ndarray) -> list[np.ndarray]:
+        """An array whose last axis is `columns`, as an array of each part."""
+        return np.split(columns, np.cumsum(self.widths)[:-1], axis=-1)
+
+
+def linear(block: str, depth: int, parts: Mapping[str, int], name: str | None = None, without_bias=()) -> Linear:
+    """The Linear `name` of a block, of parts (name -> columns) side by side; those of `without_bias` have no bias."""
+    tensors = tuple(
+        (f"{block}.{part}.weight", None if part in without_bias else f"{block}.{part}.bias") for part in parts
+    )
+    return Linear(f"{block}.{name or '_'.join(parts)}", tensors, depth, tuple(parts.values()))
+
+
+def feed_forward_linears(block: str, d: int, width: int, depth: int, last: bool = True) -> dict[str, Linear]:
+    """`depth` affine maps from d to `width`, from there to itself, and back: fields of FEED_FORWARD -> Linear.
+
+    `last` False leaves out the one back.
+    """
+    found = {"inner": linear(block, d, {"inner": width})} if depth > 1 else {}
+    found |= {f"middle.{i}": linear(block, width, {f"middle.{i}": width}) for i in range(depth - 2)}
+    return found | ({"outer": linear(block, width if depth > 1 else d, {"outer": d})} if last else {})
+
+
+def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:
+    """Of a packed linear layer; `static`: its input's scale was found beforehand."""
+    count = panels(layer.columns)
+    inside = {
+        "int8": (layer.depth // GROUP, PANEL, GROUP),
+        "int16": (layer.depth // PAIR, PANEL, PAIR),
+        **dict.fromkeys(CODEBOOKS, (layer.depth // (2 * GROUP), PANEL, GROUP)),
+    }.get(scheme, (layer.depth, PANEL))
+    found = {f"{layer.name}.weight": (_STORED[scheme], (count, *inside))}
+    found |= _beside(layer.name, scheme, count * PANEL, True)
+    found[f"{layer.name}.bias"] = (_FLOAT32, (count * PANEL,))
+    return found | ({f"{layer.name}.multiplier": (_FLOAT32, (1,))} if static else {})
+
+
+def table_tensors(name: str, size: int, width: int, scheme: str, output: bool) -> Tensors:
+    """Of a packed table of `size` rows; `output`: it is the output layer."""
+    per_byte = 2 if scheme in CODEBOOKS else 1
+    return {f"{name}.weight": (_STORED[scheme], (size, width // per_byte))} | _beside(name, scheme, size, output)
+
+
+def _beside(name, scheme, size, sums) -> Tensors:
+    """What integers need beside them."""
+    found = {f"{name}.scale": (_FLOAT32, (size,))} if SCHEMES[scheme] != "float32" else {}
+    return found | ({f"{name}.sums": (_INT32, (size,))} if scheme == "int8" and sums else {})

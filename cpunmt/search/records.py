@@ -1,0 +1,112 @@
+"""The records of the search: what is asked for, what is known of sentences and hypotheses, and its working memory."""
+
+import numpy as np
+
+from cpunmt.kernels.records import ADDRESS, COUNT, SHORTLIST, record
+
+# How to search: see engine.Search.
+SEARCH = record(
+    ("beam_size", COUNT),
+    ("num_hypotheses", COUNT),
+    ("min_length", COUNT),  # </s> is barred until a translation has this many pieces
+    ("word_penalty", np.float32),
+    ("coverage_penalty", np.float32),
+)
+
+# What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.
+BATCH = record(
+    ("sentences", COUNT),
+    ("slots", COUNT),  # of them are decoded side by side
+    ("search", ADDRESS),  # a SEARCH record
+    ("normalizers", ADDRESS),  # float32 [longest limit + 1]: what a score of n pieces is divided by
+    ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
+    ("offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `ids`
+    ("prefixes", ADDRESS),  # int32: the pieces that each translation must begin with
+    ("prefix_offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `prefixes`; 0: no sentence has one
+    ("limits", ADDRESS),  # int64 [sentences]: target pieces at most, </s> included
+    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`, int32 [N, limit]
+    ("output", ADDRESS),  # int32 [output_offsets[-1]]
+    ("token_log_probs", ADDRESS),  # float32 [output_offsets[-1]]: of each piece; 0: not wanted
+    ("attention_offsets", ADDRESS),  # int64 [sentences + 1]: as above in `attention`, float32 [N, limit, source]
+    ("attention", ADDRESS),  # float32 [attention_offsets[-1]]; 0: not wanted
+    ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: there is no such hypothesis
+    ("log_probs", ADDRESS),  # float32 [sentences, N]
+    ("scores", ADDRESS),  # float32 [sentences, N]
+    ("shortlist", SHORTLIST),
+    ("full_output", ADDRESS),  # a LINEAR record: the output layer over all pieces; 0: each sentence has a shortlist
+)
+
+# A sentence that is being decoded. It owns a slot: what the architecture has encoded, candidates and a history.
+SLOT = record(
+    ("sentence", COUNT),
+    ("source_length", COUNT),
+    ("step", COUNT),  # pieces that each of its hypotheses has
+    ("live", COUNT),  # hypotheses that go on: neighbours among the rows
+    ("ended", COUNT),  # hypotheses that do not
+    ("candidates", COUNT),  # pieces it chooses from
+    ("unk_column", COUNT),  # where <unk> is among them, or -1
+    ("outside", COUNT),  # 1: its prefix has a piece that is no candidate
+)
+
+# A hypothesis that goes on: what the search alone knows of a row. See also architectures.records.ROW.
+HYPOTHESIS = record(
+    ("log_prob", np.float32),  # sum over its pieces
+    ("normalizer", np.float32),  # log-sum-exp of the logits of its next piece
+    ("found", COUNT),  # how many continuations were found
+    ("taken", COUNT),  # how many of them are items of the next step
+)
+
+# What became of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
+ITEM = record(
+    ("piece", np.int32),
+    ("parent", np.int32),  # back-pointer: item of the step before
+    ("log_prob", np.float32),  # of the piece alone
+    ("sum", np.float32),  # over all pieces up to this one
+)
+
+# A hypothesis that has ended.
+ENDED = record(
+    ("step", COUNT),  # of its last piece
+    ("item", COUNT),
+    ("score", np.float32),  # normalized
+    ("log_prob", np.float32),
+)
+
+# Memory of one call; the architecture's is another record.
+WORKSPACE = record(
+    ("memory", ADDRESS),  # the architecture's record
+    ("hidden", ADDRESS),  # float32 [rows, model_dim]: where its step leaves what the output layer reads,
+    ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
+    ("row_scales", ADDRESS),  # and their float32 [rows, 2]
+    ("slots", COUNT),  # sentences that are decoded side by side
+    ("beam", COUNT),  # hypotheses that each may have
+    ("steps", COUNT),  # pieces that each may have
+    ("tokens", COUNT),  # source pieces that are encoded side by side
+    ("source_stride", COUNT),  # longest source, rounded up to 16
+    ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
+    ("logit_rows", COUNT),  # rows of logits at once
+    ("pointers", ADDRESS),  # int64 [16]
+    ("logits", ADDRESS),  # float32 [logit_rows, columns]
+    ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
+    ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
+    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
+    ("waiting", COUNT),  # the first sentence of the batch that has not begun
+    ("active_count", COUNT),  # slots in use
+    ("row_count", COUNT),  # hypotheses that go on, over all slots
+    ("filling", COUNT),  # 1: free slots are being filled
+    ("free_slots", ADDRESS),  # int64 [slots]: a stack
+    ("free_count", COUNT),  # its height
+    ("begun", ADDRESS),  # int64 [slots]: the slots that sentences have just been given
+    ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows
+    ("sentences", ADDRESS),  # SLOT [slots]
+    ("rows", ADDRESS),  # ROW [slots * beam]: what the architecture is told of the hypotheses,
+    ("hypotheses", ADDRESS),  # HYPOTHESIS [slots * beam]: and what the search knows of them
+    ("next_rows", ADDRESS),  # the same of the next step; they take turns
+    ("next_hypotheses", ADDRESS),
+    ("best_columns", ADDRESS),  # int64 [slots * beam, beam]: each row's best continuations
+    ("best_logits", ADDRESS),  # float32 [slots * beam, beam]
+    ("history", ADDRESS),  # ITEM [slots, steps, beam]
+    ("ended", ADDRESS),  # ENDED [slots, beam]
+    ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
+    ("coverage", ADDRESS),  # float32 [source_stride]
+)
