@@ -7,7 +7,7 @@ from cpunmt.kernels.reading import model_at, table_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import load_f32
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import fma, load, load_bytes, load_words, splat, store
+from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, store
 
 
 @kernel
@@ -20,14 +20,14 @@ def embed(model: address, table: address, piece: count, position: count, out: ad
         for k in range(0, depth, 16):
             store(out, k, load(signal, k))
     elif t.scheme == INT8:
-        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
+        factor = broadcast(load_f32(t.scales, piece) * m.embedding_scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load_bytes(t.rows + piece * depth, k), factor, load(signal, k)))
     elif t.scheme == INT16:
-        factor = splat(load_f32(t.scales, piece) * m.embedding_scale)
+        factor = broadcast(load_f32(t.scales, piece) * m.embedding_scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load_words(t.rows + 2 * piece * depth, k), factor, load(signal, k)))
     else:
-        factor = splat(m.embedding_scale)
+        factor = broadcast(m.embedding_scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load(t.rows + 4 * piece * depth, k), factor, load(signal, k)))

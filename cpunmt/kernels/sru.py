@@ -9,7 +9,7 @@ import numpy as np
 
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import fma, load, splat, store
+from cpunmt.simd.vector import broadcast, fma, load, store
 
 
 @kernel
@@ -21,7 +21,7 @@ def sru_row(gates: address, x: address, cell: address, depth: count, table: addr
     cell     float32 [depth]: c before the step; next_cell: after it (may be the same)
     out      float32 [depth]: y
     """
-    one, two = splat(np.float32(1.0)), splat(np.float32(2.0))
+    one, two = broadcast(np.float32(1.0)), broadcast(np.float32(2.0))
     for k in range(0, depth, 16):
         candidate, given = load(gates, k), load(x, k)
         state = fma(sigmoid(load(gates, depth + k), table), load(cell, k) - candidate, candidate)

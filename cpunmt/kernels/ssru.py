@@ -9,7 +9,7 @@ import numpy as np
 
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import fma, load, maximum, splat, store
+from cpunmt.simd.vector import broadcast, fma, load, maximum, store
 
 
 @kernel
@@ -24,7 +24,7 @@ def ssru_row(gates: address, cell: address, depth: count, table: address, next_c
         candidate = load(gates, k)
         state = fma(sigmoid(load(gates, depth + k), table), load(cell, k) - candidate, candidate)
         store(next_cell, k, state)
-        store(out, k, maximum(state, splat(np.float32(0.0))))
+        store(out, k, maximum(state, broadcast(np.float32(0.0))))
 
 
 def ssru_row_reference(gates, cells) -> tuple[np.ndarray, np.ndarray]:

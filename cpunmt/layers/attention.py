@@ -47,17 +47,8 @@ def encoder_attention(layer: address, model: address, workspace: address, offset
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
-        self_attention(
-            w.wide + 12 * first * m.model_dim,
-            length,
-            m.model_dim,
-            m.heads,
-            m.attention_scale,
-            w.packed,
-            w.scores,
-            w.pointers,
-            w.context + 4 * first * m.model_dim,
-        )
+        context = w.context + 4 * first * m.model_dim
+        self_attention(model, workspace, w.wide + 12 * first * m.model_dim, length, context)
     projected(address_of(weights.output), model, workspace, rows)
     after_block(address_of(weights.residual), model, workspace, rows)
 
@@ -111,18 +102,10 @@ def cross_attention(layer: address, number: count, parameters: count, model: add
         h = hypothesis_at(w.hypotheses, row)
         slot = h.slot
         length = slot_at(w.sentences, slot).source_length
-        cross_attention_row(
-            w.y + 4 * row * m.model_dim,
-            keys_address(model, workspace, slot, parameters),
-            values_address(model, workspace, slot, parameters),
-            length,
-            m.model_dim,
-            m.heads,
-            m.attention_scale,
-            w.scores,
-            w.sums,
-            w.context + 4 * row * m.model_dim,
-        )
+        keys = keys_address(model, workspace, slot, parameters)
+        values = values_address(model, workspace, slot, parameters)
+        offset = 4 * row * m.model_dim
+        cross_attention_row(model, workspace, w.y + offset, keys, values, length, w.context + offset)
         if aligning:
             place = (slot * w.steps + h.step) * w.beam + h.item
             copy_floats(w.scores, length, w.attention + 4 * w.source_stride * place)

@@ -27,7 +27,7 @@ def finish(norm: address, model: address, workspace: address, rows: count):
     """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
     m, w, n = model_at(model, 0), workspace_at(workspace, 0), norm_at(norm, 0)
     if n.scale != 0:
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.x, w.quantized, w.row_scales)
+        residual_layer_norm(model, norm, w.x, 0, rows, w.x, w.quantized, w.row_scales)
     else:
         quantize_as(n.scheme, n.multiplier, w.x, rows, m.model_dim, w.quantized, w.row_scales)
 
@@ -38,7 +38,7 @@ def before_block(residual: address, model: address, workspace: address, rows: co
     m, w = model_at(model, 0), workspace_at(workspace, 0)
     if m.preprocess:
         norm = address_of(residual_at(residual, 0).before)
-        residual_layer_norm(w.x, 0, norm, m.epsilon, rows, m.model_dim, w.input, w.quantized, w.row_scales)
+        residual_layer_norm(model, norm, w.x, 0, rows, w.input, w.quantized, w.row_scales)
 
 
 @kernel
@@ -48,7 +48,7 @@ def after_block(residual: address, model: address, workspace: address, rows: cou
     norm = address_of(r.after)
     quantized = w.quantized if m.preprocess == 0 else 0
     if m.postprocess == ADD_AND_NORMALIZE:
-        residual_layer_norm(w.x, w.y, norm, m.epsilon, rows, m.model_dim, w.x, quantized, w.row_scales)
+        residual_layer_norm(model, norm, w.x, w.y, rows, w.x, quantized, w.row_scales)
         return
     size, letters = rows * m.model_dim, m.postprocess
     while letters:
@@ -57,7 +57,7 @@ def after_block(residual: address, model: address, workspace: address, rows: cou
             for k in range(0, size, 16):
                 store(w.y, k, load(w.x, k) + load(w.y, k))
         elif letter == NORMALIZE:
-            residual_layer_norm(w.y, 0, norm, m.epsilon, rows, m.model_dim, w.y, 0, w.row_scales)
+            residual_layer_norm(model, norm, w.y, 0, rows, w.y, 0, w.row_scales)
         else:
             gate = address_of(r.highway)
             quantize(gate, w.x, rows, w.quantized, w.row_scales)

@@ -17,6 +17,13 @@ seeds = st.integers(0, 2**32 - 1)
 EPSILON = 1e-6
 
 
+def model_of(depth):
+    """A MODEL record that says what the kernel wants to know."""
+    model = np.zeros(1, records.MODEL)
+    model["model_dim"], model["epsilon"] = depth, EPSILON
+    return model
+
+
 def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, multiplier=0.0):
     """(x, stored q, scales and shifts of rows) after the kernel; the guards are checked. `y` None: there is none."""
     guard = Guards(misaligned)
@@ -27,7 +34,7 @@ def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, mul
     empty = np.zeros(x.shape, np.int16) if scheme == records.INT16 else stored_bytes(np.zeros(x.shape, np.int8))
     q, row_scales = guard.empty(empty.shape, empty.dtype), guard.empty((len(x), 2), np.float32)
     y = 0 if y is None else guard.copy(y)
-    program.residual_layer_norm(x, y, record, EPSILON, *x.shape, x, q, row_scales)
+    program.residual_layer_norm(model_of(x.shape[1]), record, x, y, len(x), x, q, row_scales)
     guard.check()
     return x.copy(), q.copy(), row_scales.copy()
 
@@ -103,7 +110,7 @@ def test_into_another_array_without_quantization(program):
     guard, record = Guards(), np.zeros(1, records.NORM)
     record["scale"], record["bias"], record["scheme"] = scale.ctypes.data, bias.ctypes.data, records.INT8
     out = guard.empty(x.shape, np.float32)
-    program.residual_layer_norm(guard.copy(x), guard.copy(y), record, EPSILON, *x.shape, out, 0, 0)
+    program.residual_layer_norm(model_of(48), record, guard.copy(x), guard.copy(y), len(x), out, 0, 0)
     guard.check()
     assert same_bits(out, expected)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import (
     LOWEST,
-    log_normalizer_reference,
+    log_sum_exp_reference,
     softmax_rows_reference,
 )
 from tests.float_steps import UNIT, same_bits
@@ -105,13 +105,13 @@ def padded_scores(scores, guard):
 
 @given(seeds, st.integers(1, 700), st.floats(0.1, 30), st.floats(-1e4, 1e4), misaligned)
 @settings(deadline=None)
-def test_log_normalizer_equals_its_reference(program, seed, length, spread, offset, misaligned):
+def test_log_sum_exp_equals_its_reference(program, seed, length, spread, offset, misaligned):
     scores = (np.random.default_rng(seed).standard_normal(length) * spread + offset).astype(np.float32)
     guard = Guards(misaligned)
     room = padded_scores(scores, guard)
-    made = program.log_normalizer(room, len(room))
+    made = program.log_sum_exp(room, len(room))
     guard.check()
-    expected = log_normalizer_reference(scores)
+    expected = log_sum_exp_reference(scores)
     argument = min(87, np.abs(scores.astype(np.float64) - scores.max()).max())
     inside = EXP + UNIT * argument + roundings(length) * UNIT + length * np.exp(-87.0)
     assert abs(made - expected) <= inside + UNIT * abs(expected) + 1e-12
@@ -122,7 +122,7 @@ def test_the_largest_counts_wherever_it_stands(program, place):
     """100 below it is nothing, 100 above what was taken for the largest would be e^88: in any vector, in any lane."""
     scores = np.full(48, 100, np.float32)
     scores[place] = 200
-    assert program.log_normalizer(padded_scores(scores, Guards(0)), 48) == 200
+    assert program.log_sum_exp(padded_scores(scores, Guards(0)), 48) == 200
     expected = np.eye(48, dtype=np.float32)[place]
     assert np.abs(softmax(program, scores[None], 1.0)[0] - expected).max() < 1e-30
     assert (

@@ -23,7 +23,6 @@ from tests import real_model
 from tests.architectures import make_config
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
-from tests.kernels import test_best as best
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
 from tests.kernels import test_int8_matmul as int8_matmul
@@ -32,6 +31,7 @@ from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_ssru as ssru
+from tests.kernels import test_top_k as top_k
 from tests.random_models import random_sources, random_tensors
 
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
@@ -93,8 +93,8 @@ def kernel_outputs(program):
         yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)
         scores = np.full(rows * depth, softmax.LOWEST, np.float32)
         scores[: rows * depth - 7] = x.ravel()[7:]
-        yield "log_normalizer", np.float64(program.log_normalizer(scores, len(scores)))
-        yield from (("best_k", a) for k in (1, 7) for a in best.choose(program, scores, k))
+        yield "log_sum_exp", np.float64(program.log_sum_exp(scores, len(scores)))
+        yield from (("top_k", a) for k in (1, 7) for a in top_k.choose(program, scores, k))
     yield "sigmoid", activations.sigmoid(program, np.linspace(-18, 18, 1 << 16, dtype=np.float32))
     yield "exp", activations.powers(program, np.linspace(-90, 0, 15 << 12, dtype=np.float32))
 

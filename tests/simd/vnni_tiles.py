@@ -48,22 +48,26 @@ def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=No
     scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, columns).astype(np.float32))
     bias, totals = (guard.copy(generator.integers(-99, 99, columns).astype(np.float32)) for _ in range(2))
     levels = guard.copy(np.zeros(16, np.int8) if levels is None else levels)
-    places = [array.ctypes.data for array in (levels, start, totals, row_scales, scales, bias, out)]
-    tiles(
-        rows,
-        panel_count,
-        a.ctypes.data,
-        a.strides[0],
-        0,
-        w.ctypes.data,
-        w.strides[0],
-        groups,
-        0,
-        0,
-        *places,
-        out.strides[0],
-        mode,
+    given = tile.Tile(
+        a=a.ctypes.data,
+        row_bytes=a.strides[0],
+        plane=0,
+        w=w.ctypes.data,
+        panel_bytes=w.strides[0],
+        groups=groups,
+        ahead=0,
+        ahead_step=0,
+        levels=levels.ctypes.data,
+        start=start.ctypes.data,
+        totals=totals.ctypes.data,
+        row_scales=row_scales.ctypes.data,
+        scales=scales.ctypes.data,
+        bias=bias.ctypes.data,
+        out=out.ctypes.data,
+        out_bytes=out.strides[0],
+        mode=mode,
     )
+    tiles(rows, panel_count, *given)
     guard.check()
     sums = (q.astype(np.int64) @ weights.astype(np.int64)).astype(np.int32)
     expected = sums
@@ -79,16 +83,16 @@ def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=No
 def main():
     path = os.environ["CPUNMT_ISA"]
     emulated_vnni.pretend()
-    from cpunmt.simd import tile
+    from cpunmt.simd import tile, tile_shapes
 
     assert tile.OFFSET == 128 and tile.PLANES == 1
     kinds = (
-        (8, tile.int8_tiles(), tile.tile_shapes(tile.SHAPES, tile.TILE_ROWS), None),
-        (16, tile.int16_tiles(), tile.tile_shapes(tile.SHAPES16, tile.TILE_ROWS16), None),
+        (8, tile.int8_tiles(), tile_shapes.INT8.every(), None),
+        (16, tile.int16_tiles(), tile_shapes.INT16.every(), None),
         (
             8,
             tile.coded_tiles(),
-            tile.CODED_SHAPES,
+            tile_shapes.CODED_SHAPES,
             np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8),
         ),
     )

@@ -36,7 +36,7 @@ def average_attention(layer: address, number: count, model: address, workspace: 
         )
     if m.preprocess:
         norm = address_of(weights.residual.before)
-        residual_layer_norm(w.context, 0, norm, m.epsilon, rows, m.model_dim, w.context, 0, w.row_scales)
+        residual_layer_norm(model, norm, w.context, 0, rows, w.context, 0, w.row_scales)
     inside = feed_forward_at(address_of(weights.average), 0)
     if inside.inner.panels != 0:
         quantize(address_of(inside.inner), w.context, rows, w.quantized, w.row_scales)

@@ -50,17 +50,7 @@ def own_attention(layer: address, number: count, model: address, workspace: addr
         place = ((number * w.slots + h.slot) * w.steps + h.step) * w.beam + h.item
         copy_floats(w.wide + 3 * row * row_bytes, 3 * m.model_dim, w.own_rows + 3 * row_bytes * place)
         gather_own(number, model, workspace, row)
-        cross_attention_row(
-            w.wide + 3 * row * row_bytes,
-            w.own_keys,
-            w.own_values,
-            h.step + 1,
-            m.model_dim,
-            m.heads,
-            m.attention_scale,
-            w.scores,
-            w.sums,
-            w.context + row * row_bytes,
-        )
+        query, context = w.wide + 3 * row * row_bytes, w.context + row * row_bytes
+        cross_attention_row(model, workspace, query, w.own_keys, w.own_values, h.step + 1, context)
     projected(address_of(weights.output), model, workspace, rows)
     after_block(address_of(weights.residual), model, workspace, rows)
