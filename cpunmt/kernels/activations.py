@@ -73,7 +73,7 @@ def log(x):
 
 _STEPS = _f(SIGMOID_STEPS)
 _FIRST, _LAST = _f(SIGMOID_RANGE * SIGMOID_STEPS), _f(2 * SIGMOID_RANGE * SIGMOID_STEPS)
-_LAST_CELL = _f(2 * SIGMOID_RANGE * SIGMOID_STEPS - 1)
+_LAST_ENTRY = _f(2 * SIGMOID_RANGE * SIGMOID_STEPS - 1)
 
 
 @inlined
@@ -81,8 +81,8 @@ def sigmoid(x, table):
     """sigmoid of an f32x16; `table` is the address of `tables.sigmoid_table()`."""
     position = fma(x, broadcast(_STEPS), broadcast(_FIRST))
     position = minimum(maximum(position, broadcast(_f(0.0))), broadcast(_LAST))
-    cell = to_ints(minimum(position, broadcast(_LAST_CELL)))  # truncation: the grid point below
-    return interpolate(table, cell, position - to_floats(cell))
+    entry = to_ints(minimum(position, broadcast(_LAST_ENTRY)))  # truncation: the table entry below
+    return interpolate(table, entry, position - to_floats(entry))
 
 
 def sigmoid_reference(x: np.ndarray) -> np.ndarray:

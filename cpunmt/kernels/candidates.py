@@ -43,7 +43,7 @@ def find_candidates(
         store_i64(marks, word, -1)
     if found % 64:
         store_i64(marks, found // 64, (1 << (found % 64)) - 1)
-    # lists lie anywhere: ask for all of them before the first is read
+    # lists lie anywhere: all of them are prefetched before the first is read
     for i in range(length):
         piece = load_i32(source, i)
         if piece < table.words:

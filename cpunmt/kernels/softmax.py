@@ -1,10 +1,7 @@
-"""Softmax of attention rows, and the choice of the best candidate with its log-probability.
+"""Softmax of attention, and the log-sum-exp of logits: the log-probability of candidate j is s[j] minus that of s.
 
-    softmax         p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
-    log-probability of candidate j: s[j] - max s - log(sum_i exp(s[i] - max s)), over all candidates
-
-Bias, softmax and choice in one pass over the scores: Hoang et al. 2018, "Fast Neural Machine Translation
-Implementation", section 4.
+softmax        p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
+log-sum-exp    max s + log(sum_i exp(s[i] - max s))
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""The k best of a row of scores: the continuations that a beam search looks at.
+"""The top k of a row of scores: the continuations that a beam search looks at.
 
-One pass; a vector of scores without a number above the k-th best so far costs one comparison. Equals come in the
+One pass; a vector of scores without a number above the k-th so far costs one comparison. Equals come in the
 order of their index, so that the result is the same always. (Hoang et al. 2018, section 4, fuse this with the
 softmax, too: log-probabilities are only needed of what is chosen here.)
 """

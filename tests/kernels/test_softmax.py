@@ -1,4 +1,4 @@
-"""Softmax rows, the normalizer of log-probabilities, and the choice of the best."""
+"""Softmax of rows and columns, and the log-sum-exp."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The k best scores, against a stable sort."""
+"""The top k scores, against a stable sort."""
 
 import numpy as np
 import pytest

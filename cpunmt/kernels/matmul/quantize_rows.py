@@ -1,4 +1,4 @@
-"""Quantization of activations, made where the floats are still in the first cache: each row has a scale of its own.
+"""Quantization of activations, made where the floats are still in the L1 cache: each row has a scale of its own.
 
 int8, 256 steps from the least to the largest, with 0.0 among them (x is about scale * q + shift):
 
