@@ -15,10 +15,10 @@ from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
-from cpunmt.simd.emission import call_llvm, constant, depth_loop, function, load, pointer
+from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, multiply_add, pointer
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
-from cpunmt.simd.vector import FLOATS, load_ints, store_ints
+from cpunmt.simd.vector import load_ints, store_ints
 
 LINEAR_BYTES = LINEAR.itemsize
 
@@ -70,7 +70,7 @@ class _MultiplyAdds:
         return [load(builder, data, constant(64 * i), FLOATS) for i in range(2)]
 
     def __call__(self, builder, operands, sums):
-        return [call_llvm(builder, "llvm.fma.v16f32", FLOATS, [*operands, value]) for value in sums]
+        return [multiply_add(builder, *operands, value) for value in sums]
 
 
 _use8, _use16 = int8_products(), int16_products()

@@ -13,9 +13,8 @@ sums, how a row and a block of 64 bytes of weights are loaded, and how they meet
 from llvmlite import ir
 
 from cpunmt.simd import isa
-from cpunmt.simd.emission import broadcast_constant, broadcast_value, call_llvm, constant, load
+from cpunmt.simd.emission import INTS, broadcast_constant, broadcast_value, call_llvm, constant, load
 from cpunmt.simd.isa import Isa
-from cpunmt.simd.vector import INTS
 
 _i8, _i16, _i32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 

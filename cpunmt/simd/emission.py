@@ -8,6 +8,8 @@ from numba import types
 from numba.extending import intrinsic
 
 _i32, _i64 = ir.IntType(32), ir.IntType(64)
+LANES = 16
+FLOATS, INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
 
 
 def function(signature, name="", doc=""):
@@ -29,14 +31,23 @@ def function(signature, name="", doc=""):
     return decorate
 
 
-def integers(record):
-    """The Numba type of a NamedTuple of int64: what compiled code hands to a tile."""
-    return types.NamedUniTuple(types.int64, len(record._fields), record)
+def tile_function(shapes, record, name="", doc=""):
+    """Decorator: of `emit(builder, rows, panels, tile)`, which emits one tile, make a function for compiled code.
 
+    It takes (rows, panels, tile) and runs the tile of that shape, or nothing where `shapes` does not have it. What a
+    tile is given is a NamedTuple `record`, of int64 for compiled code, of LLVM values for `emit`.
+    """
+    given = types.NamedUniTuple(types.int64, len(record._fields), record)
 
-def fields_of(builder, record, value):
-    """The LLVM value of such a NamedTuple, taken apart: a NamedTuple of LLVM values."""
-    return record(*(builder.extract_value(value, i) for i in range(len(record._fields))))
+    def decorate(emit):
+        @function(types.void(types.int64, types.int64, given), name or emit.__name__, doc or emit.__doc__)
+        def tiles(builder, rows, panels, tile):
+            fields = record(*(builder.extract_value(tile, i) for i in range(len(record._fields))))
+            _switch(builder, rows, panels, shapes, lambda r, p: emit(builder, r, p, fields))
+
+        return tiles
+
+    return decorate
 
 
 def element_pointer(builder, address, index, llvm_type, size):
@@ -45,12 +56,12 @@ def element_pointer(builder, address, index, llvm_type, size):
     return builder.inttoptr(builder.add(address, offset), llvm_type.as_pointer())
 
 
-def broadcast_constant(number, element_type, lanes=16):
+def broadcast_constant(number, element_type, lanes=LANES):
     """Vector of `lanes` copies of a number."""
     return ir.Constant(ir.VectorType(element_type, lanes), [number] * lanes)
 
 
-def broadcast_value(builder, scalar, lanes=16):
+def broadcast_value(builder, scalar, lanes=LANES):
     """Vector of `lanes` copies of an LLVM scalar."""
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(_i32, 0))
@@ -62,6 +73,11 @@ def call_llvm(builder, name, result_type, arguments):
     function_type = ir.FunctionType(result_type, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
     return builder.call(function, arguments)
+
+
+def multiply_add(builder, x, y, z):
+    """x * y + z of FLOATS, with one rounding."""
+    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
 
 
 def pointer(builder, base, offset, llvm_type):
@@ -116,7 +132,7 @@ def depth_loop(builder, steps, start, body):
     return made
 
 
-def switch(builder, rows, panels, shapes, emit):
+def _switch(builder, rows, panels, shapes, emit):
     """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
     done = builder.append_basic_block("tiled")
     choice = builder.switch(builder.add(builder.mul(rows, constant(16)), panels), done)

@@ -8,23 +8,19 @@ A panel is 16 columns, one vector of sums per row. See `simd/tile` for the integ
 from typing import NamedTuple
 
 from llvmlite import ir
-from numba import types
 
 from cpunmt.simd.emission import (
+    FLOATS,
     broadcast_constant,
     broadcast_value,
-    call_llvm,
     constant,
     depth_loop,
-    fields_of,
-    function,
-    integers,
     load,
+    multiply_add,
     pointer,
-    switch,
+    tile_function,
 )
 from cpunmt.simd.tile_shapes import FLOAT32, HEAD_SHAPES
-from cpunmt.simd.vector import FLOATS
 
 
 class FloatTile(NamedTuple):
@@ -50,7 +46,9 @@ class FloatTile(NamedTuple):
     out_row_bytes: int
 
 
-def _emit_float(builder, rows, panels, tile):
+@tile_function(FLOAT32.every(), FloatTile)
+def float_tiles(builder, rows, panels, tile):
+    """A function `float_tiles(rows, panels, tile)` of a FloatTile: all rows have the same weights."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(r))) for r in range(rows)]
     panel_addresses = [builder.add(tile.w, builder.mul(tile.w_panel_bytes, constant(p))) for p in range(panels)]
 
@@ -61,13 +59,15 @@ def _emit_float(builder, rows, panels, tile):
         for r, address in enumerate(row_addresses):
             row = _broadcast_depth(builder, address, k, tile.a_depth_bytes)
             for p, panel in enumerate(weights):
-                made.append(_multiply_add(builder, row, panel, sums[r * panels + p]))
+                made.append(multiply_add(builder, row, panel, sums[r * panels + p]))
         return made
 
     _store_sums(builder, panels, _sums(builder, rows * panels, tile, body), tile)
 
 
-def _emit_heads(builder, heads, panels, tile):
+@tile_function(HEAD_SHAPES, FloatTile)
+def head_tiles(builder, heads, panels, tile):
+    """The same for one row of each of some attention heads, with weights of its own. Depths of a row are neighbours."""
     rows = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(h))) for h in range(heads)]
     places = [
         builder.add(builder.mul(tile.w_row_bytes, constant(h)), builder.mul(tile.w_panel_bytes, constant(p)))
@@ -80,7 +80,7 @@ def _emit_heads(builder, heads, panels, tile):
         made = []
         for i, (place, total) in enumerate(zip(places, sums, strict=True)):
             row = _broadcast_depth(builder, rows[i // panels], k, constant(4))
-            made.append(_multiply_add(builder, row, load(builder, step, place, FLOATS), total))
+            made.append(multiply_add(builder, row, load(builder, step, place, FLOATS), total))
         return made
 
     _store_sums(builder, panels, _sums(builder, len(places), tile, body), tile)
@@ -88,10 +88,6 @@ def _emit_heads(builder, heads, panels, tile):
 
 def _broadcast_depth(builder, row, k, depth_bytes):
     return broadcast_value(builder, load(builder, row, builder.mul(k, depth_bytes), ir.FloatType()))
-
-
-def _multiply_add(builder, x, y, z):
-    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
 
 
 def _sums(builder, count, tile, body):
@@ -104,20 +100,3 @@ def _store_sums(builder, panels, sums, tile):
         r, p = divmod(i, panels)
         row = builder.add(tile.out, builder.mul(tile.out_row_bytes, constant(r)))
         builder.store(total, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
-
-
-@function(types.void(types.int64, types.int64, integers(FloatTile)))
-def float_tiles(builder, rows, panels, tile):
-    """Run the tile of a shape, one of FLOAT32.every(); another one does nothing. All rows have the same weights."""
-    fields = fields_of(builder, FloatTile, tile)
-    switch(builder, rows, panels, FLOAT32.every(), lambda r, p: _emit_float(builder, r, p, fields))
-
-
-@function(types.void(types.int64, types.int64, integers(FloatTile)))
-def head_tiles(builder, heads, panels, tile):
-    """The same for one row of each of some attention heads, with weights of its own: a shape of HEAD_SHAPES.
-
-    Depths of a row are neighbours.
-    """
-    fields = fields_of(builder, FloatTile, tile)
-    switch(builder, heads, panels, HEAD_SHAPES, lambda h, p: _emit_heads(builder, h, p, fields))

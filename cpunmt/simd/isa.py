@@ -1,7 +1,8 @@
 """Which instructions this process uses: detected once, lowered by `CPUNMT_ISA`, asked by everything else.
 
 An `Isa` decides the inner instructions of the integer products (`simd/dot_products`), the shapes of register tiles
-(`simd/tile_shapes`) and what LLVM may emit for all other code. It never decides a result: every path returns the same bits (tests/simd/test_isa_equality).
+(`simd/tile_shapes`) and what LLVM may emit for all other code. It never decides a result: every path returns the same
+bits (tests/simd/test_isa_equality).
 """
 
 import enum

@@ -17,25 +17,22 @@ the instructions add the products of neighbours:
 from typing import NamedTuple
 
 from llvmlite import ir
-from numba import types
 
 from cpunmt.simd import isa
 from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Coded, int8_products, int16_products
 from cpunmt.simd.emission import (
+    FLOATS,
+    INTS,
     broadcast_value,
-    call_llvm,
     constant,
     depth_loop,
-    fields_of,
-    function,
-    integers,
     load,
+    multiply_add,
     pointer,
     prefetch,
-    switch,
+    tile_function,
 )
 from cpunmt.simd.tile_shapes import CODED_SHAPES, INT8, INT16, STREAM_ROWS
-from cpunmt.simd.vector import FLOATS, INTS
 
 INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/int8_matmul
 
@@ -178,9 +175,6 @@ def _emit_floats(builder, rows, sums, tile):
     def of_row(r, which):
         return broadcast_value(builder, load(builder, tile.row_scales, constant(8 * r + 4 * which), ir.FloatType()))
 
-    def fma(x, y, z):
-        return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
-
     relu = builder.icmp_signed("==", tile.mode, constant(RELU))
     zero, lowest = (ir.Constant(ir.FloatType(), number) for number in (0.0, float("-inf")))
     floor = broadcast_value(builder, builder.select(relu, zero, lowest))
@@ -190,19 +184,19 @@ def _emit_floats(builder, rows, sums, tile):
             total = load(builder, tile.totals, constant(64 * p), FLOATS)
         for r, row in enumerate(rows):
             value = builder.fmul(builder.sitofp(sums[r][p], FLOATS), scale)
-            added = bias if tile.totals is None else fma(of_row(r, 1), total, bias)
-            value = fma(value, of_row(r, 0), added)
+            added = bias if tile.totals is None else multiply_add(builder, of_row(r, 1), total, bias)
+            value = multiply_add(builder, value, of_row(r, 0), added)
             value = builder.select(builder.fcmp_ordered(">", value, floor), value, floor)
             builder.store(value, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
 
 
 def _tiles(name, shapes, make, doc, **missing):
-    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, fields)`."""
+    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, tile)`."""
 
-    @function(types.void(types.int64, types.int64, integers(Tile)), name, doc)
+    @tile_function(shapes, Tile, name, doc)
     def tiles(builder, rows, panels, tile):
-        fields = fields_of(builder, Tile, tile)._replace(**missing)
-        switch(builder, rows, panels, shapes, lambda r, p: _emit_tile(builder, r, p, make(builder, fields), fields))
+        tile = tile._replace(**missing)
+        _emit_tile(builder, rows, panels, make(builder, tile), tile)
 
     return tiles
 

@@ -16,13 +16,19 @@ from numba.core.types import Type, float32, int64, void
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, register_model
 
-from cpunmt.simd.emission import broadcast_constant, broadcast_value, call_llvm, element_pointer, function
-
-LANES = 16
+from cpunmt.simd.emission import (
+    FLOATS,
+    INTS,
+    LANES,
+    broadcast_constant,
+    broadcast_value,
+    call_llvm,
+    element_pointer,
+    function,
+    multiply_add,
+)
 
 _i8, _i16, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
-FLOATS = ir.VectorType(_f32, LANES)
-INTS = ir.VectorType(_i32, LANES)
 
 
 class _VectorType(Type):
@@ -105,10 +111,7 @@ def first_lane(builder, x):
     return builder.extract_element(x, ir.Constant(_i32, 0))
 
 
-@function(f32x16(f32x16, f32x16, f32x16))
-def fma(builder, x, y, z):
-    """x * y + z with one rounding."""
-    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
+fma = function(f32x16(f32x16, f32x16, f32x16), "fma", "x * y + z with one rounding.")(multiply_add)
 
 
 @function(f32x16(f32x16))
@@ -123,28 +126,28 @@ def round_even(builder, x):
     return call_llvm(builder, "llvm.rint.v16f32", FLOATS, [x])  # in the rounding mode that is never changed
 
 
-@function(f32x16(f32x16, f32x16))
-def maximum(builder, x, y):
-    """The larger of each pair (of finite numbers)."""
+def _larger(builder, x, y):
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
 
-@function(f32x16(f32x16, f32x16))
-def minimum(builder, x, y):
-    """The smaller of each pair (of finite numbers)."""
+def _smaller(builder, x, y):
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
-@function(i32x16(i32x16, i32x16))
-def maximum_ints(builder, x, y):
-    """The larger of each pair."""
+def _larger_int(builder, x, y):
     return builder.select(builder.icmp_signed(">", x, y), x, y)
 
 
-@function(i32x16(i32x16, i32x16))
-def maximum_unsigned(builder, x, y):
-    """The larger of each pair, both read without a sign."""
+def _larger_unsigned(builder, x, y):
     return builder.select(builder.icmp_unsigned(">", x, y), x, y)
+
+
+maximum = function(f32x16(f32x16, f32x16), "maximum", "The larger of each pair (of finite numbers).")(_larger)
+minimum = function(f32x16(f32x16, f32x16), "minimum", "The smaller of each pair (of finite numbers).")(_smaller)
+maximum_ints = function(i32x16(i32x16, i32x16), "maximum_ints", "The larger of each pair.")(_larger_int)
+maximum_unsigned = function(
+    i32x16(i32x16, i32x16), "maximum_unsigned", "The larger of each pair, both read without a sign."
+)(_larger_unsigned)
 
 
 @function(i32x16(f32x16))
@@ -231,7 +234,7 @@ def interpolate(builder, table, indices, fraction):
     low, high = (
         builder.shuffle_vector(*pairs, ir.Constant(INTS, list(range(first, 2 * LANES, 2)))) for first in (0, 1)
     )
-    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [fraction, builder.fsub(high, low), low])
+    return multiply_add(builder, fraction, builder.fsub(high, low), low)
 
 
 def fold(builder, vector, combine):
@@ -245,40 +248,38 @@ def fold(builder, vector, combine):
             )
             for start in (0, lanes)
         )
-        vector = combine(low, high)
+        vector = combine(builder, low, high)
     return builder.extract_element(vector, ir.Constant(_i32, 0))
 
 
 @function(float32(f32x16))
 def total(builder, x):
     """Sum of the lanes, in a fixed tree."""
-    return fold(builder, x, builder.fadd)
+    return fold(builder, x, ir.IRBuilder.fadd)
 
 
 @function(float32(f32x16))
 def largest(builder, x):
     """Largest lane."""
-    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered(">", low, high), low, high))
+    return fold(builder, x, _larger)
 
 
 @function(float32(f32x16))
 def smallest(builder, x):
     """Smallest lane."""
-    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered("<", low, high), low, high))
+    return fold(builder, x, _smaller)
 
 
 @function(int64(i32x16))
 def largest_int(builder, x):
     """Largest lane."""
-    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_signed(">", low, high), low, high))
-    return builder.sext(most, _i64)
+    return builder.sext(fold(builder, x, _larger_int), _i64)
 
 
 @function(int64(i32x16))
 def largest_unsigned(builder, x):
     """Largest lane, read without a sign."""
-    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_unsigned(">", low, high), low, high))
-    return builder.zext(most, _i64)
+    return builder.zext(fold(builder, x, _larger_unsigned), _i64)
 
 
 def _transposed(builder, rows):
