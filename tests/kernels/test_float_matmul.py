@@ -9,6 +9,7 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack_float32, panels
 from tests.float_steps import UNIT, fma, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 from tests.packed_linear import float_record
 
 rows = st.integers(1, 70)
@@ -41,28 +42,19 @@ def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
 @given(seeds, rows, st.integers(1, 6), st.integers(1, 20 * 16), misaligned)
 @settings(deadline=None)
 def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns, misaligned):
-    generator = np.random.default_rng(seed)
-    x, weights = random_matrix(generator, rows, 16 * sixteens), random_matrix(generator, 16 * sixteens, columns)
-    bias = random_matrix(generator, columns)
-    expected = chain(x, weights)
-    assert same_bits(multiply(program, x, weights, bias, INTEGERS, misaligned), expected)
-    assert same_bits(multiply(program, x, weights, bias, AFFINE, misaligned), expected + bias)
-    relu = np.maximum(expected + bias, 0)
-    assert np.array_equal(multiply(program, x, weights, bias, RELU, misaligned), relu)
-
-
-@given(seeds, rows, st.integers(1, 8), st.integers(1, 100))
-@settings(deadline=None)
-def test_linear_equals_its_reference(program, seed, rows, sixteens, columns):
-    """A chain of n steps is off by at most n roundings of the sum of magnitudes; the bias adds one."""
+    """And so off by at most as many roundings of the sum of magnitudes; the bias adds one."""
     generator = np.random.default_rng(seed)
     depth = 16 * sixteens
     x, weights = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
     bias = random_matrix(generator, columns)
-    expected = float_linear_reference(x, pack_float32(weights), columns, bias)
+    expected = chain(x, weights)
+    assert same_bits(multiply(program, x, weights, bias, INTEGERS, misaligned), expected)
+    assert same_bits(multiply(program, x, weights, bias, AFFINE, misaligned), expected + bias)
+    relu = multiply(program, x, weights, bias, RELU, misaligned)
+    assert np.array_equal(relu, np.maximum(expected + bias, 0))
     magnitude = np.abs(x).astype(np.float64) @ np.abs(weights) + np.abs(bias)
-    out = multiply(program, x, weights, bias)
-    assert (np.abs(out - expected) <= (depth + 2) * UNIT * magnitude).all()
+    reference = float_linear_reference(x, pack_float32(weights), columns, bias, relu=True)
+    assert (np.abs(relu - reference) <= (depth + 2) * UNIT * magnitude).all()
 
 
 def check_strided(kernel, guard, a, w, expected, **strides):
@@ -122,10 +114,7 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
     x, weights = random_matrix(generator, rows, 32), random_matrix(generator, 32, 16 * panel_count)
     bias = random_matrix(generator, 16 * panel_count)
-    together = multiply(program, x, weights, bias)
-    first = generator.integers(rows)
-    last = generator.integers(first, rows) + 1
-    assert same_bits(multiply(program, x[first:last], weights, bias), together[first:last])
+    check_independent(seed, rows, lambda part: [multiply(program, x[part], weights, bias)])
 
 
 def test_huge_and_tiny_values(program):

@@ -10,6 +10,7 @@ from cpunmt.kernels.layer_norm import residual_layer_norm_reference
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 20).map(lambda n: 16 * n)
@@ -126,12 +127,7 @@ def test_a_multiplier_for_all_rows(program):
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth):
     x, y, scale, bias = random_operands(seed, rows, depth)
-    together, q, row_scales = normalize(program, x, y, scale, bias)
-    row = seed % rows
-    part = slice(row, row + 1)
-    alone, q_alone, scale_alone = normalize(program, x[part], y[part], scale, bias)
-    assert same_bits(alone, together[part]) and same_bits(scale_alone, row_scales[part])
-    assert np.array_equal(q_alone, q[part])
+    check_independent(seed, rows, lambda part: normalize(program, x[part], y[part], scale, bias))
 
 
 @pytest.mark.parametrize("value", [0.0, 1.5, -1e6, 1e18])

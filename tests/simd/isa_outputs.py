@@ -74,8 +74,8 @@ def kernel_outputs(program):
         yield "quantize_rows", scales
         w = generator.integers(-127, 128, (depth, 80), np.int8)
         yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
-        levels, numbers = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)
-        yield "int8_linear", int8_matmul.multiply(program, q, numbers, AFFINE, np.abs(bias), bias, scales, 0, levels)
+        coded = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)  # levels and codes
+        yield "int8_linear", int8_matmul.multiply(program, q, coded, AFFINE, np.abs(bias), bias, scales)
         q16, scales16 = quantize_rows.check16(program, x, 2047)
         yield from (("quantize_rows16", array) for array in (q16, scales16))
         w16 = w * np.int16(200)
