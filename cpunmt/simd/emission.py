@@ -17,14 +17,18 @@ def function(signature, name="", doc=""):
     is, and documented so, unless a name and a docstring are given."""
 
     def decorate(emit):
-        def typed(typing_context, *given):
+        parameters = inspect.signature(emit)  # the builder stands for Numba's typing context
+
+        def typed(*given, **named):
+            parameters.bind(*given, **named)  # or raises TypeError
+
             def generate(context, builder, sig, values):
                 made = emit(builder, *values)
                 return context.get_dummy_value() if signature.return_type is types.void else made
 
             return signature, generate
 
-        typed.__signature__ = inspect.signature(emit)  # what Numba goes by: the builder stands for the typing context
+        typed.__signature__ = parameters  # what Numba goes by
         typed.__name__, typed.__doc__ = name or emit.__name__, doc or emit.__doc__
         return intrinsic(typed)
 

@@ -16,7 +16,7 @@ class _Context:
 def code_of(tiles) -> str:
     """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
     what the tile is given, one by one."""
-    signature, generate = tiles._defn(None)
+    signature, generate = tiles._defn(None, None, None, None)
     count = signature.args[2].count
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * (2 + count)), "tiles")
