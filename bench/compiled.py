@@ -21,18 +21,18 @@ REPEATED = (
     "pack_rows",
     "softmax_columns",
     "softmax_rows",
-    "log_normalizer",
-    "best_k",
+    "log_sum_exp",
+    "top_k",
     "ssru_row",
     "embed",
     "find_candidates",
     "gather_output",
-    "decode_step",
+    "transformer_step",
     "cross_attention",
     "feed_forward",
-    "recurrent",
+    "ssru_cell",
     "score_rows",
-    "encode",
+    "transformer_encode",
 )
 
 

@@ -32,7 +32,7 @@ def profile(profiled, translate) -> dict:
     passed = time.perf_counter() - began
     # the counter ticks at a fixed rate; the wrappers' total is the whole compiled call
     ticks = profiled.counts[:, :, 0].sum() / passed
-    steps = int(profiled.counts[1, profiled.names.index("decode_step"), 1])
+    steps = int(profiled.counts[1, profiled.names.index("transformer_step"), 1])
     return {
         "seconds": passed,
         "steps": steps,

@@ -73,7 +73,7 @@ def _with_the_rest(program, arena, rows, depth, columns):
     x, q, scales = arena.normal(rows * depth), arena.zeros(rows * 2 * depth, np.uint8), arena.zeros(2 * rows)
     next_q, next_scales = arena.zeros(rows * 2 * columns, np.uint8), arena.zeros(2 * rows)
     quantize(program, "int8", x, rows, depth, q, scales)
-    return lambda n: program.repeat_linear_relu_quantize(n, linear, q, scales, rows, columns, out, next_q, next_scales)
+    return lambda n: program.repeat_linear_relu_quantize(n, linear, q, scales, rows, out, next_q, next_scales)
 
 
 def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
@@ -113,23 +113,28 @@ def others(program, arena) -> list[Timed]:
     for bits, scheme, multiplier in ((8, records.INT8, 0.0), (16, records.INT16, 2047.0)):
         norms[bits] = np.zeros(1, records.NORM)
         norms[bits][0] = gamma.ctypes.data, beta.ctypes.data, scheme, multiplier
+    settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
+    settings["model_dim"], settings["heads"], settings["attention_scale"] = 256, 8, 0.17
+    settings["epsilon"] = 1e-6
     packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
         arena.zeros(64),
         arena.zeros(16, np.int64),
     )
+    for name, array in (("packed", packed), ("scores", scores), ("sums", sums), ("pointers", pointers)):
+        scratch[name] = array.ctypes.data
     table, logits = sigmoid_table(), arena.normal(448)
     gates, cells = arena.normal(512), arena.zeros(256)
     items = [
         Timed(
             "self-attention, 28 tokens",
-            lambda n: program.repeat_self_attention(n, x, 28, 256, 8, 0.17, packed, scores, pointers, out),
+            lambda n: program.repeat_self_attention(n, settings, scratch, x, 28, out),
             4.0 * 28 * 28 * 256,
         ),
         Timed(
             "cross-attention, 1 row, 28 tokens",
-            lambda n: program.repeat_cross_attention_row(n, x, packed, y, 28, 256, 8, 0.17, scores, sums, out),
+            lambda n: program.repeat_cross_attention_row(n, settings, scratch, x, packed, y, 28, out),
             4.0 * 28 * 256,
         ),
         Timed(
@@ -147,9 +152,9 @@ def others(program, arena) -> list[Timed]:
             lambda n: program.repeat_softmax_rows(n, scores, 28, 32, 28, 0.17, sums),
             data=28 * 28 * 8,
         ),
-        Timed("log-normalizer, 448", lambda n: program.repeat_log_normalizer(n, logits, 448), data=448 * 4),
-        Timed("best of 448", lambda n: program.repeat_best_k(n, logits, 448, 1, pointers, sums), data=448 * 4),
-        Timed("best 4 of 448", lambda n: program.repeat_best_k(n, logits, 448, 4, pointers, sums), data=448 * 4),
+        Timed("log-sum-exp, 448", lambda n: program.repeat_log_sum_exp(n, logits, 448), data=448 * 4),
+        Timed("top 1 of 448", lambda n: program.repeat_top_k(n, logits, 448, 1, pointers, sums), data=448 * 4),
+        Timed("top 4 of 448", lambda n: program.repeat_top_k(n, logits, 448, 4, pointers, sums), data=448 * 4),
         Timed("ssru, 1 row", lambda n: program.repeat_ssru_row(n, gates, cells, 256, table, cells, out), data=256 * 16),
     ]
     for rows in (1, 28):
@@ -169,7 +174,7 @@ def others(program, arena) -> list[Timed]:
             Timed(
                 f"residual + norm + quantize {rows} x 256 to {bits} bits",
                 lambda n, rows=rows, norm=norm: program.repeat_residual_layer_norm(
-                    n, x, y, norm, 1e-6, rows, 256, x, quantized, scales
+                    n, settings, norm, x, y, rows, x, quantized, scales
                 ),
                 data=rows * 256 * (12 + bits // 8),
             )

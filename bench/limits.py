@@ -15,19 +15,18 @@ from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
-from cpunmt.simd.emission import constant, depth_loop, load, pointer
-from cpunmt.simd.isa import Isa, current
+from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, multiply_add, pointer
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.vector import FLOATS, call_llvm, function, load_ints, store_ints
+from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
+from cpunmt.simd.vector import load_ints, store_ints
 
-SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 12, Isa.AVX2: 10, Isa.GENERIC: 8}[current()]  # registers of sums
 LINEAR_BYTES = LINEAR.itemsize
-FLOAT_SUMS = {Isa.AVX512_VNNI: 24, Isa.AVX_VNNI: 6, Isa.AVX2: 6, Isa.GENERIC: 2}[current()]  # of 16 lanes
 
 
 def _rounds(kinds, step):
     """A function `run(data, steps, out)`: `steps` rounds of `step(builder, operands, sums)` on registers of sums."""
 
+    @function(types.void(*(types.int64,) * 3), doc=_rounds.__doc__)
     def run(builder, data, steps, out):
         start = [ir.Constant(kind, [i + 1] * kind.count) for i, kind in enumerate(kinds)]
         operands = step.operands(builder, data)
@@ -35,7 +34,7 @@ def _rounds(kinds, step):
         for i, value in enumerate(made):
             builder.store(value, pointer(builder, out, constant(64 * i), value.type)).align = 4
 
-    return function(types.void, (types.int64,) * 3, _rounds.__doc__)(run)
+    return run
 
 
 class _Products:
@@ -61,7 +60,7 @@ class _Products:
 def _renewed(builder, register):
     """The same register, of which the compiler does not know that it is the same."""
     kind = ir.FunctionType(register.type, [register.type])
-    return builder.asm(kind, "", "=v,0" if current() is Isa.AVX512_VNNI else "=x,0", [register], side_effect=True)
+    return builder.asm(kind, "", "=v,0", [register], side_effect=True)
 
 
 class _MultiplyAdds:
@@ -71,22 +70,24 @@ class _MultiplyAdds:
         return [load(builder, data, constant(64 * i), FLOATS) for i in range(2)]
 
     def __call__(self, builder, operands, sums):
-        return [call_llvm(builder, "llvm.fma.v16f32", FLOATS, [*operands, value]) for value in sums]
+        return [multiply_add(builder, *operands, value) for value in sums]
 
 
 _use8, _use16 = int8_products(), int16_products()
-_int8 = _rounds([_use8.sums] * SUMS, _Products(_use8))
-_int16 = _rounds([_use16.sums] * SUMS, _Products(_use16))
-_float = _rounds([FLOATS] * FLOAT_SUMS, _MultiplyAdds())
+# as many registers of sums as the largest tile has
+_sums8, _sums16 = INT8.most_sums * _use8.parts, INT16.most_sums * _use16.parts
+_int8 = _rounds([_use8.sums] * _sums8, _Products(_use8))
+_int16 = _rounds([_use16.sums] * _sums16, _Products(_use16))
+_float = _rounds([FLOATS] * FLOAT32.most_sums, _MultiplyAdds())
 # multiplications of one round
-PRODUCTS8 = SUMS * _use8.sums.count * GROUP_BYTES
-PRODUCTS16 = SUMS * _use16.sums.count * GROUP_BYTES // 2
-FLOAT_PRODUCTS = FLOAT_SUMS * 16
+PRODUCTS8 = _sums8 * _use8.sums.count * GROUP_BYTES
+PRODUCTS16 = _sums16 * _use16.sums.count * GROUP_BYTES // 2
+FLOAT_PRODUCTS = FLOAT32.most_sums * 16
 
 
 @kernel
 def int8_peak(data: address, steps: count, out: address):
-    """`steps` rounds of PRODUCTS8 multiply-adds each; `data` is 64 bytes, `out` has room for 64 * SUMS bytes."""
+    """`steps` rounds of PRODUCTS8 multiply-adds each; `data` is 64 bytes, `out` has room for 2 KB."""
     _int8(data, steps, out)
 
 
@@ -122,7 +123,6 @@ def repeat_linear_relu_quantize(
     q: address,
     scales: address,
     rows: count,
-    columns: count,
     out: address,
     next_q: address,
     next_scales: address,
@@ -130,7 +130,7 @@ def repeat_linear_relu_quantize(
     """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
         int8_linear(linear, q, scales, rows, out, RELU)
-        quantize_rows(out, rows, columns, np.float32(0.0), next_q, next_scales)
+        quantize_rows(out, rows, 16 * linear_at(linear, 0).panels, np.float32(0.0), next_q, next_scales)
 
 
 @kernel

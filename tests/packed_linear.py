@@ -23,10 +23,10 @@ def int8_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np
     return record
 
 
-def coded_record(guard: Guards, numbers: np.ndarray, levels: np.ndarray, scales: np.ndarray, bias: np.ndarray):
-    """The same of weights levels[numbers] that have codes beside them."""
-    record = int8_record(guard, levels[numbers], scales, bias)
-    record["codes"] = guard.copy(pack_codes(numbers)).ctypes.data
+def coded_record(guard: Guards, codes: np.ndarray, levels: np.ndarray, scales: np.ndarray, bias: np.ndarray):
+    """The same of weights levels[codes] that have codes beside them."""
+    record = int8_record(guard, levels[codes], scales, bias)
+    record["codes"] = guard.copy(pack_codes(codes)).ctypes.data
     record["levels"] = guard.copy(levels).ctypes.data
     return record
 

@@ -14,13 +14,13 @@ from cpunmt.simd.intrinsics import bits_float, float_bits
 from cpunmt.simd.jit import inlined
 from cpunmt.simd.vector import (
     bits_to_floats,
+    broadcast,
+    broadcast_int,
     fma,
     interpolate,
     maximum,
     minimum,
     round_even,
-    splat,
-    splat_int,
     to_floats,
     to_ints,
 )
@@ -37,16 +37,16 @@ _ONE = _f(1.0)
 @inlined
 def exp(x):
     """exp of an f32x16; arguments outside [-87, 88] are moved to the nearer end."""
-    x = minimum(maximum(x, splat(_LOWEST)), splat(_HIGHEST))
-    n = round_even(x * splat(_LOG2_E))
-    r = fma(n, splat(-_LN2_LOW), fma(n, splat(-_LN2_HIGH), x))
-    p = fma(r, splat(_C7), splat(_C6))
-    p = fma(p, r, splat(_C5))
-    p = fma(p, r, splat(_C4))
-    p = fma(p, r, splat(_C3))
-    p = fma(p, r, splat(_C2))
-    p = fma(p * r, r, r) + splat(_ONE)
-    return p * bits_to_floats((to_ints(n) + splat_int(127)) << splat_int(23))
+    x = minimum(maximum(x, broadcast(_LOWEST)), broadcast(_HIGHEST))
+    n = round_even(x * broadcast(_LOG2_E))
+    r = fma(n, broadcast(-_LN2_LOW), fma(n, broadcast(-_LN2_HIGH), x))
+    p = fma(r, broadcast(_C7), broadcast(_C6))
+    p = fma(p, r, broadcast(_C5))
+    p = fma(p, r, broadcast(_C4))
+    p = fma(p, r, broadcast(_C3))
+    p = fma(p, r, broadcast(_C2))
+    p = fma(p * r, r, r) + broadcast(_ONE)
+    return p * bits_to_floats((to_ints(n) + broadcast_int(127)) << broadcast_int(23))
 
 
 @inlined
@@ -73,23 +73,23 @@ def log(x):
 
 _STEPS = _f(SIGMOID_STEPS)
 _FIRST, _LAST = _f(SIGMOID_RANGE * SIGMOID_STEPS), _f(2 * SIGMOID_RANGE * SIGMOID_STEPS)
-_LAST_CELL = _f(2 * SIGMOID_RANGE * SIGMOID_STEPS - 1)
+_LAST_ENTRY = _f(2 * SIGMOID_RANGE * SIGMOID_STEPS - 1)
 
 
 @inlined
 def sigmoid(x, table):
     """sigmoid of an f32x16; `table` is the address of `tables.sigmoid_table()`."""
-    position = fma(x, splat(_STEPS), splat(_FIRST))
-    position = minimum(maximum(position, splat(_f(0.0))), splat(_LAST))
-    cell = to_ints(minimum(position, splat(_LAST_CELL)))  # truncation: the grid point below
-    return interpolate(table, cell, position - to_floats(cell))
+    position = fma(x, broadcast(_STEPS), broadcast(_FIRST))
+    position = minimum(maximum(position, broadcast(_f(0.0))), broadcast(_LAST))
+    entry = to_ints(minimum(position, broadcast(_LAST_ENTRY)))  # truncation: the table entry below
+    return interpolate(table, entry, position - to_floats(entry))
 
 
 @inlined
 def tanh(x, table):
     """tanh of an f32x16, 2 sigmoid(2 x) - 1, error below 2.3e-6; `table` as above."""
-    two = splat(_f(2.0))
-    return two * sigmoid(two * x, table) - splat(_ONE)
+    two = broadcast(_f(2.0))
+    return two * sigmoid(two * x, table) - broadcast(_ONE)
 
 
 def sigmoid_reference(x: np.ndarray) -> np.ndarray:

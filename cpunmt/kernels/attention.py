@@ -11,10 +11,11 @@ keys is sixteen at once, lane by lane; one query alone (cross-attention) has six
 
 import numpy as np
 
-from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul
+from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
+from cpunmt.kernels.reading import scratch_at, settings_at
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
-from cpunmt.simd.intrinsics import lesser, store_i64
-from cpunmt.simd.jit import address, count, kernel, real
+from cpunmt.simd.intrinsics import address_of, lesser, store_i64
+from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose
 
 
@@ -23,7 +24,7 @@ def pack_rows(rows: address, row_bytes: count, length: count, depth: count, poin
     """Turn `length` float32 rows into the columns of packed panels (kernels/packing): out[p, d, j] = rows[16 p + j, d].
 
     rows       `depth` floats each, a multiple of 16, `row_bytes` apart
-    out        float32 [panels, depth, 16]; the last panel is filled up with copies of the last row
+    out        float32 [panels, depth, 16]; the last panel is padded with copies of the last row
     pointers   room for int64 [16]
     """
     for first in range(0, length, 16):
@@ -34,67 +35,63 @@ def pack_rows(rows: address, row_bytes: count, length: count, depth: count, poin
 
 
 @kernel
-def self_attention(
-    qkv: address,
-    length: count,
-    model_dim: count,
-    heads: count,
-    factor: real,
-    packed: address,
-    scores: address,
-    pointers: address,
-    out: address,
-):
+def self_attention(settings: address, scratch: address, qkv: address, length: count, out: address):
     """All heads of one sentence, one after another.
 
+    scratch     its `packed`, `scores` and `pointers` are overwritten
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
-    packed      room for float32 [panels, head_dim, 16], where panels = length / 16, rounded up
-    scores      room for float32 [length, 16 * panels]: a row for each key, a column for each query
-    pointers    room for int64 [16]
     out         float32 [length, model_dim]
     """
+    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
+    packed, scores = w.packed, w.scores
     head_dim = model_dim // heads
     panels = (length + 15) // 16
     row_bytes, score_bytes = 12 * model_dim, 64 * panels
+    # scores [key, query] = keys times queries; context [query, column] = softmax of these, transposed, times values
+    scored, weighted = new_float_product(), new_float_product()
+    scored.rows, scored.depth, scored.panels = length, head_dim, panels
+    scored.a_row_bytes, scored.a_depth_bytes, scored.out_row_bytes = row_bytes, 4, score_bytes
+    scored.w_panel_bytes, scored.w_depth_bytes = 64 * head_dim, 64
+    weighted.rows, weighted.depth, weighted.panels = length, length, head_dim // 16
+    weighted.a_row_bytes, weighted.a_depth_bytes, weighted.out_row_bytes = 4, score_bytes, 4 * model_dim
+    weighted.w_panel_bytes, weighted.w_depth_bytes = 64, row_bytes
     for head in range(heads):
         q = qkv + 4 * head * head_dim
         k, v = q + 4 * model_dim, q + 8 * model_dim
-        context = out + 4 * head * head_dim
-        pack_rows(q, row_bytes, length, head_dim, pointers, packed)
-        float_matmul(k, row_bytes, 4, length, packed, 64 * head_dim, 64, panels, head_dim, scores, score_bytes)
+        pack_rows(q, row_bytes, length, head_dim, w.pointers, packed)
+        float_matmul(address_of(scored), k, packed, scores)
         softmax_columns(scores, length, panels, factor)
-        float_matmul(scores, 4, score_bytes, length, v, 64, row_bytes, head_dim // 16, length, context, 4 * model_dim)
+        float_matmul(address_of(weighted), scores, v, out + 4 * head * head_dim)
 
 
 @kernel
 def cross_attention_row(
-    q: address,
-    keys: address,
-    values: address,
-    length: count,
-    model_dim: count,
-    heads: count,
-    factor: real,
-    scores: address,
-    sums: address,
-    out: address,
+    settings: address, scratch: address, q: address, keys: address, values: address, length: count, out: address
 ):
     """All heads of one query against the keys of one source sentence, side by side.
 
-    q        float32 [model_dim]
-    keys     as `pack_rows` makes them of all heads at once: float32 [panels, model_dim, 16]
-    values   float32 [length, model_dim]
-    scores   room for float32 [heads, 16 * panels], sums for [heads]
-    out      float32 [model_dim]
+    scratch     its `scores` become the heads' attention, float32 [heads, 16 * panels]; `sums` is overwritten
+    q           float32 [model_dim]
+    keys        as `pack_rows` makes them of all heads at once: float32 [panels, model_dim, 16]
+    values      float32 [length, model_dim]
+    out         float32 [model_dim]
     """
+    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    model_dim, heads = s.model_dim, s.heads
     head_dim = model_dim // heads
     panels = (length + 15) // 16
     head_bytes, score_bytes = 4 * head_dim, 64 * panels
-    float_heads(q, head_bytes, heads, keys, 64 * head_dim, 64 * model_dim, 64, panels, head_dim, scores, score_bytes)
-    softmax_rows(scores, heads, 16 * panels, length, factor, sums)
-    float_heads(
-        scores, score_bytes, heads, values, head_bytes, 64, 4 * model_dim, head_dim // 16, length, out, head_bytes
-    )
+    product = new_float_product()
+    product.rows, product.depth, product.panels = heads, head_dim, panels
+    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = head_bytes, 4, score_bytes
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * model_dim, 64, 64 * head_dim
+    float_heads(address_of(product), q, keys, w.scores)
+    softmax_rows(w.scores, heads, 16 * panels, length, s.attention_scale, w.sums)
+    product.depth, product.panels = length, head_dim // 16
+    product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
+    float_heads(address_of(product), w.scores, values, out)
 
 
 def attention_reference(q, k, v, heads: int) -> np.ndarray:

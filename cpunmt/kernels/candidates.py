@@ -25,7 +25,7 @@ from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.vector import transpose
 
 _WEIGHT_BYTES = np.array(WEIGHT_BYTES)
-EARLY = 4  # panels whose rows of the embedding are asked for before they are gathered
+EARLY = 4  # panels whose embedding rows are prefetched before they are gathered
 
 
 @kernel
@@ -43,7 +43,7 @@ def find_candidates(
         store_i64(marks, word, -1)
     if found % 64:
         store_i64(marks, found // 64, (1 << (found % 64)) - 1)
-    # lists lie anywhere: ask for all of them before the first is read
+    # lists lie anywhere: all of them are prefetched before the first is read
     for i in range(length):
         piece = load_i32(source, i)
         if piece < table.words:
@@ -90,7 +90,7 @@ def find_candidates(
 
 
 @inlined
-def _ask_for(table, piece, row_bytes):
+def _prefetch(table, piece, row_bytes):
     """Prefetch what `gather_output` reads of a piece."""
     for offset in range(0, row_bytes, 64):
         prefetch_line(table.rows + piece * row_bytes + offset)
@@ -117,7 +117,7 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
         if pieces != 0:
             first = 16 * (panel + EARLY) if panel > 0 else 0
             for column in range(first, lesser(16 * (panel + EARLY + 1), candidates)):
-                _ask_for(entries, load_i32(pieces, column), row_bytes)
+                _prefetch(entries, load_i32(pieces, column), row_bytes)
         for lane in range(16):
             column = 16 * panel + lane
             piece = lesser(column, candidates - 1)

@@ -7,7 +7,7 @@ from cpunmt.kernels.reading import embedding_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import load_f32
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import fma, load, load_bytes, load_words, splat, store
+from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, store
 
 
 @kernel
@@ -19,14 +19,14 @@ def embed(embedding: address, piece: count, position: count, out: address):
         for k in range(0, depth, 16):
             store(out, k, load(signal, k))
     elif e.table.scheme == INT8:
-        factor = splat(load_f32(e.table.scales, piece) * e.scale)
+        factor = broadcast(load_f32(e.table.scales, piece) * e.scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load_bytes(rows + piece * depth, k), factor, load(signal, k)))
     elif e.table.scheme == INT16:
-        factor = splat(load_f32(e.table.scales, piece) * e.scale)
+        factor = broadcast(load_f32(e.table.scales, piece) * e.scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load_words(rows + 2 * piece * depth, k), factor, load(signal, k)))
     else:
-        factor = splat(e.scale)
+        factor = broadcast(e.scale)
         for k in range(0, depth, 16):
             store(out, k, fma(load(rows + 4 * piece * depth, k), factor, load(signal, k)))

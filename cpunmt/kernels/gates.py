@@ -12,7 +12,7 @@ import numpy as np
 from cpunmt.kernels.activations import exp, sigmoid, sigmoid_reference
 from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.vector import absolute, fma, load, maximum, splat, store
+from cpunmt.simd.vector import absolute, broadcast, fma, load, maximum, store
 
 RELU, SWISH, GELU, GELU_SIGMOID = range(len(ACTIVATIONS))
 _f = np.float32
@@ -29,23 +29,23 @@ def activate(x: address, length: count, function: count, table: address):
 
     `table` is that of kernels.tables.sigmoid_table.
     """
-    zero, one = splat(_f(0.0)), splat(_f(1.0))
+    zero, one = broadcast(_f(0.0)), broadcast(_f(1.0))
     if function == RELU:
         for k in range(0, length, 16):
             store(x, k, maximum(load(x, k), zero))
     elif function == GELU:
         for k in range(0, length, 16):
             value = load(x, k)
-            size = absolute(value) * splat(_ROOT_HALF)
-            t = one / fma(size, splat(_P), one)
-            series = fma(t, splat(_A5), splat(_A4))
-            series = fma(t, series, splat(_A3))
-            series = fma(t, series, splat(_A2))
-            series = fma(t, series, splat(_A1))
+            size = absolute(value) * broadcast(_ROOT_HALF)
+            t = one / fma(size, broadcast(_P), one)
+            series = fma(t, broadcast(_A5), broadcast(_A4))
+            series = fma(t, series, broadcast(_A3))
+            series = fma(t, series, broadcast(_A2))
+            series = fma(t, series, broadcast(_A1))
             upper = fma(zero - series * t, exp(zero - size * size), one)  # erf of |x| / sqrt 2
-            store(x, k, splat(_f(0.5)) * fma(absolute(value), upper, value))
+            store(x, k, broadcast(_f(0.5)) * fma(absolute(value), upper, value))
     else:
-        factor = splat(_f(1.0) if function == SWISH else _f(1.702))
+        factor = broadcast(_f(1.0) if function == SWISH else _f(1.702))
         for k in range(0, length, 16):
             value = load(x, k)
             store(x, k, value * sigmoid(value * factor, table))
@@ -73,7 +73,7 @@ def average(x: address, cell: address, share: real, length: count, next_cell: ad
     for k in range(0, length, 16):
         state = load(cell, k) + load(x, k)
         store(next_cell, k, state)
-        store(out, k, state * splat(share))
+        store(out, k, state * broadcast(share))
 
 
 def activate_reference(x: np.ndarray, function: int) -> np.ndarray:

@@ -8,11 +8,11 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 import numpy as np
 
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.reading import norm_at
+from cpunmt.kernels.reading import norm_at, settings_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import square_root
-from cpunmt.simd.jit import address, count, inlined, kernel, real
-from cpunmt.simd.vector import fma, load, splat, store, total
+from cpunmt.simd.jit import address, count, inlined, kernel
+from cpunmt.simd.vector import broadcast, fma, load, store, total
 
 # Sums run in four chains, each of every fourth vector: an addition waits for the one before it.
 
@@ -20,7 +20,7 @@ from cpunmt.simd.vector import fma, load, splat, store, total
 @inlined
 def _add_rows(x, y, share, out, depth):
     """out = x + share * y, float32 [depth] each; returns its sum. `share` is 0 or 1: exact, and bits as of x + y."""
-    zero = splat(np.float32(0.0))
+    zero = broadcast(np.float32(0.0))
     s0, s1, s2, s3 = zero, zero, zero, zero
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
@@ -41,7 +41,7 @@ def _add_rows(x, y, share, out, depth):
 @inlined
 def _squares(x, mean, depth):
     """Sum of (x - mean) ** 2 over float32 [depth]."""
-    zero = splat(np.float32(0.0))
+    zero = broadcast(np.float32(0.0))
     s0, s1, s2, s3 = zero, zero, zero, zero
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
@@ -55,30 +55,24 @@ def _squares(x, mean, depth):
 
 @kernel
 def residual_layer_norm(
-    x: address,
-    y: address,
-    norm: address,
-    epsilon: real,
-    rows: count,
-    depth: count,
-    out: address,
-    q: address,
-    row_scales: address,
+    settings: address, norm: address, x: address, y: address, rows: count, out: address, q: address, row_scales: address
 ):
     """Normalize x + y into `out`; quantize it too, as the norm's reader wants it, unless `q` is 0.
 
-    x, y, out     float32 [rows, depth], depth a multiple of 16; y 0: there is none; out may be x
-    q             bytes [rows, PLANES * depth] or int16 [rows, depth], or 0
+    x, y, out     float32 [rows, model_dim]; y 0: there is none; out may be x
+    q             bytes [rows, PLANES * model_dim] or int16 [rows, model_dim], or 0
     row_scales    float32 [rows, 2]: scale and shift
     """
+    s = settings_at(settings, 0)
+    depth, epsilon = s.model_dim, s.epsilon
     weights = norm_at(norm, 0)
-    share = splat(np.float32(0.0) if y == 0 else np.float32(1.0))
+    share = broadcast(np.float32(0.0) if y == 0 else np.float32(1.0))
     for row in range(rows):
         given, target = x + 4 * row * depth, out + 4 * row * depth
         added = given if y == 0 else y + 4 * row * depth
-        mean = splat(_add_rows(given, added, share, target, depth) / np.float32(depth))
+        mean = broadcast(_add_rows(given, added, share, target, depth) / np.float32(depth))
         variance = _squares(target, mean, depth) / np.float32(depth)
-        inverse = splat(np.float32(1.0) / square_root(variance + epsilon))
+        inverse = broadcast(np.float32(1.0) / square_root(variance + epsilon))
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))

@@ -6,5 +6,7 @@ from cpunmt.simd.intrinsics import record_reader
 embedding_at = record_reader(records.EMBEDDING)
 linear_at = record_reader(records.LINEAR)
 norm_at = record_reader(records.NORM)
+scratch_at = record_reader(records.SCRATCH)
+settings_at = record_reader(records.SETTINGS)
 shortlist_at = record_reader(records.SHORTLIST)
 table_at = record_reader(records.TABLE)

@@ -1,10 +1,7 @@
-"""Softmax of attention rows, and the choice of the best candidate with its log-probability.
+"""Softmax of attention, and the log-sum-exp of logits: the log-probability of candidate j is s[j] minus that of s.
 
-    softmax         p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
-    log-probability of candidate j: s[j] - max s - log(sum_i exp(s[i] - max s)), over all candidates
-
-Bias, softmax and choice in one pass over the scores: Hoang et al. 2018, "Fast Neural Machine Translation
-Implementation", section 4.
+softmax        p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
+log-sum-exp    max s + log(sum_i exp(s[i] - max s))
 """
 
 import numpy as np
@@ -12,7 +9,7 @@ import numpy as np
 from cpunmt.kernels.activations import exp, log
 from cpunmt.simd.intrinsics import load_f32, store_f32
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.vector import first_lanes, largest, load, maximum, splat, store, total
+from cpunmt.simd.vector import broadcast, first_lanes, largest, load, maximum, store, total
 
 LOWEST = np.float32(-3.0e38)  # a score that no candidate has
 
@@ -28,16 +25,16 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
     last = padded - 16
     for row in range(rows):
         first = scores + 4 * row * stride
-        end = first_lanes(load(first, last), length - last, splat(LOWEST))
+        end = first_lanes(load(first, last), length - last, broadcast(LOWEST))
         store(first, last, end)
         for j in range(0, last, 16):
             end = maximum(end, load(first, j))
         store_f32(sums, row, largest(end))
-    scale = splat(factor)
+    scale = broadcast(factor)
     for row in range(rows):
         first = scores + 4 * row * stride
-        most = splat(load_f32(sums, row))
-        powers = splat(np.float32(0.0))
+        most = broadcast(load_f32(sums, row))
+        powers = broadcast(np.float32(0.0))
         for j in range(0, padded, 16):
             power = exp((load(first, j) - most) * scale)
             store(first, j, power)
@@ -45,7 +42,7 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
         store_f32(sums, row, total(powers))
     for row in range(rows):
         first = scores + 4 * row * stride
-        inverse = splat(np.float32(1.0) / load_f32(sums, row))
+        inverse = broadcast(np.float32(1.0) / load_f32(sums, row))
         for j in range(0, padded, 16):
             store(first, j, load(first, j) * inverse)
 
@@ -54,31 +51,31 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
 def softmax_columns(scores: address, rows: count, panels: count, factor: real):
     """Softmax of `factor` times each column of float32 [rows, 16 * panels], in place: sixteen columns at a time."""
     stride = 16 * panels
-    scale = splat(factor)
+    scale = broadcast(factor)
     for panel in range(panels):
         first = scores + 64 * panel
         peak = load(first, 0)
         for row in range(1, rows):
             peak = maximum(peak, load(first, row * stride))
-        powers = splat(np.float32(0.0))
+        powers = broadcast(np.float32(0.0))
         for row in range(rows):
             power = exp((load(first, row * stride) - peak) * scale)
             store(first, row * stride, power)
             powers = powers + power
-        inverse = splat(np.float32(1.0)) / powers
+        inverse = broadcast(np.float32(1.0)) / powers
         for row in range(rows):
             store(first, row * stride, load(first, row * stride) * inverse)
 
 
 @kernel
-def log_normalizer(scores: address, length: count) -> real:
+def log_sum_exp(scores: address, length: count) -> real:
     """log(sum_j exp(s[j])) of float32 [length], a multiple of 16; unused places hold LOWEST."""
-    peak = splat(LOWEST)
+    peak = broadcast(LOWEST)
     for j in range(0, length, 16):
         peak = maximum(peak, load(scores, j))
     top = largest(peak)
-    most = splat(top)
-    sums = splat(np.float32(0.0))
+    most = broadcast(top)
+    sums = broadcast(np.float32(0.0))
     for j in range(0, length, 16):
         sums = sums + exp(load(scores, j) - most)
     return np.float32(np.float64(top) + log(np.float64(total(sums))))
@@ -91,7 +88,7 @@ def softmax_rows_reference(scores: np.ndarray, factor: float) -> np.ndarray:
     return power / power.sum(axis=1, keepdims=True)
 
 
-def log_normalizer_reference(scores: np.ndarray) -> float:
+def log_sum_exp_reference(scores: np.ndarray) -> float:
     """float64 log-sum-exp."""
     s = scores.astype(np.float64)
     return float(s.max() + np.log(np.exp(s - s.max()).sum()))

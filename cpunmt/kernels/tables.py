@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-# Sigmoid by table: its value at every 1/128 of [-16, 16]; `activations.sigmoid` draws a line between two entries.
+# Sigmoid by table: its value at every 1/128 of [-16, 16]; `activations.sigmoid` interpolates between two entries.
 # The line is off by at most h^2 / 8 * max |sigmoid''| = (1/128)^2 / 8 * 0.0963 = 7.4e-7; beyond the ends the
 # nearest entry is off by at most sigmoid(-16) = 1.2e-7; rounding to float32 adds less than 2e-7.
 SIGMOID_STEPS = 128  # entries per unit

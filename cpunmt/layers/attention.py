@@ -3,9 +3,9 @@
 from cpunmt.kernels.attention import self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.reading import linear_at, scratch_at, settings_at
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import scratch_at, self_attention_at, settings_at
+from cpunmt.layers.reading import self_attention_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, load_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -36,16 +36,7 @@ def encoder_attention(layer: address, settings: address, scratch: address, offse
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
-        self_attention(
-            w.wide + 12 * first * s.model_dim,
-            length,
-            s.model_dim,
-            s.heads,
-            s.attention_scale,
-            w.packed,
-            w.scores,
-            w.pointers,
-            w.context + 4 * first * s.model_dim,
-        )
+        context = w.context + 4 * first * s.model_dim
+        self_attention(settings, scratch, w.wide + 12 * first * s.model_dim, length, context)
     projected(address_of(weights.output), settings, scratch, rows)
     after_block(address_of(weights.residual), settings, scratch, rows)

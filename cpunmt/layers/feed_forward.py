@@ -7,10 +7,10 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import RELU as RELU_FUNCTION
 from cpunmt.kernels.gates import activate
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.reading import linear_at, scratch_at, settings_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import feed_forward_at, scratch_at, settings_at
+from cpunmt.layers.reading import feed_forward_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel

@@ -5,6 +5,4 @@ from cpunmt.simd.intrinsics import record_reader
 
 feed_forward_at = record_reader(records.FEED_FORWARD)
 residual_at = record_reader(records.RESIDUAL)
-scratch_at = record_reader(records.SCRATCH)
 self_attention_at = record_reader(records.SELF_ATTENTION)
-settings_at = record_reader(records.SETTINGS)

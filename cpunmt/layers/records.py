@@ -1,6 +1,4 @@
-"""The records of layers: their weights, what all layers of a model share, and the memory that they work in."""
-
-import numpy as np
+"""The records of layers: their weights."""
 
 from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, NORM, record
 
@@ -23,33 +21,4 @@ SELF_ATTENTION = record(
     ("query_key_value", LINEAR),  # three products of one input in one: columns q, k, v
     ("output", LINEAR),
     ("residual", RESIDUAL),
-)
-
-# What all layers of a model share.
-SETTINGS = record(
-    ("model_dim", COUNT),
-    ("heads", COUNT),
-    ("epsilon", np.float32),  # of layer norm
-    ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
-    ("activation", COUNT),  # of feed-forward networks: index in ACTIVATIONS
-    ("preprocess", COUNT),  # 1: a block's input is normalized
-    ("postprocess", COUNT),
-    ("sigmoid_table", ADDRESS),  # see kernels/activations
-)
-
-# Memory that layers work in, of `rows` rows at most.
-SCRATCH = record(
-    ("x", ADDRESS),  # float32 [rows, model_dim]: the residual stream
-    ("input", ADDRESS),  # float32 [rows, model_dim]: what a block reads; x itself, where blocks do not normalize it
-    ("wide", ADDRESS),  # float32 [rows, widest]: widest of all products of a model
-    ("wider", ADDRESS),  # the same; 0: no layer of the model needs two of them
-    ("y", ADDRESS),  # float32 [rows, model_dim]: what a block adds to x
-    ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
-    ("gate", ADDRESS),  # float32 [rows, model_dim]
-    ("quantized", ADDRESS),  # bytes [rows, max(2, planes) * widest]
-    ("row_scales", ADDRESS),  # float32 [rows, 2]: scale and shift of each row: see kernels/matmul/quantize_rows
-    ("scores", ADDRESS),  # float32 [max(source_stride, heads), max(source_stride, steps)]
-    ("sums", ADDRESS),  # float32 [heads]
-    ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head
-    ("pointers", ADDRESS),  # int64 [16]
 )

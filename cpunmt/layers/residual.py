@@ -11,9 +11,9 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import norm_at
+from cpunmt.kernels.reading import norm_at, scratch_at, settings_at
 from cpunmt.layers.linear import linear, quantize, quantize_as
-from cpunmt.layers.reading import residual_at, scratch_at, settings_at
+from cpunmt.layers.reading import residual_at
 from cpunmt.layers.records import POSTPROCESS
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -28,7 +28,7 @@ def finish(norm: address, settings: address, scratch: address, rows: count):
     """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
     s, w, n = settings_at(settings, 0), scratch_at(scratch, 0), norm_at(norm, 0)
     if n.scale != 0:
-        residual_layer_norm(w.x, 0, norm, s.epsilon, rows, s.model_dim, w.x, w.quantized, w.row_scales)
+        residual_layer_norm(settings, norm, w.x, 0, rows, w.x, w.quantized, w.row_scales)
     else:
         quantize_as(n.scheme, n.multiplier, w.x, rows, s.model_dim, w.quantized, w.row_scales)
 
@@ -36,10 +36,10 @@ def finish(norm: address, settings: address, scratch: address, rows: count):
 @kernel
 def before_block(residual: address, settings: address, scratch: address, rows: count):
     """Make the scratch memory's `input` from x, quantized too, unless they are the same."""
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
-    if s.preprocess:
+    w = scratch_at(scratch, 0)
+    if settings_at(settings, 0).preprocess:
         norm = address_of(residual_at(residual, 0).before)
-        residual_layer_norm(w.x, 0, norm, s.epsilon, rows, s.model_dim, w.input, w.quantized, w.row_scales)
+        residual_layer_norm(settings, norm, w.x, 0, rows, w.input, w.quantized, w.row_scales)
 
 
 @kernel
@@ -49,7 +49,7 @@ def after_block(residual: address, settings: address, scratch: address, rows: co
     norm = address_of(r.after)
     quantized = w.quantized if s.preprocess == 0 else 0
     if s.postprocess == ADD_AND_NORMALIZE:
-        residual_layer_norm(w.x, w.y, norm, s.epsilon, rows, s.model_dim, w.x, quantized, w.row_scales)
+        residual_layer_norm(settings, norm, w.x, w.y, rows, w.x, quantized, w.row_scales)
         return
     size, letters = rows * s.model_dim, s.postprocess
     while letters:
@@ -58,7 +58,7 @@ def after_block(residual: address, settings: address, scratch: address, rows: co
             for k in range(0, size, 16):
                 store(w.y, k, load(w.x, k) + load(w.y, k))
         elif letter == NORMALIZE:
-            residual_layer_norm(w.y, 0, norm, s.epsilon, rows, s.model_dim, w.y, 0, w.row_scales)
+            residual_layer_norm(settings, norm, w.y, 0, rows, w.y, 0, w.row_scales)
         else:
             gate = address_of(r.highway)
             quantize(gate, w.x, rows, w.quantized, w.row_scales)

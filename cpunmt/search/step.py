@@ -12,11 +12,11 @@ import numpy as np
 
 from cpunmt.architectures.reading import model_at, row_at
 from cpunmt.kernels.activations import log
-from cpunmt.kernels.best import best_k
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
-from cpunmt.kernels.softmax import LOWEST, log_normalizer
+from cpunmt.kernels.softmax import LOWEST, log_sum_exp
+from cpunmt.kernels.top_k import top_k
 from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.reading import batch_at, ended_at, hypothesis_at, item_at, search_at, slot_at, workspace_at
 from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
@@ -59,7 +59,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
     m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
     h, r = hypothesis_at(w.hypotheses, row), row_at(w.rows, row)
     s = slot_at(w.sentences, r.slot)
-    h.normalizer, h.taken = log_normalizer(logits, columns), 0
+    h.normalizer, h.taken = log_sum_exp(logits, columns), 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
     forced = forced_piece(batch, s.sentence, r.step)
     if forced >= 0:
@@ -75,7 +75,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
         store_f32(logits, s.unk_column, LOWEST)
     if r.step < search.min_length:
         store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
-    h.found = best_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
+    h.found = top_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
 
 
 @kernel

@@ -4,7 +4,7 @@ A group is what four bytes of a row hold: four int8 depths, or two int16. A clas
 sums, how a row and a block of 64 bytes of weights are loaded, and how they meet:
 
     parts, sums     registers per panel of 16 columns, and the LLVM type of one
-    groups          of a block: 1, or 2 where weights are stored as 4-bit numbers
+    groups          of a block: 1, or 2 where weights are stored as 4-bit codes
     row             one group of one row, broadcast
     weights         one block of one panel: for each group its parts
     add_products    sums + the products of each column
@@ -13,9 +13,8 @@ sums, how a row and a block of 64 bytes of weights are loaded, and how they meet
 from llvmlite import ir
 
 from cpunmt.simd import isa
-from cpunmt.simd.emission import constant, load
+from cpunmt.simd.emission import INTS, broadcast_constant, broadcast_value, call_llvm, constant, load
 from cpunmt.simd.isa import Isa
-from cpunmt.simd.vector import INTS, call_llvm, splat_constant, splat_value
 
 _i8, _i16, _i32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
@@ -30,7 +29,7 @@ def _load_parts(builder, base, offset, kind, parts):
 
 def _broadcast_group(builder, row, offset, kind):
     scalar = load(builder, row, offset, _i32)
-    return builder.bitcast(splat_value(builder, scalar, kind.count * kind.element.width // 32), kind)
+    return builder.bitcast(broadcast_value(builder, scalar, kind.count * kind.element.width // 32), kind)
 
 
 class Vnni:
@@ -72,7 +71,7 @@ class Avx2Bytes:
 
     def add_products(self, builder, sums, row, weights):
         sign, magnitude = row
-        ones = splat_constant(1, _i16, 16)
+        ones = broadcast_constant(1, _i16, 16)
         made = []
         for s, w in zip(sums, weights, strict=True):
             w = call_llvm(builder, "llvm.x86.avx2.psign.b", self.operand, [w, sign])
@@ -118,7 +117,7 @@ class Generic:
         def depth(j):
             return load(builder, row, builder.add(offset, constant(j * self.size)), self.element)
 
-        return [splat_value(builder, builder.sext(depth(j), _i32)) for j in range(self.depths)]
+        return [broadcast_value(builder, builder.sext(depth(j), _i32)) for j in range(self.depths)]
 
     def weights(self, builder, base, offset):
         block = load(builder, base, offset, ir.VectorType(self.element, BLOCK_BYTES // self.size))
@@ -133,7 +132,7 @@ class Generic:
 
 
 class Coded:
-    """Another class's instructions on weights of 4 bits: numbers, with which a byte shuffle looks the int8 weights up.
+    """Another class's instructions on weights of 4 bits: codes, with which a byte shuffle looks the int8 weights up.
 
     A block holds two groups: the lower and the upper halves of its bytes.
     """
@@ -141,7 +140,7 @@ class Coded:
     groups = 2
 
     def __init__(self, builder, bytewise, levels):
-        """`levels` is the address of the int8 [16] that the numbers stand for; they are loaded here."""
+        """`levels` is the address of the int8 [16] that the codes stand for; they are loaded here."""
         self.parts, self.sums, self.operand = bytewise.parts, bytewise.sums, bytewise.operand
         self.row, self.add_products = bytewise.row, bytewise.add_products
         size = BLOCK_BYTES // self.parts
@@ -153,11 +152,11 @@ class Coded:
         kind = self._table.type
         shuffle = {1: "llvm.x86.avx512.pshuf.b.512", 2: "llvm.x86.avx2.pshuf.b"}[self.parts]
 
-        def decoded(numbers):
-            return builder.bitcast(call_llvm(builder, shuffle, kind, [self._table, numbers]), self.operand)
+        def decoded(codes):
+            return builder.bitcast(call_llvm(builder, shuffle, kind, [self._table, codes]), self.operand)
 
         parts = _load_parts(builder, base, offset, kind, self.parts)
-        four, fifteen = (splat_constant(number, _i8, kind.count) for number in (4, 15))
+        four, fifteen = (broadcast_constant(number, _i8, kind.count) for number in (4, 15))
         lower = [decoded(builder.and_(part, fifteen)) for part in parts]
         upper = [decoded(builder.lshr(part, four)) for part in parts]
         return [lower, upper]

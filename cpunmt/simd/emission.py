@@ -1,8 +1,87 @@
-"""What the code generators of `simd` share: addresses, loads, a counted loop, a switch over tile shapes."""
+"""What the code generators of `simd` share: addresses, loads, broadcasts, a counted loop, a switch over tile shapes,
+and how what they emit becomes a function for compiled code."""
+
+import inspect
 
 from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-_i64 = ir.IntType(64)
+_i32, _i64 = ir.IntType(32), ir.IntType(64)
+LANES = 16
+FLOATS, INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
+
+
+def function(signature, name="", doc=""):
+    """Decorator: make `emit(builder, ...)` a function for compiled code, of a Numba signature. It is called as `emit`
+    is, and documented so, unless a name and a docstring are given."""
+
+    def decorate(emit):
+        parameters = inspect.signature(emit)  # the builder stands for Numba's typing context
+
+        def typed(*given, **named):
+            parameters.bind(*given, **named)  # or raises TypeError
+
+            def generate(context, builder, sig, values):
+                made = emit(builder, *values)
+                return context.get_dummy_value() if signature.return_type is types.void else made
+
+            return signature, generate
+
+        typed.__signature__ = parameters  # what Numba goes by
+        typed.__name__, typed.__doc__ = name or emit.__name__, doc or emit.__doc__
+        return intrinsic(typed)
+
+    return decorate
+
+
+def tile_function(shapes, record, name="", doc=""):
+    """Decorator: of `emit(builder, rows, panels, tile)`, which emits one tile, make a function for compiled code.
+
+    It takes (rows, panels, tile) and runs the tile of that shape, or nothing where `shapes` does not have it. What a
+    tile is given is a NamedTuple `record`, of int64 for compiled code, of LLVM values for `emit`.
+    """
+    given = types.NamedUniTuple(types.int64, len(record._fields), record)
+
+    def decorate(emit):
+        @function(types.void(types.int64, types.int64, given), name or emit.__name__, doc or emit.__doc__)
+        def tiles(builder, rows, panels, tile):
+            fields = record(*(builder.extract_value(tile, i) for i in range(len(record._fields))))
+            _switch(builder, rows, panels, shapes, lambda r, p: emit(builder, r, p, fields))
+
+        return tiles
+
+    return decorate
+
+
+def element_pointer(builder, address, index, llvm_type, size):
+    """Pointer to `llvm_type` at address + index * size."""
+    offset = builder.mul(index, ir.Constant(_i64, size))
+    return builder.inttoptr(builder.add(address, offset), llvm_type.as_pointer())
+
+
+def broadcast_constant(number, element_type, lanes=LANES):
+    """Vector of `lanes` copies of a number."""
+    return ir.Constant(ir.VectorType(element_type, lanes), [number] * lanes)
+
+
+def broadcast_value(builder, scalar, lanes=LANES):
+    """Vector of `lanes` copies of an LLVM scalar."""
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(_i32, 0))
+    return builder.shuffle_vector(first, undefined, broadcast_constant(0, _i32, lanes))
+
+
+def call_llvm(builder, name, result_type, arguments):
+    """Call the LLVM intrinsic `name`."""
+    function_type = ir.FunctionType(result_type, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
+    return builder.call(function, arguments)
+
+
+def multiply_add(builder, x, y, z):
+    """x * y + z of FLOATS, with one rounding."""
+    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
 
 
 def pointer(builder, base, offset, llvm_type):
@@ -20,14 +99,10 @@ def constant(number):
 
 
 def prefetch(builder, base, offset, level=1):
-    """Ask for the cache line at an address, which need not exist, into the first or second cache."""
-    arguments = [pointer(builder, base, offset, ir.IntType(8))]
+    """Prefetch the cache line at an address, which need not exist, into the L1 or the L2 cache."""
     # to read, how near, data
-    arguments += [ir.Constant(ir.IntType(32), value) for value in (0, {1: 3, 2: 2}[level], 1)]
-    function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    name = "llvm.prefetch.p0"
-    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
-    builder.call(function, arguments)
+    details = [ir.Constant(_i32, value) for value in (0, {1: 3, 2: 2}[level], 1)]
+    call_llvm(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, base, offset, ir.IntType(8)), *details])
 
 
 def _never_unrolled(module):
@@ -61,14 +136,7 @@ def depth_loop(builder, steps, start, body):
     return made
 
 
-def tile_shapes(shapes, tile_rows):
-    """All (rows, panels) that a product needs, of `shapes` {rows: panels}: each as it is, and with one panel; those
-    that tiles among others may have, of up to `tile_rows` rows, also with that many rows' panels."""
-    found = {(rows, width) for rows, panels in shapes.items() for width in (panels, 1)}
-    return sorted(found | {(rows, shapes[tile_rows]) for rows in range(1, tile_rows + 1)})
-
-
-def switch(builder, rows, panels, shapes, emit):
+def _switch(builder, rows, panels, shapes, emit):
     """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
     done = builder.append_basic_block("tiled")
     choice = builder.switch(builder.add(builder.mul(rows, constant(16)), panels), done)

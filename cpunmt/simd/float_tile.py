@@ -5,114 +5,98 @@
 A panel is 16 columns, one vector of sums per row. See `simd/tile` for the integer products.
 """
 
+from typing import NamedTuple
+
 from llvmlite import ir
-from numba import types
 
-from cpunmt.simd import isa
-from cpunmt.simd.emission import constant, depth_loop, load, pointer, switch, tile_shapes
-from cpunmt.simd.isa import Isa
-from cpunmt.simd.vector import FLOATS, call_llvm, function, splat_constant, splat_value
-
-# Tile shapes, {rows: panels at a time}: see simd/tile.
-FLOAT_SHAPES = {
-    Isa.AVX512_VNNI: {**dict.fromkeys(range(12, 6, -1), 2), **dict.fromkeys(range(6, 0, -1), 4)},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4},
-    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4},
-    Isa.GENERIC: {2: 1, 1: 2},
-}[isa.current()]
-
-# Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a fma's
-# latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
-HEADS = {1: 8, 2: 8, 4: 4} if isa.current() is Isa.AVX512_VNNI else {1: 4, 2: 2, 4: 1}
+from cpunmt.simd.emission import (
+    FLOATS,
+    broadcast_constant,
+    broadcast_value,
+    constant,
+    depth_loop,
+    load,
+    multiply_add,
+    pointer,
+    tile_function,
+)
+from cpunmt.simd.tile_shapes import FLOAT32, HEAD_SHAPES
 
 
-def head_shapes():
-    """All (heads, panels) of `head_tiles`: powers of two up to HEADS."""
-    return [(heads, panels) for panels, most in HEADS.items() for heads in (1, 2, 4, 8) if heads <= most]
+class FloatTile(NamedTuple):
+    """What a tile of floats is given: addresses, distances in bytes, a count. Integers for compiled code, LLVM values
+    here.
+
+    a            float32 rows, `a_row_bytes` apart, their depths `a_depth_bytes` apart
+    w            the first of the panels: 16 float32 per depth, depths `w_depth_bytes` apart, panels `w_panel_bytes`
+    w_row_bytes  between the weights of one row and the next: 0, or attention heads have weights of their own
+    depth        at least 1
+    out          float32 [rows, 16 * panels], rows `out_row_bytes` apart; written
+    """
+
+    a: int
+    a_row_bytes: int
+    a_depth_bytes: int
+    w: int
+    w_panel_bytes: int
+    w_depth_bytes: int
+    w_row_bytes: int
+    depth: int
+    out: int
+    out_row_bytes: int
 
 
-def _emit_float(builder, rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes):
-    row_addresses = [builder.add(a, builder.mul(row_bytes, constant(r))) for r in range(rows)]
-    panel_addresses = [builder.add(w, builder.mul(panel_bytes, constant(p))) for p in range(panels)]
+@tile_function(FLOAT32.every(), FloatTile)
+def float_tiles(builder, rows, panels, tile):
+    """A function `float_tiles(rows, panels, tile)` of a FloatTile: all rows have the same weights."""
+    row_addresses = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(r))) for r in range(rows)]
+    panel_addresses = [builder.add(tile.w, builder.mul(tile.w_panel_bytes, constant(p))) for p in range(panels)]
 
     def body(k, sums):
-        step = builder.mul(k, step_bytes)
+        step = builder.mul(k, tile.w_depth_bytes)
         weights = [load(builder, panel, step, FLOATS) for panel in panel_addresses]
         made = []
         for r, address in enumerate(row_addresses):
-            scalar = load(builder, address, builder.mul(k, a_bytes), ir.FloatType())
-            row = splat_value(builder, scalar)
+            row = _broadcast_depth(builder, address, k, tile.a_depth_bytes)
             for p, panel in enumerate(weights):
-                made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, [row, panel, sums[r * panels + p]]))
+                made.append(multiply_add(builder, row, panel, sums[r * panels + p]))
         return made
 
-    zero = splat_constant(0.0, ir.FloatType())
-    sums = depth_loop(builder, depth, [zero] * (rows * panels), body)
-    for r in range(rows):
-        row = builder.add(out, builder.mul(out_bytes, constant(r)))
-        for p in range(panels):
-            builder.store(sums[r * panels + p], pointer(builder, row, constant(64 * p), FLOATS)).align = 4
+    _store_sums(builder, panels, _sums(builder, rows * panels, tile, body), tile)
 
 
-def _emit_heads(builder, heads, panels, a, head_bytes, w, weight_bytes, panel_bytes, step_bytes, depth, out, out_bytes):
-    rows = [builder.add(a, builder.mul(head_bytes, constant(h))) for h in range(heads)]
+@tile_function(HEAD_SHAPES, FloatTile)
+def head_tiles(builder, heads, panels, tile):
+    """The same for one row of each of some attention heads, with weights of its own. Depths of a row are neighbours."""
+    rows = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(h))) for h in range(heads)]
     places = [
-        builder.add(builder.mul(weight_bytes, constant(h)), builder.mul(panel_bytes, constant(p)))
+        builder.add(builder.mul(tile.w_row_bytes, constant(h)), builder.mul(tile.w_panel_bytes, constant(p)))
         for h in range(heads)
         for p in range(panels)
     ]
 
     def body(k, sums):
-        step = builder.add(w, builder.mul(k, step_bytes))
+        step = builder.add(tile.w, builder.mul(k, tile.w_depth_bytes))
         made = []
         for i, (place, total) in enumerate(zip(places, sums, strict=True)):
-            scalar = load(builder, rows[i // panels], builder.mul(k, constant(4)), ir.FloatType())
-            operands = [splat_value(builder, scalar), load(builder, step, place, FLOATS), total]
-            made.append(call_llvm(builder, "llvm.fma.v16f32", FLOATS, operands))
+            row = _broadcast_depth(builder, rows[i // panels], k, constant(4))
+            made.append(multiply_add(builder, row, load(builder, step, place, FLOATS), total))
         return made
 
-    zero = splat_constant(0.0, ir.FloatType())
-    for i, total in enumerate(depth_loop(builder, depth, [zero] * len(places), body)):
-        h, p = divmod(i, panels)
-        place = builder.add(builder.mul(out_bytes, constant(h)), constant(64 * p))
-        builder.store(total, pointer(builder, out, place, FLOATS)).align = 4
+    _store_sums(builder, panels, _sums(builder, len(places), tile, body), tile)
 
 
-def head_tiles():
-    """A function `tiles(heads, panels, a, head_bytes, w, weight_bytes, panel_bytes, step_bytes, depth, out,
-    out_bytes)`: one row for each of some attention heads, each with weights of its own.
-
-    heads, panels the shape, one of `head_shapes()`; another one does nothing
-    a            float32 [depth] of head h at `a + h * head_bytes`
-    w            float32 [depth, 16] of head h and panel p at `w + h * weight_bytes + p * panel_bytes`, depths
-                 `step_bytes` apart
-    out          float32 [16 * panels] of head h at `out + h * out_bytes`; written
-    """
-
-    def tiles(builder, heads, panels, *operands):
-        switch(builder, heads, panels, head_shapes(), lambda h, p: _emit_heads(builder, h, p, *operands))
-
-    return function(types.void, (types.int64,) * 11, head_tiles.__doc__)(tiles)
+def _broadcast_depth(builder, row, k, depth_bytes):
+    return broadcast_value(builder, load(builder, row, builder.mul(k, depth_bytes), ir.FloatType()))
 
 
-def float_tiles():
-    """A function `tiles(rows, panels, a, row_bytes, a_bytes, w, panel_bytes, step_bytes, depth, out, out_bytes)`.
+def _sums(builder, count, tile, body):
+    return depth_loop(builder, tile.depth, [broadcast_constant(0.0, ir.FloatType())] * count, body)
 
-    rows, panels the shape, one of `tile_shapes(FLOAT_SHAPES, max(FLOAT_SHAPES))`; another one does nothing
-    a            address of `rows` float32 rows, `row_bytes` apart, their depths `a_bytes` apart
-    w            address of the first of `panels` panels: float32 [depth, 16], depths `step_bytes` apart (64 where
-                 packed), panels `panel_bytes` apart
-    depth        at least 1
-    out          address of float32 [rows, 16 * panels], rows `out_bytes` apart; written
-    """
 
-    def tiles(builder, rows, panels, *operands):
-        switch(
-            builder,
-            rows,
-            panels,
-            tile_shapes(FLOAT_SHAPES, max(FLOAT_SHAPES)),
-            lambda r, p: _emit_float(builder, r, p, *operands),
-        )
-
-    return function(types.void, (types.int64,) * 11, float_tiles.__doc__)(tiles)
+def _store_sums(builder, panels, sums, tile):
+    """Those of all panels of the first row, then of the next."""
+    for i, total in enumerate(sums):
+        r, p = divmod(i, panels)
+        row = builder.add(tile.out, builder.mul(tile.out_row_bytes, constant(r)))
+        builder.store(total, pointer(builder, row, constant(64 * p), FLOATS)).align = 4

@@ -2,96 +2,84 @@
 
 import numba
 from llvmlite import ir
-from numba import types
+from numba.core.types import float32, float64, int64, void
 from numba.extending import intrinsic
 
-from cpunmt.simd.emission import prefetch
-from cpunmt.simd.vector import call_llvm, element_pointer
+from cpunmt.simd.emission import call_llvm, constant, element_pointer, function, prefetch
 
-_i8, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+_i32, _i64, _f32, _f64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 
 
-@intrinsic
-def load_f32(typing_context, address, index):
+@function(float32(int64, int64))
+def load_f32(builder, address, index):
     """The float32 at `address + 4 * index`."""
-
-    def generate(context, builder, sig, args):
-        return builder.load(element_pointer(builder, *args, _f32, 4))
-
-    return types.float32(types.int64, types.int64), generate
+    return builder.load(element_pointer(builder, address, index, _f32, 4))
 
 
-@intrinsic
-def store_f32(typing_context, address, index, value):
+@function(void(int64, int64, float32))
+def store_f32(builder, address, index, value):
     """Write a float32 at `address + 4 * index`."""
-
-    def generate(context, builder, sig, args):
-        builder.store(args[2], element_pointer(builder, args[0], args[1], _f32, 4))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.float32), generate
+    builder.store(value, element_pointer(builder, address, index, _f32, 4))
 
 
-@intrinsic
-def load_i32(typing_context, address, index):
+@function(int64(int64, int64))
+def load_i32(builder, address, index):
     """The int32 at `address + 4 * index`, as int64."""
-
-    def generate(context, builder, sig, args):
-        return builder.sext(builder.load(element_pointer(builder, *args, _i32, 4)), _i64)
-
-    return types.int64(types.int64, types.int64), generate
+    return builder.sext(builder.load(element_pointer(builder, address, index, _i32, 4)), _i64)
 
 
-@intrinsic
-def store_i32(typing_context, address, index, value):
+@function(void(int64, int64, int64))
+def store_i32(builder, address, index, value):
     """Write the low 32 bits of `value` at `address + 4 * index`."""
-
-    def generate(context, builder, sig, args):
-        builder.store(builder.trunc(args[2], _i32), element_pointer(builder, args[0], args[1], _i32, 4))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
+    builder.store(builder.trunc(value, _i32), element_pointer(builder, address, index, _i32, 4))
 
 
-@intrinsic
-def load_i64(typing_context, address, index):
+@function(int64(int64, int64))
+def load_i64(builder, address, index):
     """The int64 at `address + 8 * index`."""
-
-    def generate(context, builder, sig, args):
-        return builder.load(element_pointer(builder, *args, _i64, 8))
-
-    return types.int64(types.int64, types.int64), generate
+    return builder.load(element_pointer(builder, address, index, _i64, 8))
 
 
-@intrinsic
-def store_i64(typing_context, address, index, value):
+@function(void(int64, int64, int64))
+def store_i64(builder, address, index, value):
     """Write an int64 at `address + 8 * index`."""
-
-    def generate(context, builder, sig, args):
-        builder.store(args[2], element_pointer(builder, args[0], args[1], _i64, 8))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
+    builder.store(value, element_pointer(builder, address, index, _i64, 8))
 
 
-@intrinsic
-def square_root(typing_context, x):
+@function(float32(float32))
+def square_root(builder, x):
     """sqrt(x), correctly rounded."""
-
-    def generate(context, builder, sig, args):
-        return call_llvm(builder, "llvm.sqrt.f32", _f32, list(args))
-
-    return types.float32(types.float32), generate
+    return call_llvm(builder, "llvm.sqrt.f32", _f32, [x])
 
 
-@intrinsic
-def lesser(typing_context, x, y):
+@function(int64(int64, int64))
+def lesser(builder, x, y):
     """The smaller of two int64; Python's `min` brings code that raises."""
+    return builder.select(builder.icmp_signed("<", x, y), x, y)
 
-    def generate(context, builder, sig, args):
-        return builder.select(builder.icmp_signed("<", *args), *args)
 
-    return types.int64(types.int64, types.int64), generate
+@function(int64(float64))
+def float_bits(builder, x):
+    """The bits of a float64, as an int64."""
+    return builder.bitcast(x, _i64)
+
+
+@function(float64(int64))
+def bits_float(builder, bits):
+    """Inverse of `float_bits`."""
+    return builder.bitcast(bits, _f64)
+
+
+@function(int64(int64))
+def trailing_zeros(builder, bits):
+    """Position of the lowest 1 bit of an int64 that is not 0."""
+    return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
+
+
+@function(void(int64))
+def prefetch_line(builder, address):
+    """Prefetch the cache line at an address, which need not exist."""
+    prefetch(builder, address, constant(0))
 
 
 @intrinsic
@@ -101,61 +89,38 @@ def address_of(typing_context, record):
     def generate(context, builder, sig, args):
         return builder.ptrtoint(args[0], _i64)
 
-    return types.int64(record), generate
-
-
-@intrinsic
-def float_bits(typing_context, x):
-    """The bits of a float64, as an int64."""
-
-    def generate(context, builder, sig, args):
-        return builder.bitcast(args[0], _i64)
-
-    return types.int64(types.float64), generate
-
-
-@intrinsic
-def bits_float(typing_context, bits):
-    """Inverse of `float_bits`."""
-
-    def generate(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
-
-
-@intrinsic
-def trailing_zeros(typing_context, bits):
-    """Position of the lowest 1 bit of an int64 that is not 0."""
-
-    def generate(context, builder, sig, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def prefetch_line(typing_context, address):
-    """Ask for the cache line at an address, which need not exist."""
-
-    def generate(context, builder, sig, args):
-        prefetch(builder, args[0], ir.Constant(_i64, 0))
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+    return int64(record), generate
 
 
 def record_reader(dtype):
     """A function `read(address, index)` for compiled code: record `index` of an array of NumPy records."""
     record = numba.from_dtype(dtype)
-    size = dtype.itemsize
 
     @intrinsic
     def read(typing_context, address, index):
         def generate(context, builder, sig, args):
-            offset = builder.mul(args[1], ir.Constant(_i64, size))
+            offset = builder.mul(args[1], constant(dtype.itemsize))
             return builder.inttoptr(builder.add(args[0], offset), context.get_value_type(record))
 
-        return record(types.int64, types.int64), generate
+        return record(int64, int64), generate
 
     return read
+
+
+def local_record(dtype):
+    """A function `make()` for compiled code: a NumPy record on the stack of the call, so that threads share nothing.
+
+    Its fields hold nothing yet; it ends with the kernel that has made it.
+    """
+    record = numba.from_dtype(dtype)
+
+    @intrinsic
+    def make(typing_context):
+        def generate(context, builder, sig, args):
+            with builder.goto_entry_block():
+                memory = builder.alloca(ir.ArrayType(_i64, -(-dtype.itemsize // 8)))
+            return builder.bitcast(memory, context.get_value_type(record))
+
+        return record(), generate
+
+    return make

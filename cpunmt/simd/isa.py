@@ -1,13 +1,15 @@
 """Which instructions this process uses: detected once, lowered by `CPUNMT_ISA`, asked by everything else.
 
-An `Isa` decides the inner instructions of the integer products (`simd/dot_products`) and what LLVM may emit for all
-other code. It never decides a result: every path returns the same bits (tests/simd/test_isa_equality).
+An `Isa` decides the inner instructions of the integer products (`simd/dot_products`), the shapes of register tiles
+(`simd/tile_shapes`) and what LLVM may emit for all other code. It never decides a result: every path returns the same
+bits (tests/simd/test_isa_equality).
 """
 
 import enum
 import functools
 import os
 import platform
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -24,20 +26,27 @@ class Isa(enum.Enum):
     GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
 
 
-# What a path needs, in LLVM's names.
-_FEATURES = {
-    Isa.AVX512_VNNI: {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"},
-    Isa.AVX_VNNI: {"avx2", "fma", "avxvnni"},
-    Isa.AVX2: {"avx2", "fma"},
-    Isa.GENERIC: set(),
-}
+class _Path(NamedTuple):
+    """What an instruction set needs, and how activations are stored for it."""
 
-# The processor that LLVM compiles for when a lower path than the machine's best is asked for.
-_LOWERED = {
-    Isa.AVX512_VNNI: ("x86-64-v4", "+avx512vnni"),
-    Isa.AVX_VNNI: ("x86-64-v3", "+avxvnni"),
-    Isa.AVX2: ("x86-64-v3", ""),
-    Isa.GENERIC: ("x86-64", ""),
+    needs: set[str]  # in LLVM's names
+    lowered: tuple[str, str]  # (processor, features) that LLVM compiles for on a machine that could do better
+    # An activation q in [-128, 127] is stored in a byte as q + offset. vpdpbusd wants its left operand unsigned; a
+    # product's start values then take offset * (sum of the column's weights) away again.
+    offset: int = 0
+    # How many times a row of activations is stored. Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the
+    # weight, so that vpmaddubsw multiplies |q|, at most 128, and its 16-bit sum of two products (at most 2 * 128 * 127)
+    # cannot saturate.
+    planes: int = 1
+
+
+_PATHS = {
+    Isa.AVX512_VNNI: _Path(
+        {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"}, ("x86-64-v4", "+avx512vnni"), offset=128
+    ),
+    Isa.AVX_VNNI: _Path({"avx2", "fma", "avxvnni"}, ("x86-64-v3", "+avxvnni"), offset=128),
+    Isa.AVX2: _Path({"avx2", "fma"}, ("x86-64-v3", ""), planes=2),
+    Isa.GENERIC: _Path(set(), ("x86-64", "")),
 }
 
 
@@ -50,7 +59,7 @@ def host_features() -> frozenset[str]:
 
 def supported() -> list[Isa]:
     """The paths that run on this machine, best first."""
-    return [isa for isa in Isa if host_features() >= _FEATURES[isa]]
+    return [isa for isa in Isa if host_features() >= _PATHS[isa].needs]
 
 
 @functools.cache
@@ -77,22 +86,14 @@ def target_cpu(isa: Isa) -> tuple[str, str]:
     """The (processor, features) that LLVM compiles for."""
     if isa is supported()[0] or platform.machine().lower() not in ("x86_64", "amd64"):
         return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return _LOWERED[isa]
+    return _PATHS[isa].lowered
 
 
 def activation_offset() -> int:
-    """An activation q in [-128, 127] is stored in a byte as q + this.
-
-    vpdpbusd wants its left operand unsigned; a product's start values then take offset * (sum of the column's
-    weights) away again.
-    """
-    return 128 if current() in (Isa.AVX512_VNNI, Isa.AVX_VNNI) else 0
+    """An activation q is stored in a byte as q + this."""
+    return _PATHS[current()].offset
 
 
 def activation_planes() -> int:
-    """How many times a row of activations is stored.
-
-    Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the weight, so that vpmaddubsw multiplies |q|, at
-    most 128, and its 16-bit sum of two products (at most 2 * 128 * 127) cannot saturate.
-    """
-    return 2 if current() is Isa.AVX2 else 1
+    """How many times a row of activations is stored: q, and |q| if twice."""
+    return _PATHS[current()].planes

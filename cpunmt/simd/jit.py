@@ -21,7 +21,8 @@ import llvmlite.binding as llvm
 import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+
+from cpunmt.simd.emission import function
 
 address = types.int64  # of the first byte of a C-contiguous array
 count = types.int64  # a size, an index or an id
@@ -78,35 +79,29 @@ def one_of(kernels):
     signature = kernels[0].signature
     if any(kernel.signature != signature for kernel in kernels):
         raise TypeError(f"kernels of different signatures: {', '.join(kernel.name for kernel in kernels)}")
-    result = signature.return_type
 
-    def chosen(typing_context, *given):
-        def generate(context, builder, sig, values):
-            number, *arguments = values
-            made = ir.VoidType() if result is types.void else context.get_value_type(result)
-            function_type = ir.FunctionType(made, [argument.type for argument in arguments])
-            done, results = builder.append_basic_block("done"), []
-            choice, begun = builder.switch(number, done), builder.block
-            for index, kernel in enumerate(kernels):
-                block = builder.append_basic_block(kernel.name)
-                choice.add_case(ir.Constant(number.type, index), block)
-                builder.position_at_end(block)
-                known = builder.module.globals.get(kernel.symbol)
-                call = builder.call(known or ir.Function(builder.module, function_type, kernel.symbol), arguments)
-                results.append((call, block))
-                builder.branch(done)
-            builder.position_at_end(done)
-            if result is types.void:
-                return context.get_dummy_value()
-            joined = builder.phi(made)
-            for call, block in [*results, (ir.Constant(made, ir.Undefined), begun)]:
-                joined.add_incoming(call, block)
-            return joined
+    def chosen(builder, number, *arguments):
+        result = {types.void: ir.VoidType(), types.int64: ir.IntType(64)}[signature.return_type]
+        function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+        begun, done, results = builder.block, builder.append_basic_block("done"), []
+        choice = builder.switch(number, done)
+        for index, kernel in enumerate(kernels):
+            block = builder.append_basic_block(kernel.name)
+            choice.add_case(ir.Constant(number.type, index), block)
+            builder.position_at_end(block)
+            known = builder.module.globals.get(kernel.symbol)
+            call = builder.call(known or ir.Function(builder.module, function_type, kernel.symbol), arguments)
+            results.append((call, block))
+            builder.branch(done)
+        builder.position_at_end(done)
+        if signature.return_type is types.void:
+            return None
+        joined = builder.phi(result)
+        for made, block in [*results, (ir.Constant(result, ir.Undefined), begun)]:
+            joined.add_incoming(made, block)
+        return joined
 
-        return result(types.int64, *signature.args), generate
-
-    # an intrinsic's arguments are counted by its signature
-    names = ["typing_context", "number", *(f"argument{i}" for i in range(len(signature.args)))]
+    names = ["builder", "number", *(f"argument{i}" for i in range(len(signature.args)))]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     chosen.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-    return intrinsic(chosen)
+    return function(signature.return_type(types.int64, *signature.args))(chosen)

@@ -17,77 +17,78 @@ the instructions add the products of neighbours:
 from typing import NamedTuple
 
 from llvmlite import ir
-from numba import types
 
 from cpunmt.simd import isa
 from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Coded, int8_products, int16_products
-from cpunmt.simd.emission import constant, depth_loop, load, pointer, prefetch, switch, tile_shapes
-from cpunmt.simd.isa import Isa
-from cpunmt.simd.vector import FLOATS, INTS, call_llvm, function, splat_value
+from cpunmt.simd.emission import (
+    FLOATS,
+    INTS,
+    broadcast_value,
+    constant,
+    depth_loop,
+    load,
+    multiply_add,
+    pointer,
+    prefetch,
+    tile_function,
+)
+from cpunmt.simd.tile_shapes import CODED_SHAPES, INT8, INT16, STREAM_ROWS
 
 INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/int8_matmul
 
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
 
-# Tile shapes, {rows: panels at a time}: as many sums as there are registers left beside the operands. More rows than
-# the most are cut into tiles of TILE_ROWS rows at most, with that many rows' panels.
-TILE_ROWS = {Isa.AVX512_VNNI: 6, Isa.AVX_VNNI: 6, Isa.AVX2: 4, Isa.GENERIC: 4}[isa.current()]
-SHAPES = {
-    Isa.AVX512_VNNI: {8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
-    Isa.AVX2: {4: 1, 3: 1, 2: 2, 1: 1},
-    Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
-}[isa.current()]
-TILE_ROWS16 = {Isa.AVX512_VNNI: 6, Isa.AVX_VNNI: 6, Isa.AVX2: 6, Isa.GENERIC: 4}[isa.current()]
-SHAPES16 = {
-    Isa.AVX512_VNNI: {8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1},
-    Isa.AVX_VNNI: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
-    Isa.AVX2: {6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1},
-    Isa.GENERIC: {4: 1, 3: 1, 2: 2, 1: 1},
-}[isa.current()]
-# 4-bit weights are for few rows: decoding them costs instructions and saves half of the reading. Without vpdpbusd even
-# one row is bound by its instructions.
-CODED_ROWS = {Isa.AVX512_VNNI: 4, Isa.AVX_VNNI: 1, Isa.AVX2: 0, Isa.GENERIC: 0}[isa.current()]
-CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
-
 # One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of
-# its own (CHAINS registers in all), and reads the weights as one stream, AHEAD bytes of which are asked for early.
-# With 2 MB of weights in the third cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s
-# on AVX2 (Zen 3; without the early request 38). Two and four panels side by side were slower on both. Two rows do
-# the same with vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more.
+# its own (CHAINS registers in all), and reads the weights as one stream, prefetched AHEAD bytes before they are read.
+# With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s
+# on AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do
+# the same with vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So
+# STREAM_ROWS of them do.
 CHAINS, FEW_CHAINS = 8, 4  # the fewer for two rows, and where there is an odd multiple of that many groups
 AHEAD = 2048  # bytes
-STREAM_ROWS = 2 if isa.current() is Isa.AVX512_VNNI else 1
 
-# Where tiles stand one upon another, the first LEADERS of them ask for the next panels, LINES_AHEAD lines at each step,
-# into the second cache: weights that come from the third or from memory are then up to twice as fast. A tile that
+# Where tiles stand one upon another, the first LEADERS of them prefetch the next panels, LINES_AHEAD lines at each
+# step, into the L2 cache: weights that come from the L3 cache or from memory are then up to twice as fast. A tile that
 # stands alone had better not, for it needs all of its instructions; int16 tiles do not either: weights that are in the
 # caches already would be up to 5 % slower.
 WIDE, TALL = 4, 4  # panels and rows of such tiles
 LEADERS, LINES_AHEAD = 2, 2
 
 
-class _Tile(NamedTuple):
-    """What a tile is given, as LLVM values: see `int8_tiles`. None: it has no such thing."""
+class Tile(NamedTuple):
+    """What a tile of integers is given: integers for compiled code, LLVM values here. None: it has no such thing.
 
-    a: ir.Value
-    row_bytes: ir.Value
-    plane: ir.Value
-    w: ir.Value
-    panel_bytes: ir.Value
-    groups: ir.Value
-    ahead: ir.Value | None
-    ahead_step: ir.Value
-    levels: ir.Value
-    start: ir.Value | None
-    totals: ir.Value | None
-    row_scales: ir.Value
-    scales: ir.Value
-    bias: ir.Value
-    out: ir.Value
-    out_bytes: ir.Value
-    mode: ir.Value
+    a            address of rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET; where PLANES is 2,
+                 |q| follows `plane` bytes after q; or int16
+    w            address of the first of the panels of packed weights, `panel_bytes` apart
+    groups       of the depth, a multiple of FEW_CHAINS
+    ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
+    levels       address of the int8 [16] that codes of 4 bits stand for
+    start        address of int32 [16 * panels]: what the sums begin with
+    totals, scales, bias    addresses of float32 [16 * panels]
+    row_scales   address of float32 [rows, 2]: the scale and the shift of each row
+    out          address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
+    mode         INTEGERS, AFFINE or RELU
+    """
+
+    a: int
+    row_bytes: int
+    plane: int
+    w: int
+    panel_bytes: int
+    groups: int
+    ahead: int | None
+    ahead_step: int
+    levels: int
+    start: int | None
+    totals: int | None
+    row_scales: int
+    scales: int
+    bias: int
+    out: int
+    out_bytes: int
+    mode: int
 
 
 def _emit_tile(builder, rows, panels, use, tile):
@@ -105,7 +106,7 @@ def _emit_tile(builder, rows, panels, use, tile):
 
 
 def _emit_loop(builder, rows, panels, chains, stream, use, tile):
-    """One walk down the depth, `chains` groups at a time; a `stream` asks for later blocks."""
+    """One walk down the depth, `chains` groups at a time; a `stream` prefetches later blocks."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.row_bytes, constant(r))) for r in range(rows)]
     panel_addresses = [builder.add(tile.w, builder.mul(tile.panel_bytes, constant(p))) for p in range(panels)]
     zero = ir.Constant(use.sums, None)
@@ -120,7 +121,7 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
             offset = builder.mul(block, constant(BLOCK_BYTES))
             if stream:
                 prefetch(builder, tile.w, builder.add(offset, constant(AHEAD)))
-            elif tile.ahead is not None and panels >= WIDE and TALL <= rows <= TILE_ROWS:
+            elif tile.ahead is not None and panels >= WIDE and TALL <= rows <= INT8.tile_rows:
                 early = builder.mul(block, tile.ahead_step)
                 for line in range(LINES_AHEAD):
                     prefetch(builder, tile.ahead, builder.add(early, constant(BLOCK_BYTES * line)), level=2)
@@ -172,22 +173,19 @@ def _emit_epilogue(builder, sums, tile):
 
 def _emit_floats(builder, rows, sums, tile):
     def of_row(r, which):
-        return splat_value(builder, load(builder, tile.row_scales, constant(8 * r + 4 * which), ir.FloatType()))
-
-    def fma(x, y, z):
-        return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
+        return broadcast_value(builder, load(builder, tile.row_scales, constant(8 * r + 4 * which), ir.FloatType()))
 
     relu = builder.icmp_signed("==", tile.mode, constant(RELU))
     zero, lowest = (ir.Constant(ir.FloatType(), number) for number in (0.0, float("-inf")))
-    floor = splat_value(builder, builder.select(relu, zero, lowest))
+    floor = broadcast_value(builder, builder.select(relu, zero, lowest))
     for p in range(len(sums[0])):
         scale, bias = (load(builder, base, constant(64 * p), FLOATS) for base in (tile.scales, tile.bias))
         if tile.totals is not None:
             total = load(builder, tile.totals, constant(64 * p), FLOATS)
         for r, row in enumerate(rows):
             value = builder.fmul(builder.sitofp(sums[r][p], FLOATS), scale)
-            added = bias if tile.totals is None else fma(of_row(r, 1), total, bias)
-            value = fma(value, of_row(r, 0), added)
+            added = bias if tile.totals is None else multiply_add(builder, of_row(r, 1), total, bias)
+            value = multiply_add(builder, value, of_row(r, 0), added)
             value = builder.select(builder.fcmp_ordered(">", value, floor), value, floor)
             builder.store(value, pointer(builder, row, constant(64 * p), FLOATS)).align = 4
 
@@ -195,40 +193,25 @@ def _emit_floats(builder, rows, sums, tile):
 def _tiles(name, shapes, make, doc, **missing):
     """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, tile)`."""
 
-    def tiles(builder, rows, panels, *operands):
-        tile = _Tile(*operands)._replace(**missing)
-        switch(builder, rows, panels, shapes, lambda r, p: _emit_tile(builder, r, p, make(builder, tile), tile))
+    @tile_function(shapes, Tile, name, doc)
+    def tiles(builder, rows, panels, tile):
+        tile = tile._replace(**missing)
+        _emit_tile(builder, rows, panels, make(builder, tile), tile)
 
-    tiles.__name__ = name
-    return function(types.void, (types.int64,) * 19, doc)(tiles)
+    return tiles
 
 
 def int8_tiles():
-    """A function `tiles(rows, panels, a, row_bytes, plane, w, panel_bytes, groups, ahead, ahead_step, levels, start,
-    totals, row_scales, scales, bias, out, out_bytes, mode)`.
+    """A function `tiles(rows, panels, tile)` of a Tile: a shape of INT8.every(); another one does nothing.
 
-    rows, panels the shape, one of `tile_shapes(SHAPES, TILE_ROWS)`; another one does nothing
-    a            address of `rows` rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET;
-                 where PLANES is 2, |q| follows `plane` bytes after q
-    w            address of the first of `panels` panels of packed weights, `panel_bytes` apart
-    groups       depth / 4, a multiple of FEW_CHAINS
-    ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
-    levels       not looked at
-    start        address of int32 [16 * panels]: what the sums begin with
-    row_scales   address of float32 [rows, 2]: the scale and the shift of each row
-    totals, scales, bias    addresses of float32 [16 * panels]
-    out          address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
-    mode         INTEGERS, AFFINE or RELU
+    A group is four depths. `levels` is not looked at.
     """
     use = int8_products()
-    return _tiles("int8_tiles", tile_shapes(SHAPES, TILE_ROWS), lambda *_: use, int8_tiles.__doc__)
+    return _tiles("int8_tiles", INT8.every(), lambda *_: use, int8_tiles.__doc__)
 
 
 def coded_tiles():
-    """The same for weights of 4 bits, on the shapes CODED_SHAPES.
-
-    levels       address of the int8 [16] that the numbers stand for
-    """
+    """The same for weights of 4 bits, on the shapes CODED_SHAPES."""
     use = int8_products()
 
     def make(builder, tile):
@@ -238,11 +221,12 @@ def coded_tiles():
 
 
 def int16_tiles():
-    """The same for int16, on the shapes `tile_shapes(SHAPES16, TILE_ROWS16)`.
+    """The same for int16, on the shapes INT16.every().
 
-    a            address of int16 rows, `row_bytes` apart
-    groups       depth / 2, a multiple of FEW_CHAINS
-    plane, ahead, levels, start, totals    not looked at: sums begin with 0, and rows have no shift
+    A group is two depths. `plane`, `ahead`, `levels`, `start` and `totals` are not looked at: sums begin with 0, and
+    rows have no shift.
     """
-    use, shapes = int16_products(), tile_shapes(SHAPES16, TILE_ROWS16)
-    return _tiles("int16_tiles", shapes, lambda *_: use, int16_tiles.__doc__, start=None, totals=None, ahead=None)
+    use = int16_products()
+    return _tiles(
+        "int16_tiles", INT16.every(), lambda *_: use, int16_tiles.__doc__, start=None, totals=None, ahead=None
+    )

@@ -11,19 +11,27 @@ integers, indices count elements; loads and stores need 4-byte alignment only, a
 import operator
 
 from llvmlite import ir
-from numba import types
 from numba.core.datamodel.models import PrimitiveModel
+from numba.core.types import Type, float32, int64, void
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, register_model
+from numba.extending import lower_builtin, register_model
 
-LANES = 16
+from cpunmt.simd.emission import (
+    FLOATS,
+    INTS,
+    LANES,
+    broadcast_constant,
+    broadcast_value,
+    call_llvm,
+    element_pointer,
+    function,
+    multiply_add,
+)
 
 _i8, _i16, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
-FLOATS = ir.VectorType(_f32, LANES)
-INTS = ir.VectorType(_i32, LANES)
 
 
-class _VectorType(types.Type):
+class _VectorType(Type):
     def __init__(self, name, llvm_type):
         super().__init__(name)
         self.llvm_type = llvm_type
@@ -62,201 +70,158 @@ _operator(operator.truediv, {f32x16: "fdiv"})
 _operator(operator.lshift, {i32x16: "shl"})
 
 
-def element_pointer(builder, address, index, llvm_type, size):
-    """Pointer to `llvm_type` at address + index * size, for code generators."""
-    offset = builder.mul(index, ir.Constant(_i64, size))
-    return builder.inttoptr(builder.add(address, offset), llvm_type.as_pointer())
-
-
-def splat_constant(number, element_type=_i32, lanes=LANES):
-    return ir.Constant(ir.VectorType(element_type, lanes), [number] * lanes)
-
-
-def splat_value(builder, scalar, lanes=LANES):
-    """Vector of `lanes` copies of an LLVM scalar."""
-    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
-    first = builder.insert_element(undefined, scalar, ir.Constant(_i32, 0))
-    return builder.shuffle_vector(first, undefined, splat_constant(0, lanes=lanes))
-
-
-def call_llvm(builder, name, result_type, arguments):
-    """Call the LLVM intrinsic `name`."""
-    function_type = ir.FunctionType(result_type, [argument.type for argument in arguments])
-    function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
-    return builder.call(function, arguments)
-
-
-def function(result, arguments, doc):
-    """Decorator: make `emit(builder, *values)` a function for compiled code, of the given Numba types."""
-
-    def decorate(emit):
-        def typed(typing_context, *given):
-            def generate(context, builder, sig, values):
-                made = emit(builder, *values)
-                return context.get_dummy_value() if result is types.void else made
-
-            return result(*arguments), generate
-
-        names = ", ".join(f"argument{i}" for i in range(len(arguments)))
-        scope = {"typed": typed}
-        exec(f"def {emit.__name__}(typing_context, {names}): return typed(typing_context, {names})", scope)
-        function = scope[emit.__name__]
-        function.__doc__ = doc
-        return intrinsic(function)
-
-    return decorate
-
-
-def _load(vector_type, name):
+def _load(name, vector_type, doc):
     def emit(builder, address, index):
         value = builder.load(element_pointer(builder, address, index, vector_type.llvm_type, 4))
         value.align = 4
         return value
 
-    emit.__name__ = name
-    return function(vector_type, (types.int64, types.int64), "Sixteen consecutive elements from `index` on.")(emit)
+    return function(vector_type(int64, int64), name, doc)(emit)
 
 
-def _store(vector_type, name):
+def _store(name, vector_type, doc):
     def emit(builder, address, index, value):
         stored = builder.store(value, element_pointer(builder, address, index, vector_type.llvm_type, 4))
         stored.align = 4
 
-    emit.__name__ = name
-    return function(types.void, (types.int64, types.int64, vector_type), "Inverse of the load.")(emit)
+    return function(void(int64, int64, vector_type), name, doc)(emit)
 
 
-load = _load(f32x16, "load")
-load_ints = _load(i32x16, "load_ints")
-store = _store(f32x16, "store")
-store_ints = _store(i32x16, "store_ints")
+load = _load("load", f32x16, "Sixteen consecutive float32 from `index` on.")
+load_ints = _load("load_ints", i32x16, "Sixteen consecutive int32 from `index` on.")
+store = _store("store", f32x16, "Inverse of `load`.")
+store_ints = _store("store_ints", i32x16, "Inverse of `load_ints`.")
 
 
-@function(f32x16, (types.float32,), "Sixteen copies of a float32.")
-def splat(builder, scalar):
-    return splat_value(builder, scalar)
+@function(f32x16(float32))
+def broadcast(builder, scalar):
+    """Sixteen copies of a float32."""
+    return broadcast_value(builder, scalar)
 
 
-@function(i32x16, (types.int64,), "Sixteen copies of an integer, taken modulo 2**32.")
-def splat_int(builder, scalar):
-    return splat_value(builder, builder.trunc(scalar, _i32))
+@function(i32x16(int64))
+def broadcast_int(builder, scalar):
+    """Sixteen copies of an integer, taken modulo 2**32."""
+    return broadcast_value(builder, builder.trunc(scalar, _i32))
 
 
-@function(types.float32, (f32x16,), "The first lane.")
+@function(float32(f32x16))
 def first_lane(builder, x):
+    """The first lane."""
     return builder.extract_element(x, ir.Constant(_i32, 0))
 
 
-@function(f32x16, (f32x16, f32x16, f32x16), "x * y + z with one rounding.")
-def fma(builder, x, y, z):
-    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
+fma = function(f32x16(f32x16, f32x16, f32x16), "fma", "x * y + z with one rounding.")(multiply_add)
 
 
-@function(f32x16, (f32x16,), "|x|.")
+@function(f32x16(f32x16))
 def absolute(builder, x):
+    """|x|."""
     return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])
 
 
-@function(f32x16, (f32x16,), "To the nearest integer, halves to even.")
+@function(f32x16(f32x16))
 def round_even(builder, x):
+    """To the nearest integer, halves to even."""
     return call_llvm(builder, "llvm.rint.v16f32", FLOATS, [x])  # in the rounding mode that is never changed
 
 
-@function(f32x16, (f32x16, f32x16), "The larger of each pair (of finite numbers).")
-def maximum(builder, x, y):
+def _larger(builder, x, y):
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
 
-@function(f32x16, (f32x16, f32x16), "The smaller of each pair (of finite numbers).")
-def minimum(builder, x, y):
+def _smaller(builder, x, y):
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
-@function(i32x16, (i32x16, i32x16), "The larger of each pair.")
-def maximum_ints(builder, x, y):
+def _larger_int(builder, x, y):
     return builder.select(builder.icmp_signed(">", x, y), x, y)
 
 
-@function(i32x16, (i32x16, i32x16), "The larger of each pair, both read without a sign.")
-def maximum_unsigned(builder, x, y):
+def _larger_unsigned(builder, x, y):
     return builder.select(builder.icmp_unsigned(">", x, y), x, y)
 
 
-@function(i32x16, (f32x16,), "Integers from whole floats below 2**31 in magnitude.")
+maximum = function(f32x16(f32x16, f32x16), "maximum", "The larger of each pair (of finite numbers).")(_larger)
+minimum = function(f32x16(f32x16, f32x16), "minimum", "The smaller of each pair (of finite numbers).")(_smaller)
+maximum_ints = function(i32x16(i32x16, i32x16), "maximum_ints", "The larger of each pair.")(_larger_int)
+maximum_unsigned = function(
+    i32x16(i32x16, i32x16), "maximum_unsigned", "The larger of each pair, both read without a sign."
+)(_larger_unsigned)
+
+
+@function(i32x16(f32x16))
 def to_ints(builder, x):
+    """Integers from whole floats below 2**31 in magnitude."""
     return builder.fptosi(x, INTS)
 
 
-@function(f32x16, (i32x16,), "Nearest floats.")
+@function(f32x16(i32x16))
 def to_floats(builder, x):
+    """Nearest floats."""
     return builder.sitofp(x, FLOATS)
 
 
-@function(f32x16, (i32x16,), "The same bits, read as floats.")
+@function(f32x16(i32x16))
 def bits_to_floats(builder, x):
+    """The same bits, read as floats."""
     return builder.bitcast(x, FLOATS)
 
 
-@function(f32x16, (f32x16, types.int64, f32x16), "The first `count` lanes of one vector, the others of another.")
+@function(f32x16(f32x16, int64, f32x16))
 def first_lanes(builder, x, count, others):
+    """The first `count` lanes of one vector, the others of another."""
     numbers = ir.Constant(INTS, list(range(LANES)))
-    kept = builder.icmp_signed("<", numbers, splat_value(builder, builder.trunc(count, _i32)))
+    kept = builder.icmp_signed("<", numbers, broadcast_value(builder, builder.trunc(count, _i32)))
     return builder.select(kept, x, others)
 
 
-@function(i32x16, (f32x16,), "The same bits, read as integers.")
+@function(i32x16(f32x16))
 def float_bits_of(builder, x):
+    """The same bits, read as integers."""
     return builder.bitcast(x, INTS)
 
 
-def _load_narrow(element, name):
-    size = element.width // 8
+def _load_narrow(name, element):
+    narrow, size = ir.VectorType(element, LANES), element.width // 8
 
     def emit(builder, address, index):
-        narrow = ir.VectorType(element, LANES)
         value = builder.load(element_pointer(builder, address, index, narrow, size))
         value.align = size
         return builder.sitofp(builder.sext(value, INTS), FLOATS)
 
-    emit.__name__ = name
     doc = f"Sixteen consecutive int{element.width} from `index` on, as floats."
-    return function(f32x16, (types.int64, types.int64), doc)(emit)
+    return function(f32x16(int64, int64), name, doc)(emit)
 
 
-def _store_narrow(element, name):
-    size = element.width // 8
+def _store_narrow(name, element):
+    narrow, size = ir.VectorType(element, LANES), element.width // 8
 
     def emit(builder, address, index, value):
-        narrow = ir.VectorType(element, LANES)
         stored = builder.store(builder.trunc(value, narrow), element_pointer(builder, address, index, narrow, size))
         stored.align = size
 
-    emit.__name__ = name
     doc = f"Store the low {element.width} bits of each lane, `index` counting them."
-    return function(types.void, (types.int64, types.int64, i32x16), doc)(emit)
+    return function(void(int64, int64, i32x16), name, doc)(emit)
 
 
-load_bytes = _load_narrow(_i8, "load_bytes")
-load_words = _load_narrow(_i16, "load_words")
-store_bytes = _store_narrow(_i8, "store_bytes")
-store_words = _store_narrow(_i16, "store_words")
+load_bytes, store_bytes = _load_narrow("load_bytes", _i8), _store_narrow("store_bytes", _i8)
+load_words, store_words = _load_narrow("load_words", _i16), _store_narrow("store_words", _i16)
 
 
-@function(types.void, (types.int64, types.int64, i32x16), "Store the magnitude of each lane's low byte, -128 as 128.")
+@function(void(int64, int64, i32x16))
 def store_magnitudes(builder, address, index, value):
+    """Store the magnitude of each lane's low byte, -128 as 128."""
     narrow = ir.VectorType(_i8, LANES)
     value = builder.trunc(value, narrow)
-    negative = builder.icmp_signed("<", value, splat_constant(0, _i8))
-    value = builder.select(negative, builder.sub(splat_constant(0, _i8), value), value)
+    negative = builder.icmp_signed("<", value, broadcast_constant(0, _i8))
+    value = builder.select(negative, builder.sub(broadcast_constant(0, _i8), value), value)
     builder.store(value, element_pointer(builder, address, index, narrow, 1)).align = 1
 
 
-@function(
-    f32x16,
-    (types.int64, i32x16, f32x16),
-    "Lane by lane, the line between floats `index` and `index + 1` of a table: fma(fraction, next - this, this).",
-)
+@function(f32x16(int64, i32x16, f32x16))
 def interpolate(builder, table, indices, fraction):
+    """Lane by lane, the line between floats `index` and `index + 1` of a table: fma(fraction, next - this, this)."""
     pairs = []  # both neighbours are one load of eight bytes
     for half in range(2):
         vector = ir.Constant(ir.VectorType(_i64, LANES // 2), ir.Undefined)
@@ -269,7 +234,7 @@ def interpolate(builder, table, indices, fraction):
     low, high = (
         builder.shuffle_vector(*pairs, ir.Constant(INTS, list(range(first, 2 * LANES, 2)))) for first in (0, 1)
     )
-    return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [fraction, builder.fsub(high, low), low])
+    return multiply_add(builder, fraction, builder.fsub(high, low), low)
 
 
 def fold(builder, vector, combine):
@@ -283,35 +248,38 @@ def fold(builder, vector, combine):
             )
             for start in (0, lanes)
         )
-        vector = combine(low, high)
+        vector = combine(builder, low, high)
     return builder.extract_element(vector, ir.Constant(_i32, 0))
 
 
-@function(types.float32, (f32x16,), "Sum of the lanes, in a fixed tree.")
+@function(float32(f32x16))
 def total(builder, x):
-    return fold(builder, x, builder.fadd)
+    """Sum of the lanes, in a fixed tree."""
+    return fold(builder, x, ir.IRBuilder.fadd)
 
 
-@function(types.float32, (f32x16,), "Largest lane.")
+@function(float32(f32x16))
 def largest(builder, x):
-    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered(">", low, high), low, high))
+    """Largest lane."""
+    return fold(builder, x, _larger)
 
 
-@function(types.float32, (f32x16,), "Smallest lane.")
+@function(float32(f32x16))
 def smallest(builder, x):
-    return fold(builder, x, lambda low, high: builder.select(builder.fcmp_ordered("<", low, high), low, high))
+    """Smallest lane."""
+    return fold(builder, x, _smaller)
 
 
-@function(types.int64, (i32x16,), "Largest lane.")
+@function(int64(i32x16))
 def largest_int(builder, x):
-    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_signed(">", low, high), low, high))
-    return builder.sext(most, _i64)
+    """Largest lane."""
+    return builder.sext(fold(builder, x, _larger_int), _i64)
 
 
-@function(types.int64, (i32x16,), "Largest lane, read without a sign.")
+@function(int64(i32x16))
 def largest_unsigned(builder, x):
-    most = fold(builder, x, lambda low, high: builder.select(builder.icmp_unsigned(">", low, high), low, high))
-    return builder.zext(most, _i64)
+    """Largest lane, read without a sign."""
+    return builder.zext(fold(builder, x, _larger_unsigned), _i64)
 
 
 def _transposed(builder, rows):
@@ -329,13 +297,12 @@ def _transposed(builder, rows):
     return rows
 
 
-@function(
-    types.void,
-    (types.int64, types.int64, types.int64, types.int64),
-    "Write the transpose of 16 rows of 16 four-byte elements: row i lies at the i-th int64 address in `pointers`, "
-    "plus `offset` bytes; column j goes to `target + j * target_bytes`.",
-)
+@function(void(int64, int64, int64, int64))
 def transpose(builder, pointers, offset, target, target_bytes):
+    """Write the transpose of 16 rows of 16 four-byte elements.
+
+    Row i lies at the i-th int64 address in `pointers`, plus `offset` bytes; column j at `target + j * target_bytes`.
+    """
     rows = []
     for i in range(LANES):
         row = builder.load(element_pointer(builder, pointers, ir.Constant(_i64, i), _i64, 8))

@@ -23,7 +23,7 @@ import numpy as np
 from cpunmt.engine import program
 scores = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], np.float32)
 best = np.empty(1, np.int64), np.empty(1, np.float32)
-program.load().best_k(scores, 16, 1, *best)
+program.load().top_k(scores, 16, 1, *best)
 print(best[0][0], "numba" in sys.modules)
 """
 TRANSLATE = """
@@ -289,7 +289,7 @@ def test_threads_get_one_program():
 
 def test_arrays_that_are_not_contiguous_are_refused():
     with pytest.raises(ValueError, match="C-contiguous"):
-        program.load().log_normalizer(np.zeros((16, 2), np.float32)[:, 0], 16)
+        program.load().log_sum_exp(np.zeros((16, 2), np.float32)[:, 0], 16)
 
 
 def test_every_kernel_is_in_the_program():

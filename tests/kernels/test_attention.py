@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.kernels import records
 from cpunmt.kernels.attention import attention_reference
 from cpunmt.kernels.matmul.packing import pack_float32
 from tests.float_steps import UNIT, same_bits
@@ -20,8 +21,17 @@ def padded(length):
     return -(-length // 16) * 16
 
 
-def factor(model_dim, heads):
-    return np.float32(1 / np.sqrt(model_dim // heads))
+def described(model_dim, heads, **buffers):
+    """(SETTINGS, SCRATCH) records that say and hold what attention needs."""
+    settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
+    settings["model_dim"], settings["heads"], settings["attention_scale"] = (
+        model_dim,
+        heads,
+        (model_dim // heads) ** -0.5,
+    )
+    for name, array in buffers.items():
+        scratch[name] = array.ctypes.data
+    return settings, scratch
 
 
 def self_attention(program, qkv, heads, misaligned=0):
@@ -29,17 +39,14 @@ def self_attention(program, qkv, heads, misaligned=0):
     length, model_dim = len(qkv), qkv.shape[1] // 3
     guard = Guards(misaligned)
     out = guard.empty((length, model_dim), np.float32)
-    program.self_attention(
-        guard.copy(qkv),
-        length,
+    described_by = described(
         model_dim,
         heads,
-        factor(model_dim, heads),
-        guard.empty((model_dim // heads, padded(length)), np.float32),
-        guard.empty((length, padded(length)), np.float32),
-        guard.empty(16, np.int64),
-        out,
+        packed=guard.empty((model_dim // heads, padded(length)), np.float32),
+        scores=guard.empty((length, padded(length)), np.float32),
+        pointers=guard.empty(16, np.int64),
     )
+    program.self_attention(*described_by, guard.copy(qkv), length, out)
     guard.check()
     return out.copy()
 
@@ -51,18 +58,9 @@ def cross_attention(program, q, k, v, heads, misaligned=0):
     keys = guard.empty((padded(length) // 16, model_dim, 16), np.float32)
     program.pack_rows(guard.copy(k), k.strides[0], length, model_dim, guard.empty(16, np.int64), keys)
     out = guard.empty(model_dim, np.float32)
-    program.cross_attention_row(
-        guard.copy(q),
-        keys,
-        guard.copy(v),
-        length,
-        model_dim,
-        heads,
-        factor(model_dim, heads),
-        guard.empty((heads, padded(length)), np.float32),
-        guard.empty(heads, np.float32),
-        out,
-    )
+    scores, sums = guard.empty((heads, padded(length)), np.float32), guard.empty(heads, np.float32)
+    described_by = described(model_dim, heads, scores=scores, sums=sums)
+    program.cross_attention_row(*described_by, guard.copy(q), keys, guard.copy(v), length, out)
     guard.check()
     return out.copy()
 

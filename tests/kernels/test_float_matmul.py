@@ -4,11 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.float_matmul import float_linear_reference
+from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT, float_linear_reference
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack_float32, panels
 from tests.float_steps import UNIT, fma, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 from tests.packed_linear import float_record
 
 rows = st.integers(1, 70)
@@ -41,34 +42,40 @@ def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
 @given(seeds, rows, st.integers(1, 6), st.integers(1, 20 * 16), misaligned)
 @settings(deadline=None)
 def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns, misaligned):
-    generator = np.random.default_rng(seed)
-    x, weights = random_matrix(generator, rows, 16 * sixteens), random_matrix(generator, 16 * sixteens, columns)
-    bias = random_matrix(generator, columns)
-    expected = chain(x, weights)
-    assert same_bits(multiply(program, x, weights, bias, INTEGERS, misaligned), expected)
-    assert same_bits(multiply(program, x, weights, bias, AFFINE, misaligned), expected + bias)
-    relu = np.maximum(expected + bias, 0)
-    assert np.array_equal(multiply(program, x, weights, bias, RELU, misaligned), relu)
-
-
-@given(seeds, rows, st.integers(1, 8), st.integers(1, 100))
-@settings(deadline=None)
-def test_linear_equals_its_reference(program, seed, rows, sixteens, columns):
-    """A chain of n steps is off by at most n roundings of the sum of magnitudes; the bias adds one."""
+    """And so off by at most as many roundings of the sum of magnitudes; the bias adds one."""
     generator = np.random.default_rng(seed)
     depth = 16 * sixteens
     x, weights = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
     bias = random_matrix(generator, columns)
-    expected = float_linear_reference(x, pack_float32(weights), columns, bias)
+    expected = chain(x, weights)
+    assert same_bits(multiply(program, x, weights, bias, INTEGERS, misaligned), expected)
+    assert same_bits(multiply(program, x, weights, bias, AFFINE, misaligned), expected + bias)
+    relu = multiply(program, x, weights, bias, RELU, misaligned)
+    assert np.array_equal(relu, np.maximum(expected + bias, 0))
     magnitude = np.abs(x).astype(np.float64) @ np.abs(weights) + np.abs(bias)
-    out = multiply(program, x, weights, bias)
-    assert (np.abs(out - expected) <= (depth + 2) * UNIT * magnitude).all()
+    reference = float_linear_reference(x, pack_float32(weights), columns, bias, relu=True)
+    assert (np.abs(relu - reference) <= (depth + 2) * UNIT * magnitude).all()
+
+
+def check_strided(kernel, guard, a, w, expected, **strides):
+    """Run `kernel` with outputs apart from each other; what lies between stays untouched."""
+    rows, columns = expected.shape
+    out = guard.empty((rows, columns + 16), np.float32)
+    before = out.copy()
+    product = np.zeros(1, FLOAT_PRODUCT)
+    product["rows"], product["panels"], product["out_row_bytes"] = rows, columns // 16, out.strides[0]
+    for name, value in strides.items():
+        product[name] = value
+    kernel(product, a, w, out)
+    guard.check()
+    assert same_bits(out[:, columns:].copy(), before[:, columns:].copy())
+    assert same_bits(out[:, :columns].copy(), expected)
 
 
 @given(seeds, rows, st.integers(1, 6), st.integers(1, 70), st.booleans(), st.booleans(), misaligned)
 @settings(deadline=None)
 def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, turned, misaligned):
-    """Rows, panels, depths and outputs apart from each other; what lies between stays untouched."""
+    """Rows, panels and depths apart from each other."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a, w = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
@@ -81,28 +88,24 @@ def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, tu
     if packed:
         given_w = guard.empty((panel_count, depth + 1, 16), np.float32)
         given_w[:, :depth] = pack_float32(w)
-        panel_bytes, step_bytes = 64 * (depth + 1), 64
+        between_panels, between_depths = given_w.strides[:2]
     else:  # columns of a matrix that lies in memory row by row
         given_w = guard.empty((depth, columns + 32), np.float32)
         given_w[:, :columns] = w
-        panel_bytes, step_bytes = 64, 4 * (columns + 32)
-    out = guard.empty((rows, columns + 16), np.float32)
-    before = out.copy()
-    program.float_matmul(
+        between_panels, between_depths = 64, given_w.strides[0]
+    between_rows, between_steps = given_a.strides[::-1] if turned else given_a.strides
+    check_strided(
+        program.float_matmul,
+        guard,
         given_a,
-        *(given_a.strides[::-1] if turned else given_a.strides),
-        rows,
         given_w,
-        panel_bytes,
-        step_bytes,
-        panel_count,
-        depth,
-        out,
-        out.strides[0],
+        chain(a, w),
+        depth=depth,
+        a_row_bytes=between_rows,
+        a_depth_bytes=between_steps,
+        w_panel_bytes=between_panels,
+        w_depth_bytes=between_depths,
     )
-    guard.check()
-    assert same_bits(out[:, columns:].copy(), before[:, columns:].copy())
-    assert same_bits(out[:, :columns].copy(), chain(a, w))
 
 
 @given(seeds, st.integers(2, 120), st.integers(1, 20))
@@ -111,10 +114,7 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
     x, weights = random_matrix(generator, rows, 32), random_matrix(generator, 32, 16 * panel_count)
     bias = random_matrix(generator, 16 * panel_count)
-    together = multiply(program, x, weights, bias)
-    first = generator.integers(rows)
-    last = generator.integers(first, rows) + 1
-    assert same_bits(multiply(program, x[first:last], weights, bias), together[first:last])
+    check_independent(seed, rows, lambda part: [multiply(program, x[part], weights, bias)])
 
 
 def test_huge_and_tiny_values(program):
@@ -128,7 +128,7 @@ def test_huge_and_tiny_values(program):
 @given(seeds, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), misaligned)
 @settings(deadline=None)
 def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, misaligned):
-    """Each head with weights of its own, heads, panels, depths and outputs apart from each other."""
+    """Each head with weights of its own, heads, panels and depths apart from each other."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a = random_matrix(generator, heads, depth)
@@ -139,27 +139,21 @@ def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, d
     if packed:
         given_w = guard.empty((panel_count, heads, depth, 16), np.float32)
         given_w[:] = w.reshape(heads, depth, panel_count, 16).transpose(2, 0, 1, 3)
-        weight_bytes, panel_bytes, step_bytes = given_w.strides[1], given_w.strides[0], 64
+        between_panels, between_heads, between_depths = given_w.strides[:3]
     else:
         given_w = guard.empty((heads, depth, columns + 32), np.float32)
         given_w[:, :, :columns] = w
-        weight_bytes, panel_bytes, step_bytes = given_w.strides[0], 64, given_w.strides[1]
-    out = guard.empty((heads, columns + 16), np.float32)
-    before = out.copy()
-    program.float_heads(
+        between_panels, (between_heads, between_depths) = 64, given_w.strides[:2]
+    check_strided(
+        program.float_heads,
+        guard,
         given_a,
-        given_a.strides[0],
-        heads,
         given_w,
-        weight_bytes,
-        panel_bytes,
-        step_bytes,
-        panel_count,
-        depth,
-        out,
-        out.strides[0],
+        np.concatenate([chain(a[h : h + 1], w[h]) for h in range(heads)]),
+        depth=depth,
+        a_row_bytes=given_a.strides[0],
+        a_depth_bytes=4,
+        w_panel_bytes=between_panels,
+        w_depth_bytes=between_depths,
+        w_row_bytes=between_heads,
     )
-    guard.check()
-    assert same_bits(out[:, columns:].copy(), before[:, columns:].copy())
-    expected = np.concatenate([chain(a[h : h + 1], w[h]) for h in range(heads)])
-    assert same_bits(out[:, :columns].copy(), expected)

@@ -10,6 +10,7 @@ from cpunmt.kernels.matmul.int16_matmul import int16_linear_reference, int16_mat
 from cpunmt.kernels.matmul.packing import pack_int16, panels
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 from tests.packed_linear import int16_record
 
 rows = st.integers(1, 70)
@@ -104,9 +105,6 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     columns = 16 * panel_count
     q, weights = random_operands(seed, rows, 32, columns)
     row_scales, *vectors = random_scales(seed, rows, columns)
-    together = multiply(program, q, weights, AFFINE, *vectors, row_scales)
-    generator = np.random.default_rng(seed)
-    first = generator.integers(rows)
-    last = generator.integers(first, rows) + 1
-    part = multiply(program, q[first:last], weights, AFFINE, *vectors, row_scales[first:last])
-    assert same_bits(part, together[first:last])
+    check_independent(
+        seed, rows, lambda part: [multiply(program, q[part], weights, AFFINE, *vectors, row_scales[part])]
+    )

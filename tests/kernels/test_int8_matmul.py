@@ -16,6 +16,7 @@ from cpunmt.kernels.matmul.packing import pack_int8, panels
 from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 from tests.packed_linear import coded_record, column_totals, int8_record
 
 rows = st.integers(1, 70)
@@ -25,11 +26,12 @@ misaligned = st.sampled_from([0, 4, 20])
 seeds = st.integers(0, 2**32 - 1)
 
 
-def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, coded=None):
+def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0):
     """int8_linear's output without the padding, [rows, columns]; the guards are checked.
 
-    coded : int8 [16]; `weights` are numbers of these levels
+    weights    int8 [depth, columns], or (levels, codes): int8 [16] and uint8 [depth, columns]
     """
+    levels, weights = weights if isinstance(weights, tuple) else (None, weights)
     guard = Guards(misaligned)
     count = weights.shape[1]
     scales = np.ones(count, np.float32) if scales is None else scales
@@ -37,8 +39,8 @@ def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_sca
     row_scales = plain(np.ones(len(q), np.float32)) if row_scales is None else row_scales
     record = (
         int8_record(guard, weights, scales, bias)
-        if coded is None
-        else coded_record(guard, weights, coded, scales, bias)
+        if levels is None
+        else coded_record(guard, weights, levels, scales, bias)
     )
     dtype = np.int32 if mode == INTEGERS else np.float32
     out = guard.empty((len(q), 16 * panels(count)), dtype)
@@ -107,14 +109,14 @@ def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misal
     """Any 16 levels, in any order; one row reads the codes, several the int8 weights."""
     generator = np.random.default_rng(seed)
     levels = generator.integers(-127, 128, 16, np.int8)
-    numbers = generator.integers(0, 16, (depth, columns), np.uint8)
+    codes = generator.integers(0, 16, (depth, columns), np.uint8)
     q = random_operands(seed, rows, depth, 1)[0]
-    expected = int8_matmul_reference(q, pack_int8(levels[numbers]), columns)
-    assert np.array_equal(multiply(program, q, numbers, coded=levels, misaligned=misaligned), expected)
+    expected = int8_matmul_reference(q, pack_int8(levels[codes]), columns)
+    assert np.array_equal(multiply(program, q, (levels, codes), misaligned=misaligned), expected)
     row_scales, *vectors = random_scales(seed, rows, columns)
     for mode in (AFFINE, RELU):
-        made = multiply(program, q, numbers, mode, *vectors, row_scales, coded=levels)
-        assert same_bits(made, multiply(program, q, levels[numbers], mode, *vectors, row_scales))
+        made = multiply(program, q, (levels, codes), mode, *vectors, row_scales)
+        assert same_bits(made, multiply(program, q, levels[codes], mode, *vectors, row_scales))
 
 
 @given(seeds, rows, depths, columns, st.booleans(), misaligned)
@@ -140,9 +142,11 @@ def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, 
     """To the bit: float(sum) * scale, then one multiply-add."""
     q, weights = random_operands(seed, rows, depth, columns)
     row_scales, scales, bias = random_scales(seed, rows, columns)
-    out = multiply(program, q, weights, AFFINE, scales, bias, plain(row_scales[:, 0]))
     sums = int8_matmul_reference(q, pack_int8(weights), columns).astype(np.float32)
-    assert same_bits(out, fma(sums * scales, row_scales[:, :1], bias))
+    expected = fma(sums * scales, row_scales[:, :1], bias)
+    vectors = scales, bias, plain(row_scales[:, 0])
+    assert same_bits(multiply(program, q, weights, AFFINE, *vectors), expected)
+    assert np.array_equal(multiply(program, q, weights, RELU, *vectors), np.maximum(expected, 0))
 
 
 @given(seeds, st.integers(2, 140), st.integers(1, 20))
@@ -151,17 +155,6 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     columns = 16 * panel_count
     q, weights = random_operands(seed, rows, 32, columns)
     row_scales, *vectors = random_scales(seed, rows, columns)
-    together = multiply(program, q, weights, AFFINE, *vectors, row_scales)
-    generator = np.random.default_rng(seed)
-    first = generator.integers(rows)
-    last = generator.integers(first, rows) + 1
-    part = multiply(program, q[first:last], weights, AFFINE, *vectors, row_scales[first:last])
-    assert same_bits(part, together[first:last])
-
-
-def test_rows_of_zeros_give_the_bias(program):
-    q, weights = np.zeros((3, 64), np.int8), random_operands(1, 1, 64, 48)[1]
-    bias = np.linspace(-3, 3, 48, dtype=np.float32)
-    out = multiply(program, q, weights, AFFINE, None, bias)
-    assert (out == bias).all()
-    assert (multiply(program, q, weights, RELU, None, bias) == np.maximum(bias, 0)).all()
+    check_independent(
+        seed, rows, lambda part: [multiply(program, q[part], weights, AFFINE, *vectors, row_scales[part])]
+    )

@@ -47,20 +47,20 @@ def test_packing_integers_places_every_weight(pack, unpack, dtype, group, depth,
 
 @given(depths, columns, seeds)
 @settings(deadline=None)
-def test_pack_codes_places_every_number(depth, columns, seed):
+def test_pack_codes_places_every_code(depth, columns, seed):
     """As pack_int8 does, but for two groups that share a block's bytes: the lower halves are the first's."""
     depth *= 2
-    numbers = np.random.default_rng(seed).integers(0, 16, (depth, columns), np.uint8)
-    packed = pack_codes(numbers)
+    codes = np.random.default_rng(seed).integers(0, 16, (depth, columns), np.uint8)
+    packed = pack_codes(codes)
     assert packed.flags.c_contiguous and packed.dtype == np.uint8
     assert packed.shape == (-(-columns // 16), depth // 8, 16, 4)
     full = np.zeros((depth, packed.shape[0] * 16), np.uint8)
-    full[:, :columns] = numbers
+    full[:, :columns] = codes
     k, c = np.indices(full.shape)
     group = k // GROUP
     found = packed[c // PANEL, group // 2, c % PANEL, k % GROUP] >> (4 * (group % 2)) & 15
     assert np.array_equal(found, full)
-    assert np.array_equal(unpack_codes(packed, columns), numbers)
+    assert np.array_equal(unpack_codes(packed, columns), codes)
 
 
 @given(st.integers(1, 80), columns, seeds)

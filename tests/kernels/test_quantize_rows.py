@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)
@@ -216,10 +217,4 @@ def test_one_row_writes_its_scale_and_shift(program):
 def test_a_row_does_not_depend_on_the_others(program, seed, rows):
     generator = np.random.default_rng(seed)
     x = (generator.standard_normal((rows, 32)) * generator.lognormal(0, 5, (rows, 1))).astype(np.float32)
-    q, scales = quantize(program, x)
-    q16, scales16 = check16(program, x, 2047)
-    row = generator.integers(rows)
-    q_alone, scale_alone = quantize(program, x[row : row + 1])
-    assert np.array_equal(q_alone[0], q[row]) and same_bits(scale_alone, scales[row : row + 1])
-    q_alone, scale_alone = check16(program, x[row : row + 1], 2047)
-    assert np.array_equal(q_alone[0], q16[row]) and same_bits(scale_alone, scales16[row : row + 1])
+    check_independent(seed, rows, lambda part: [*quantize(program, x[part]), *check16(program, x[part], 2047)])

@@ -1,4 +1,4 @@
-"""Softmax rows, the normalizer of log-probabilities, and the choice of the best."""
+"""Softmax of rows and columns, and the log-sum-exp."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import (
     LOWEST,
-    log_normalizer_reference,
+    log_sum_exp_reference,
     softmax_rows_reference,
 )
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
+from tests.kernels.independent_rows import check_independent
 
 EXP = 2e-7  # relative error of exp: kernels/activations
 lengths = st.integers(1, 70)
@@ -76,9 +77,7 @@ def test_softmax_columns_equals_its_reference(program, seed, rows, panels, facto
 @settings(deadline=None)
 def test_a_softmax_row_does_not_depend_on_the_others(program, seed, rows, length):
     scores = np.random.default_rng(seed).standard_normal((rows, length)).astype(np.float32)
-    part = slice(seed % rows, seed % rows + 1)
-    alone, together = softmax(program, scores[part], 0.5), softmax(program, scores, 0.5, apart=16)
-    assert same_bits(alone, together[part])
+    check_independent(seed, rows, lambda part: [softmax(program, scores[part], 0.5, apart=16 * (part.stop is None))])
 
 
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 33])
@@ -105,13 +104,13 @@ def padded_scores(scores, guard):
 
 @given(seeds, st.integers(1, 700), st.floats(0.1, 30), st.floats(-1e4, 1e4), misaligned)
 @settings(deadline=None)
-def test_log_normalizer_equals_its_reference(program, seed, length, spread, offset, misaligned):
+def test_log_sum_exp_equals_its_reference(program, seed, length, spread, offset, misaligned):
     scores = (np.random.default_rng(seed).standard_normal(length) * spread + offset).astype(np.float32)
     guard = Guards(misaligned)
     room = padded_scores(scores, guard)
-    made = program.log_normalizer(room, len(room))
+    made = program.log_sum_exp(room, len(room))
     guard.check()
-    expected = log_normalizer_reference(scores)
+    expected = log_sum_exp_reference(scores)
     argument = min(87, np.abs(scores.astype(np.float64) - scores.max()).max())
     inside = EXP + UNIT * argument + roundings(length) * UNIT + length * np.exp(-87.0)
     assert abs(made - expected) <= inside + UNIT * abs(expected) + 1e-12
@@ -122,7 +121,7 @@ def test_the_largest_counts_wherever_it_stands(program, place):
     """100 below it is nothing, 100 above what was taken for the largest would be e^88: in any vector, in any lane."""
     scores = np.full(48, 100, np.float32)
     scores[place] = 200
-    assert program.log_normalizer(padded_scores(scores, Guards(0)), 48) == 200
+    assert program.log_sum_exp(padded_scores(scores, Guards(0)), 48) == 200
     expected = np.eye(48, dtype=np.float32)[place]
     assert np.abs(softmax(program, scores[None], 1.0)[0] - expected).max() < 1e-30
     assert (

@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from cpunmt.engine import program
 from cpunmt.simd import isa
 
-PROCESSORS = {"avx512_vnni": ("x86-64-v4", "+avx512vnni"), "avx_vnni": ("x86-64-v3", "+avxvnni")}
+PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
 # the product of bytes and of words, and the look-up of bytes
 DECLARATION = re.compile(
     r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdp(busd|wssd)[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
@@ -79,7 +79,7 @@ def pretend():
     """Make this process one of the VNNI processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
     cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
     os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
-    everything = frozenset().union(*isa._FEATURES.values())
+    everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
     isa.host_features = lambda: everything
 
 

@@ -20,9 +20,9 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests import real_model
+from tests.architectures import test_ssru as ssru
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
-from tests.kernels import test_best as best
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
 from tests.kernels import test_int8_matmul as int8_matmul
@@ -30,7 +30,7 @@ from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
-from tests.kernels import test_ssru as ssru
+from tests.kernels import test_top_k as top_k
 from tests.random_models import random_sources, random_tensors
 from tests.transformers import make_config
 
@@ -74,8 +74,8 @@ def kernel_outputs(program):
         yield "quantize_rows", scales
         w = generator.integers(-127, 128, (depth, 80), np.int8)
         yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
-        levels, numbers = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)
-        yield "int8_linear", int8_matmul.multiply(program, q, numbers, AFFINE, np.abs(bias), bias, scales, 0, levels)
+        coded = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)  # levels and codes
+        yield "int8_linear", int8_matmul.multiply(program, q, coded, AFFINE, np.abs(bias), bias, scales)
         q16, scales16 = quantize_rows.check16(program, x, 2047)
         yield from (("quantize_rows16", array) for array in (q16, scales16))
         w16 = w * np.int16(200)
@@ -93,8 +93,8 @@ def kernel_outputs(program):
         yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)
         scores = np.full(rows * depth, softmax.LOWEST, np.float32)
         scores[: rows * depth - 7] = x.ravel()[7:]
-        yield "log_normalizer", np.float64(program.log_normalizer(scores, len(scores)))
-        yield from (("best_k", a) for k in (1, 7) for a in best.choose(program, scores, k))
+        yield "log_sum_exp", np.float64(program.log_sum_exp(scores, len(scores)))
+        yield from (("top_k", a) for k in (1, 7) for a in top_k.choose(program, scores, k))
     yield "sigmoid", activations.sigmoid(program, np.linspace(-18, 18, 1 << 16, dtype=np.float32))
     yield "exp", activations.powers(program, np.linspace(-90, 0, 15 << 12, dtype=np.float32))
 

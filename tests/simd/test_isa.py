@@ -1,6 +1,7 @@
 """Which path a process takes: the best there is, or the one it is told."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from cpunmt.errors import CpunmtError, UnsupportedIsaError
 from cpunmt.simd import isa
 from cpunmt.simd.isa import Isa
+from tests.real_model import ROOT
 
 UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 
@@ -73,8 +75,8 @@ def test_features_are_names_that_llvm_knows():
     if not isa.host_features() & {"sse2"}:
         pytest.skip("LLVM lists the names of the host's own architecture only")
     known = set(llvm.get_host_cpu_features())
-    for path, needed in isa._FEATURES.items():
-        assert needed <= known, path
+    for path, row in isa._PATHS.items():
+        assert row.needs <= known, path
 
 
 def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
@@ -85,3 +87,14 @@ def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
             cpu, features = isa.target_cpu(path)
             assert (cpu.startswith("x86-64") and "512" not in cpu + features) or path is Isa.AVX512_VNNI
         assert isa.target_cpu(Isa.GENERIC) == ("x86-64", "") or best is Isa.GENERIC
+
+
+def test_adding_an_instruction_set_touches_three_files():
+    """The others ask what the chosen one is like; which it is only the libm of the generic path wants to know."""
+    named = {
+        path.relative_to(ROOT).as_posix(): set(re.findall(r"\bIsa\.([A-Z]\w+)", path.read_text("utf-8")))
+        for folder in ("cpunmt", "bench")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    found = {path for path, names in named.items() if names - {"GENERIC"}}
+    assert found == {f"cpunmt/simd/{name}.py" for name in ("isa", "dot_products", "tile_shapes")}

@@ -41,7 +41,7 @@ def test_vnni_tiles_are_exact_with_the_instructions_emulated(path):
 GENERIC = """
 from cpunmt.simd import float_tile, tile
 from tests.simd.tile_code import assembly_of, code_of
-for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles(), float_tile.head_tiles()):
+for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles, float_tile.head_tiles):
     print(assembly_of(code_of(tiles), *{target!r}))
 """
 

@@ -1,7 +1,5 @@
 """LLVM code of the register tiles, taken from the intrinsics that emit it, without Numba's compiler."""
 
-import inspect
-
 import llvmlite.binding as llvm
 from llvmlite import ir
 
@@ -16,13 +14,18 @@ class _Context:
 
 
 def code_of(tiles) -> str:
-    """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic on its arguments."""
-    types = [None] * (len(inspect.signature(tiles._defn).parameters) - 1)
-    _, generate = tiles._defn(None, *types)
+    """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
+    what the tile is given, one by one."""
+    signature, generate = tiles._defn(None, None, None, None)
+    count = signature.args[2].count
     module = ir.Module()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * len(types)), "tiles")
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * (2 + count)), "tiles")
     builder = ir.IRBuilder(function.append_basic_block())
-    generate(_Context(), builder, None, list(function.args))
+    rows, panels, *fields = function.args
+    tile = ir.Constant(ir.ArrayType(_i64, count), ir.Undefined)
+    for i, field in enumerate(fields):
+        tile = builder.insert_value(tile, field, i)
+    generate(_Context(), builder, None, [rows, panels, tile])
     builder.ret_void()
     return str(llvm.parse_assembly(str(module)))  # in LLVM's own spelling
 

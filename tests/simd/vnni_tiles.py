@@ -7,6 +7,7 @@ python -m tests.simd.vnni_tiles run         runs every shape here, the instructi
 import ctypes
 import os
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,15 @@ from cpunmt.kernels.matmul.packing import PANEL, pack_codes, pack_int8, pack_int
 from tests.guarded import Guards
 from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded
+
+
+class Kind(NamedTuple):
+    """Tiles of one scheme: bits of an integer, the intrinsic, its shapes; the levels where it reads codes."""
+
+    bits: int
+    made: object
+    shapes: list
+    levels: np.ndarray | None
 
 
 def operands(bits, rows, columns, depth, extreme, generator):
@@ -26,15 +36,18 @@ def operands(bits, rows, columns, depth, extreme, generator):
     return q, generator.integers(-heaviest, heaviest + 1, (depth, columns), dtype)
 
 
-def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=None):
-    """One tile of random integers against the exact product; `levels` where it reads codes."""
+def run(kind, tiles, shape, groups, mode, generator):
+    """One compiled tile of random integers against the exact product."""
+    from cpunmt.simd import tile
+
+    (rows, panel_count), (bits, _, _, levels) = shape, kind
     depth = groups * 32 // bits
     columns = PANEL * panel_count
     q, weights = operands(bits, rows, columns, depth, groups % 3 == 0, generator)
     packed = {8: pack_int8, 16: pack_int16}[bits](weights)
     if levels is not None:
-        numbers = generator.integers(0, 16, weights.shape, np.uint8)
-        weights, packed = levels[numbers], pack_codes(numbers)
+        codes = generator.integers(0, 16, weights.shape, np.uint8)
+        weights, packed = levels[codes], pack_codes(codes)
     guard = Guards()
     offset = tile.OFFSET if bits == 8 else 0
     start = guard.copy(weights.sum(axis=0, dtype=np.int32) * np.int32(-offset))
@@ -48,22 +61,26 @@ def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=No
     scales = guard.copy(np.float32(2) ** generator.integers(-3, 3, columns).astype(np.float32))
     bias, totals = (guard.copy(generator.integers(-99, 99, columns).astype(np.float32)) for _ in range(2))
     levels = guard.copy(np.zeros(16, np.int8) if levels is None else levels)
-    places = [array.ctypes.data for array in (levels, start, totals, row_scales, scales, bias, out)]
-    tiles(
-        rows,
-        panel_count,
-        a.ctypes.data,
-        a.strides[0],
-        0,
-        w.ctypes.data,
-        w.strides[0],
-        groups,
-        0,
-        0,
-        *places,
-        out.strides[0],
-        mode,
+    given = tile.Tile(
+        a=a.ctypes.data,
+        row_bytes=a.strides[0],
+        plane=0,
+        w=w.ctypes.data,
+        panel_bytes=w.strides[0],
+        groups=groups,
+        ahead=0,
+        ahead_step=0,
+        levels=levels.ctypes.data,
+        start=start.ctypes.data,
+        totals=totals.ctypes.data,
+        row_scales=row_scales.ctypes.data,
+        scales=scales.ctypes.data,
+        bias=bias.ctypes.data,
+        out=out.ctypes.data,
+        out_bytes=out.strides[0],
+        mode=mode,
     )
+    tiles(rows, panel_count, *given)
     guard.check()
     sums = (q.astype(np.int64) @ weights.astype(np.int64)).astype(np.int32)
     expected = sums
@@ -79,34 +96,30 @@ def run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels=No
 def main():
     path = os.environ["CPUNMT_ISA"]
     emulated_vnni.pretend()
-    from cpunmt.simd import tile
+    from cpunmt.simd import tile, tile_shapes
 
     assert tile.OFFSET == 128 and tile.PLANES == 1
+    levels = np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8)
     kinds = (
-        (8, tile.int8_tiles(), tile.tile_shapes(tile.SHAPES, tile.TILE_ROWS), None),
-        (16, tile.int16_tiles(), tile.tile_shapes(tile.SHAPES16, tile.TILE_ROWS16), None),
-        (
-            8,
-            tile.coded_tiles(),
-            tile.CODED_SHAPES,
-            np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8),
-        ),
+        Kind(8, tile.int8_tiles(), tile_shapes.INT8.every(), None),
+        Kind(16, tile.int16_tiles(), tile_shapes.INT16.every(), None),
+        Kind(8, tile.coded_tiles(), tile_shapes.CODED_SHAPES, levels),
     )
     if sys.argv[1] == "assembly":
-        for _, made, _, _ in kinds:
-            print(assembly_of(code_of(made), "x86_64-unknown-linux-gnu", *emulated_vnni.PROCESSORS[path]))
+        for kind in kinds:
+            print(assembly_of(code_of(kind.made), "x86_64-unknown-linux-gnu", *emulated_vnni.PROCESSORS[path]))
         return
     count, generator = 0, np.random.default_rng(1)
-    for bits, made, shapes, levels in kinds:
-        code = code_of(made)
+    for kind in kinds:
+        code = code_of(kind.made)
         changed = emulated_vnni.emulated(code)
         assert changed != code
         engine, address = loaded(changed)
-        tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 19)(address)
-        for rows, panel_count in shapes:
-            for groups in (4, 12, 32) if bits == 8 else (8, 24, 64):
+        tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(tile.Tile._fields)))(address)
+        for shape in kind.shapes:
+            for groups in (4, 12, 32) if kind.bits == 8 else (8, 24, 64):
                 for mode in (tile.INTEGERS, tile.AFFINE, tile.RELU):
-                    run(bits, tile, tiles, rows, panel_count, groups, mode, generator, levels)
+                    run(kind, tiles, shape, groups, mode, generator)
             count += 1
         del engine
     print(count, "shapes are exact")

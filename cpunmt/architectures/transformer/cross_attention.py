@@ -9,9 +9,9 @@ from cpunmt.architectures.transformer.reading import cross_attention_at, memory_
 from cpunmt.kernels.attention import cross_attention_row, pack_rows
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.reading import scratch_at, settings_at
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear
-from cpunmt.layers.reading import scratch_at, settings_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, load_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -65,18 +65,10 @@ def cross_attention(
     linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE)
     for i in range(n):
         row = row_at(rows, i)
-        cross_attention_row(
-            w.y + 4 * i * s.model_dim,
-            keys_address(network, memory, row.slot, parameters),
-            values_address(network, memory, row.slot, parameters),
-            row.source_length,
-            s.model_dim,
-            s.heads,
-            s.attention_scale,
-            w.scores,
-            w.sums,
-            w.context + 4 * i * s.model_dim,
-        )
+        keys = keys_address(network, memory, row.slot, parameters)
+        values = values_address(network, memory, row.slot, parameters)
+        offset = 4 * i * s.model_dim
+        cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, w.context + offset)
         if row.alignment != 0 and number == t.alignment_layer:
             copy_floats(w.scores, row.source_length, row.alignment)
     projected(address_of(weights.output), settings, scratch, n)

@@ -1,7 +1,7 @@
 """The records of a Transformer: its weights, and its working memory."""
 
-from cpunmt.kernels.records import ADDRESS, COUNT, EMBEDDING, LINEAR, NORM, record
-from cpunmt.layers.records import FEED_FORWARD, RESIDUAL, SCRATCH, SELF_ATTENTION, SETTINGS
+from cpunmt.kernels.records import ADDRESS, COUNT, EMBEDDING, LINEAR, NORM, SCRATCH, SETTINGS, record
+from cpunmt.layers.records import FEED_FORWARD, RESIDUAL, SELF_ATTENTION
 
 CROSS_ATTENTION = record(
     ("query", LINEAR),

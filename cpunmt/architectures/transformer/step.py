@@ -7,9 +7,9 @@ from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.architectures.transformer.cross_attention import cross_attention
 from cpunmt.architectures.transformer.reading import decoder_layer_at, memory_at, transformer_at
 from cpunmt.kernels.embedding import embed
+from cpunmt.kernels.reading import scratch_at
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize_again
-from cpunmt.layers.reading import scratch_at
 from cpunmt.layers.residual import finish
 from cpunmt.simd.intrinsics import address_of, load_i64
 from cpunmt.simd.jit import address, count, kernel, one_of

@@ -9,42 +9,63 @@ import numpy as np
 from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import unpack_float32
 from cpunmt.kernels.reading import linear_at
-from cpunmt.simd.float_tile import FLOAT_SHAPES, HEADS, float_tiles, head_tiles
-from cpunmt.simd.intrinsics import lesser
-from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import load, maximum, splat, store
+from cpunmt.simd.float_tile import FloatTile, float_tiles, head_tiles
+from cpunmt.simd.intrinsics import address_of, lesser, local_record, record_reader
+from cpunmt.simd.jit import address, count, inlined, kernel
+from cpunmt.simd.tile_shapes import FLOAT32, HEADS
+from cpunmt.simd.vector import broadcast, load, maximum, store
+
+# What a product multiplies, but for the addresses: sizes, and distances in bytes.
+FLOAT_PRODUCT = np.dtype(
+    [
+        ("rows", np.int64),  # of a
+        ("depth", np.int64),
+        ("panels", np.int64),  # of w: 16 columns of one depth lie side by side
+        ("a_row_bytes", np.int64),  # from a row to the next
+        ("a_depth_bytes", np.int64),  # from a depth to the next; of `float_heads` always 4
+        ("w_panel_bytes", np.int64),
+        ("w_depth_bytes", np.int64),
+        ("w_row_bytes", np.int64),  # from the weights of a row to those of the next; `float_heads` only
+        ("out_row_bytes", np.int64),
+    ]
+)
+float_product_at = record_reader(FLOAT_PRODUCT)
+new_float_product = local_record(FLOAT_PRODUCT)
 
 ROW_BLOCK = 48
-TILE_ROWS = max(FLOAT_SHAPES)
-TILE_PANELS = FLOAT_SHAPES[TILE_ROWS]
-_ALONE = np.array([FLOAT_SHAPES[rows] for rows in range(1, TILE_ROWS + 1)])
+TILE_ROWS = FLOAT32.tile_rows
+TILE_PANELS = FLOAT32.panels[TILE_ROWS]
+_ALONE = FLOAT32.alone
 
 _HEADS = np.array([HEADS.get(panels, 0) for panels in range(max(HEADS) + 1)])
 
-_tiles = float_tiles()
-_head_tiles = head_tiles()
+
+@inlined
+def _tile(product, a, w, out):
+    """A FloatTile of the product that begins at these addresses."""
+    return FloatTile(
+        a=a,
+        a_row_bytes=product.a_row_bytes,
+        a_depth_bytes=product.a_depth_bytes,
+        w=w,
+        w_panel_bytes=product.w_panel_bytes,
+        w_depth_bytes=product.w_depth_bytes,
+        w_row_bytes=product.w_row_bytes,
+        depth=product.depth,
+        out=out,
+        out_row_bytes=product.out_row_bytes,
+    )
 
 
 @kernel
-def float_matmul(
-    a: address,
-    row_bytes: count,
-    a_bytes: count,
-    rows: count,
-    w: address,
-    panel_bytes: count,
-    step_bytes: count,
-    panels: count,
-    depth: count,
-    out: address,
-    out_bytes: count,
-):
-    """out[r, c] = sum_k a[r, k] * w[k, c].
+def float_matmul(product: address, a: address, w: address, out: address):
+    """out[r, c] = sum_k a[r, k] * w[k, c], as a FLOAT_PRODUCT record says.
 
-    a      float32, `rows` rows, `row_bytes` apart, their depths `a_bytes` apart
-    w      float32: 16 columns of one depth side by side, depths `step_bytes` apart, panels `panel_bytes` apart
-    out    float32 [rows, 16 * panels], rows `out_bytes` apart
+    a, w   float32
+    out    float32 [rows, 16 * panels]
     """
+    p = float_product_at(product, 0)
+    rows, panels = p.rows, p.panels
     for first in range(0, rows, ROW_BLOCK):
         block = lesser(ROW_BLOCK, rows - first)
         step = TILE_PANELS if block > TILE_ROWS else _ALONE[block - 1]
@@ -52,70 +73,37 @@ def float_matmul(
         panel = 0
         while panel < panels:
             width = step if panel + step <= panels else 1
-            row, left = first, tiles
+            row, left, columns = first, tiles, out + 64 * panel
             while left > 0:
                 tall = (first + block - row + left - 1) // left
-                _tiles(
-                    tall,
-                    width,
-                    a + row * row_bytes,
-                    row_bytes,
-                    a_bytes,
-                    w + panel * panel_bytes,
-                    panel_bytes,
-                    step_bytes,
-                    depth,
-                    out + row * out_bytes + 64 * panel,
-                    out_bytes,
-                )
+                tile = _tile(p, a + row * p.a_row_bytes, w + panel * p.w_panel_bytes, columns + row * p.out_row_bytes)
+                float_tiles(tall, width, tile)
                 row += tall
                 left -= 1
             panel += width
 
 
 @kernel
-def float_heads(
-    a: address,
-    head_bytes: count,
-    heads: count,
-    w: address,
-    weight_bytes: count,
-    panel_bytes: count,
-    step_bytes: count,
-    panels: count,
-    depth: count,
-    out: address,
-    out_bytes: count,
-):
+def float_heads(product: address, a: address, w: address, out: address):
     """out[h, c] = sum_k a[h, k] * w[h, k, c]: `float_matmul` of one row for each of several attention heads.
 
-    a      float32 [depth] per head, `head_bytes` apart
-    w      as in `float_matmul`, per head, `weight_bytes` apart
-    out    float32 [16 * panels] per head, `out_bytes` apart
+    The rows of the FLOAT_PRODUCT record are heads, each with weights of its own.
     """
+    p = float_product_at(product, 0)
+    heads, panels = p.rows, p.panels
     panel = 0
     while panel < panels:
         width = 1
-        if panel_bytes == 64:  # neighbours: read them together
+        if p.w_panel_bytes == 64:  # neighbours: read them together
             width = 4 if panels - panel >= 4 else 2 if panels - panel >= 2 else 1
         together = _HEADS[width]
         head = 0
         while head < heads:
             while together > heads - head:
                 together //= 2
-            _head_tiles(
-                together,
-                width,
-                a + head * head_bytes,
-                head_bytes,
-                w + head * weight_bytes + panel * panel_bytes,
-                weight_bytes,
-                panel_bytes,
-                step_bytes,
-                depth,
-                out + head * out_bytes + 64 * panel,
-                out_bytes,
-            )
+            weights = w + head * p.w_row_bytes + panel * p.w_panel_bytes
+            tile = _tile(p, a + head * p.a_row_bytes, weights, out + head * p.out_row_bytes + 64 * panel)
+            head_tiles(together, width, tile)
             head += together
         panel += width
 
@@ -129,9 +117,14 @@ def float_linear(linear: address, x: address, rows: count, out: address, mode: c
     """
     weights = linear_at(linear, 0)
     depth, panels = weights.depth, weights.panels
-    float_matmul(x, 4 * depth, 4, rows, weights.weights, 64 * depth, 64, panels, depth, out, 64 * panels)
+    product = new_float_product()
+    product.rows, product.depth, product.panels = rows, depth, panels
+    product.a_row_bytes, product.a_depth_bytes = 4 * depth, 4
+    product.w_panel_bytes, product.w_depth_bytes = 64 * depth, 64
+    product.out_row_bytes = 64 * panels
+    float_matmul(address_of(product), x, weights.weights, out)
     if mode != INTEGERS:
-        floor = splat(np.float32(0.0)) if mode == RELU else splat(np.float32(-np.inf))
+        floor = broadcast(np.float32(0.0)) if mode == RELU else broadcast(np.float32(-np.inf))
         for row in range(rows):
             target = out + row * 64 * panels
             for column in range(0, 16 * panels, 16):

@@ -9,13 +9,14 @@ Nothing here looks for overflow: whoever makes the weights excludes it (see sche
 
 import numpy as np
 
-from cpunmt.kernels.matmul.int8_matmul import walk
+from cpunmt.kernels.matmul.int8_matmul import Product, walk
 from cpunmt.kernels.matmul.packing import PAIR, unpack_int16
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.tile import SHAPES16, TILE_ROWS16, int16_tiles
+from cpunmt.simd.tile import int16_tiles
+from cpunmt.simd.tile_shapes import INT16
 
-_ALONE = np.array([SHAPES16[rows] for rows in sorted(SHAPES16)])
+_ALONE, _TILE_ROWS = INT16.alone, INT16.tile_rows
 _tiles = int16_tiles()
 
 
@@ -29,8 +30,8 @@ def int16_linear(linear: address, q: address, row_scales: address, rows: count, 
     mode         INTEGERS, AFFINE or RELU
     """
     w = linear_at(linear, 0)
-    row_bytes, panel_bytes, groups = 2 * w.depth, 32 * w.depth, w.depth // PAIR
-    walk(_tiles, _ALONE, TILE_ROWS16, w, w.weights, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode)
+    product = Product(q, 2 * w.depth, row_scales, rows, w.weights, 32 * w.depth, w.depth // PAIR, out, mode)
+    walk(_tiles, _ALONE, _TILE_ROWS, w, product)
 
 
 def int16_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:

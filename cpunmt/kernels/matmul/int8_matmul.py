@@ -7,51 +7,56 @@
 A row stands for scale[r] * q[r] + shift[r], a column for scales[c] * w[:, c], which add up to totals[c]. The sums are
 exact, so they are the same on every instruction set and for every number of rows.
 
-Weights of 16 levels have a second form of half the size, which one row reads: it is bound by reading. Each number is
-looked up among the levels on its way into the product, so the sums are those of the int8 weights.
+Weights of 16 levels have a second form of half the size, which few rows read: they are bound by reading. Each 4-bit
+code is looked up among the levels on its way into the product, so the sums are those of the int8 weights.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import GROUP, unpack_int8
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.jit import address, count, inlined, kernel
-from cpunmt.simd.tile import (
-    AFFINE,
-    CODED_ROWS,
-    INTEGERS,
-    LEADERS,
-    LINES_AHEAD,
-    PLANES,
-    RELU,
-    SHAPES,
-    TILE_ROWS,
-    coded_tiles,
-    int8_tiles,
-)
+from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
+from cpunmt.simd.tile_shapes import CODED_ROWS, INT8
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear", "int8_linear_reference", "int8_matmul_reference"]
 
-ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the second cache
-_ALONE = np.array([SHAPES[rows] for rows in sorted(SHAPES)])  # panels at a time, where one tile holds all rows
+ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the L2 cache
 
+_ALONE, _TILE_ROWS = INT8.alone, INT8.tile_rows
 _CODED_ALONE = np.ones(CODED_ROWS, np.int64)
 
 _tiles = int8_tiles()
 _coded_tiles = coded_tiles() if CODED_ROWS else None
 
 
-@inlined
-def walk(tiles, alone, tile_rows, weights, matrix, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode):
-    """Multiply all rows by all panels of a record, tile by tile.
+class Product(NamedTuple):
+    """What `walk` multiplies: addresses, distances in bytes, counts.
 
-    tiles, alone    the tile function, and panels at a time by number of rows
-    tile_rows       of a tile at most, where there are more rows than `alone` has
-    matrix          the record's `weights`, or another form of them: panels of `panel_bytes`, `groups` groups
-    row_bytes       of one row of q
+    weights    the record's, or another form of them: panels, `panel_bytes` apart, of `groups` groups
     """
-    panels = weights.panels
-    out_bytes = 64 * panels
+
+    q: int
+    row_bytes: int
+    row_scales: int
+    rows: int
+    weights: int
+    panel_bytes: int
+    groups: int
+    out: int
+    mode: int
+
+
+@inlined
+def walk(tiles, alone, tile_rows, linear, product):
+    """Multiply all rows by all panels of a LINEAR record, tile by tile.
+
+    tiles               the tile function
+    alone, tile_rows    its shapes: see tile_shapes
+    """
+    rows, panels, out_bytes = product.rows, linear.panels, 64 * linear.panels
     first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
     while blocks > 0:
         block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
@@ -60,36 +65,35 @@ def walk(tiles, alone, tile_rows, weights, matrix, panel_bytes, groups, q, row_b
         panel = 0
         while panel < panels:
             width = step if panel + step <= panels else 1
-            w, columns = matrix + panel * panel_bytes, 64 * panel
+            w, columns = product.weights + panel * product.panel_bytes, 64 * panel
             row, left = first, (block + tile_rows - 1) // tile_rows if tiled else 1
-            ahead, leaders = w + width * panel_bytes, LEADERS if left > 1 else 0
+            ahead, leaders = w + width * product.panel_bytes, LEADERS if left > 1 else 0
             while left > 0:
                 ahead_step = 64 * LINES_AHEAD
                 if leaders <= 0:  # nothing more: the same line, again and again
                     ahead, ahead_step = w, 0
                 tall = (first + block - row + left - 1) // left
-                tiles(
-                    tall,
-                    width,
-                    q + row * row_bytes,
-                    row_bytes,
-                    weights.depth,
-                    w,
-                    panel_bytes,
-                    groups,
-                    ahead,
-                    ahead_step,
-                    weights.levels,
-                    weights.start + columns,
-                    weights.totals + columns,
-                    row_scales + 8 * row,
-                    weights.scales + columns,
-                    weights.bias + columns,
-                    out + row * out_bytes + columns,
-                    out_bytes,
-                    mode,
+                tile = Tile(
+                    a=product.q + row * product.row_bytes,
+                    row_bytes=product.row_bytes,
+                    plane=linear.depth,
+                    w=w,
+                    panel_bytes=product.panel_bytes,
+                    groups=product.groups,
+                    ahead=ahead,
+                    ahead_step=ahead_step,
+                    levels=linear.levels,
+                    start=linear.start + columns,
+                    totals=linear.totals + columns,
+                    row_scales=product.row_scales + 8 * row,
+                    scales=linear.scales + columns,
+                    bias=linear.bias + columns,
+                    out=product.out + row * out_bytes + columns,
+                    out_bytes=out_bytes,
+                    mode=product.mode,
                 )
-                ahead += ahead_step * groups
+                tiles(tall, width, tile)
+                ahead += ahead_step * product.groups
                 row += tall
                 left -= 1
                 leaders -= 1
@@ -110,23 +114,11 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     w = linear_at(linear, 0)
     row_bytes, panel_bytes, groups = PLANES * w.depth, 16 * w.depth, w.depth // GROUP
     if CODED_ROWS and rows <= CODED_ROWS and w.codes != 0:
-        walk(
-            _coded_tiles,
-            _CODED_ALONE,
-            CODED_ROWS,
-            w,
-            w.codes,
-            panel_bytes // 2,
-            groups,
-            q,
-            row_bytes,
-            row_scales,
-            rows,
-            out,
-            mode,
-        )
+        product = Product(q, row_bytes, row_scales, rows, w.codes, panel_bytes // 2, groups, out, mode)
+        walk(_coded_tiles, _CODED_ALONE, CODED_ROWS, w, product)
     else:
-        walk(_tiles, _ALONE, TILE_ROWS, w, w.weights, panel_bytes, groups, q, row_bytes, row_scales, rows, out, mode)
+        product = Product(q, row_bytes, row_scales, rows, w.weights, panel_bytes, groups, out, mode)
+        walk(_tiles, _ALONE, _TILE_ROWS, w, product)
 
 
 def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:

@@ -16,11 +16,11 @@ products four consecutive depths of a column lie side by side, as the instructio
 16-bit products take two depths: int16 [panels, depth / 2, 16, 2]. Float weights have no groups: float32
 [panels, depth, 16].
 
-4-bit weights are numbers from 0 to 15, two in a byte: that of group 2 j in its lower half, that of group 2 j + 1 in its
+4-bit weights are codes from 0 to 15, two in a byte: that of group 2 j in its lower half, that of group 2 j + 1 in its
 upper half. So a block of 64 bytes is two groups, in the order that the 8-bit product wants: bytes [panels,
 depth / 8, 16, 4].
 
-Columns are filled up with zeros to whole panels; depths are multiples of 16 in every model (`config` checks).
+Columns are padded with zeros to whole panels; depths are multiples of 16 in every model (`config` checks).
 The layout is the same for every instruction set, so a packed model runs everywhere.
 """
 
@@ -36,7 +36,7 @@ def panels(columns: int) -> int:
 
 
 def padded(vector: np.ndarray, fill=0) -> np.ndarray:
-    """`vector` [columns], filled up to whole panels."""
+    """`vector` [columns], padded to whole panels."""
     out = np.full(panels(len(vector)) * PANEL, fill, vector.dtype)
     out[: len(vector)] = vector
     return out
@@ -74,9 +74,9 @@ def unpack_int16(packed: np.ndarray, columns: int) -> np.ndarray:
     return _unpack_groups(packed, columns)
 
 
-def pack_codes(numbers: np.ndarray) -> np.ndarray:
+def pack_codes(codes: np.ndarray) -> np.ndarray:
     """uint8 [depth, columns], 0 to 15 -> uint8 [panels, depth / 8, 16, 4]. `depth` must be a multiple of 8."""
-    groups = _pack_groups(numbers.astype(np.uint8, copy=False), GROUP)
+    groups = _pack_groups(codes.astype(np.uint8, copy=False), GROUP)
     return groups[:, 0::2] | groups[:, 1::2] << 4
 
 

@@ -1,4 +1,4 @@
-"""Quantization of activations, made where the floats are still in the first cache: each row has a scale of its own.
+"""Quantization of activations, made where the floats are still in the L1 cache: each row has a scale of its own.
 
 int8, 256 steps from the least to the largest, with 0.0 among them (x is about scale * q + shift):
 
@@ -31,6 +31,8 @@ from cpunmt.simd.tile import OFFSET, PLANES
 from cpunmt.simd.vector import (
     absolute,
     bits_to_floats,
+    broadcast,
+    broadcast_int,
     first_lane,
     float_bits_of,
     fma,
@@ -41,8 +43,6 @@ from cpunmt.simd.vector import (
     maximum_ints,
     maximum_unsigned,
     minimum,
-    splat,
-    splat_int,
     store,
     store_bytes,
     store_magnitudes,
@@ -77,7 +77,7 @@ def _range(x, depth):
 
     Floats of one sign are ordered like their bits, infinity and then NaN last: if there are any in x, they are found.
     """
-    low, high = splat_int(MINUS_ZERO), splat_int(0)
+    low, high = broadcast_int(MINUS_ZERO), broadcast_int(0)
     low0, low1, low2, low3 = low, low, low, low
     high0, high1, high2, high3 = high, high, high, high
     whole = depth // 64 * 64
@@ -97,9 +97,9 @@ def _range(x, depth):
 
 
 @inlined
-def _largest_magnitude(x, depth):
+def _absolute_maximum(x, depth):
     """Bits of max |x| of float32 [depth], likewise."""
-    m0, m1, m2, m3 = splat_int(0), splat_int(0), splat_int(0), splat_int(0)
+    m0, m1, m2, m3 = broadcast_int(0), broadcast_int(0), broadcast_int(0), broadcast_int(0)
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
         m0 = maximum_ints(float_bits_of(absolute(load(x, k))), m0)
@@ -113,14 +113,14 @@ def _largest_magnitude(x, depth):
 
 @inlined
 def _float_of(bits):
-    return first_lane(bits_to_floats(splat_int(bits)))
+    return first_lane(bits_to_floats(broadcast_int(bits)))
 
 
 @kernel
 def make_finite(x: address, depth: count):
     """float32 [depth], in place: infinity and NaN become finite numbers."""
     for k in range(0, depth, 16):
-        store(x, k, minimum(maximum(load(x, k), splat(-LARGEST_FLOAT)), splat(LARGEST_FLOAT)))
+        store(x, k, minimum(maximum(load(x, k), broadcast(-LARGEST_FLOAT)), broadcast(LARGEST_FLOAT)))
 
 
 @kernel
@@ -130,9 +130,9 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address, row_sca
     `multiplier` 0: the row's own.
     """
     if multiplier > ZERO:
-        factor, bias = splat(multiplier), splat(ROUNDING + np.float32(OFFSET))
+        factor, bias = broadcast(multiplier), broadcast(ROUNDING + np.float32(OFFSET))
         for k in range(0, depth, 16):
-            value = minimum(maximum(load(x, k) * factor, splat(-LARGEST)), splat(LARGEST))
+            value = minimum(maximum(load(x, k) * factor, broadcast(-LARGEST)), broadcast(LARGEST))
             _store(q, depth, k, value + bias)
         store_f32(row_scale, 0, ONE)
         store_f32(row_scale, 1, ZERO)
@@ -149,9 +149,9 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address, row_sca
         scale, inverse, middle = ONE, ZERO, MIDDLE
     # u = round(x / scale + zero): the least number has u >= 0, for zero is at least -low / scale - 1/2, and 1/2 is
     # rounded to the even 0; the largest has u <= 255, for it is at most STEPS + 1/2
-    factor = splat(inverse)
-    zero = fma(splat(-low), factor, splat(ROUNDING + middle))
-    bias = zero - splat(MIDDLE - np.float32(OFFSET))
+    factor = broadcast(inverse)
+    zero = fma(broadcast(-low), factor, broadcast(ROUNDING + middle))
+    bias = zero - broadcast(MIDDLE - np.float32(OFFSET))
     for k in range(0, depth, 16):
         _store(q, depth, k, fma(load(x, k), factor, bias))
     store_f32(row_scale, 0, scale)
@@ -168,15 +168,15 @@ def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: ad
 @kernel
 def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale: address):
     """Quantize float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
-    bits = _largest_magnitude(x, depth)
+    bits = _absolute_maximum(x, depth)
     if bits >= INFINITY:
         make_finite(x, depth)
-        bits = _largest_magnitude(x, depth)
+        bits = _absolute_maximum(x, depth)
     most = _float_of(bits)
     scale, inverse = most / reach, reach / most
     if most < reach / LARGEST_INVERSE:
         scale, inverse = ONE, ZERO
-    factor, bias = splat(inverse), splat(ROUNDING)
+    factor, bias = broadcast(inverse), broadcast(ROUNDING)
     for k in range(0, depth, 16):
         store_words(q, k, float_bits_of(fma(load(x, k), factor, bias)))
     store_f32(row_scale, 0, scale)

@@ -13,9 +13,10 @@ from cpunmt.architectures.transformer.reading import cell_at, memory_at, transfo
 from cpunmt.kernels.gates import average, weigh
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.reading import scratch_at, settings_at
 from cpunmt.layers.feed_forward import network as feed_forward_network
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import feed_forward_at, scratch_at, settings_at
+from cpunmt.layers.reading import feed_forward_at
 from cpunmt.layers.residual import after_block
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -40,7 +41,7 @@ def average_attention_cell(layer: address, number: count, network: address, memo
         )
     if t.preprocess:
         norm = address_of(weights.residual.before)
-        residual_layer_norm(s.context, 0, norm, t.epsilon, n, depth, s.context, 0, s.row_scales)
+        residual_layer_norm(settings, norm, s.context, 0, n, s.context, 0, s.row_scales)
     inside = feed_forward_at(address_of(weights.average), 0)
     if inside.inner.panels != 0:
         quantize(address_of(inside.inner), s.context, n, s.quantized, s.row_scales)

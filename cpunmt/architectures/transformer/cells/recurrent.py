@@ -4,9 +4,8 @@ from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.reading import cell_at, memory_at, transformer_at
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.reading import linear_at, scratch_at
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import scratch_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel

@@ -10,9 +10,9 @@ from cpunmt.architectures.transformer.reading import cell_at, memory_at, transfo
 from cpunmt.kernels.attention import cross_attention_row
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.reading import scratch_at, settings_at
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear
-from cpunmt.layers.reading import scratch_at, settings_at
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, lesser, load_i32, load_i64, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -52,10 +52,9 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
     """One step of decoder layer `number` on x, for ROW records [n]."""
     weights, w = cell_at(layer, 0), memory_at(memory, 0)
     settings, scratch = address_of(transformer_at(network, 0).settings), address_of(w.scratch)
-    t, s = settings_at(settings, 0), scratch_at(scratch, 0)
+    depth, s = settings_at(settings, 0).model_dim, scratch_at(scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
-    depth = t.model_dim
     own_rows = w.own_rows + 12 * depth * own_place(memory, number * w.slots, 0, 0)
     for i in range(n):
         row, made = row_at(rows, i), s.wide + 12 * i * depth
@@ -63,17 +62,7 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
         store_i32(w.own_parents, place, row.parent_item)
         copy_floats(made, 3 * depth, own_rows + 12 * depth * place)
         gather_own(own_rows, depth, memory, address_of(row))
-        cross_attention_row(
-            made,
-            w.own_keys,
-            w.own_values,
-            row.step + 1,
-            depth,
-            t.heads,
-            t.attention_scale,
-            s.scores,
-            s.sums,
-            s.context + 4 * i * depth,
-        )
+        context = s.context + 4 * i * depth
+        cross_attention_row(settings, scratch, made, w.own_keys, w.own_values, row.step + 1, context)
     projected(address_of(weights.output), settings, scratch, n)
     after_block(address_of(weights.residual), settings, scratch, n)

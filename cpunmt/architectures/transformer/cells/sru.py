@@ -12,7 +12,7 @@ from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
-from cpunmt.layers.reading import scratch_at
+from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, store

@@ -11,10 +11,10 @@ from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
 from cpunmt.kernels.activations import sigmoid, sigmoid_reference
-from cpunmt.layers.reading import scratch_at
+from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import fma, load, maximum, splat, store
+from cpunmt.simd.vector import broadcast, fma, load, maximum, store
 
 
 @kernel
@@ -30,7 +30,7 @@ def ssru_row(gates: address, state: address, depth: count, table: address, next_
         candidate = load(gates, k)
         made = fma(sigmoid(load(gates, depth + k), table), load(state, k) - candidate, candidate)
         store(next_state, k, made)
-        store(out, k, maximum(made, splat(np.float32(0.0))))
+        store(out, k, maximum(made, broadcast(np.float32(0.0))))
 
 
 @kernel

@@ -1,12 +1,12 @@
-"""The k best scores, against a stable sort."""
+"""The top k scores, against a stable sort."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.best import best_k_reference
 from cpunmt.kernels.softmax import LOWEST
+from cpunmt.kernels.top_k import top_k_reference
 from tests.float_steps import same_bits
 from tests.guarded import Guards
 
@@ -17,7 +17,7 @@ def choose(program, scores, k, misaligned=0):
     room = np.full(-(-len(scores) // 16) * 16, LOWEST, np.float32)
     room[: len(scores)] = scores
     indices, values = guard.empty(k, np.int64), guard.empty(k, np.float32)
-    found = program.best_k(guard.copy(room), len(room), k, indices, values)
+    found = program.top_k(guard.copy(room), len(room), k, indices, values)
     guard.check()
     return indices[:found].copy(), values[:found].copy()
 
@@ -38,7 +38,7 @@ def test_equals_its_reference(program, seed, length, k, different, misaligned):
     if (scores == LOWEST).all():
         scores[length // 2] = 0
     indices, values = choose(program, scores, k, misaligned)
-    assert indices.tolist() == best_k_reference(scores, k).tolist()
+    assert indices.tolist() == top_k_reference(scores, k).tolist()
     assert same_bits(values, scores[indices])
 
 

@@ -1,6 +1,6 @@
-"""The k best of a row of scores: the continuations that a beam search looks at.
+"""The top k of a row of scores: the continuations that a beam search looks at.
 
-One pass; a vector of scores without a number above the k-th best so far costs one comparison. Equals come in the
+One pass; a vector of scores without a number above the k-th so far costs one comparison. Equals come in the
 order of their index, so that the result is the same always. (Hoang et al. 2018, section 4, fuse this with the
 softmax, too: log-probabilities are only needed of what is chosen here.)
 """
@@ -10,11 +10,11 @@ import numpy as np
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import load_f32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.vector import largest, load, maximum, splat
+from cpunmt.simd.vector import broadcast, largest, load, maximum
 
 
 @kernel
-def best_k(scores: address, length: count, k: count, indices: address, values: address) -> count:
+def top_k(scores: address, length: count, k: count, indices: address, values: address) -> count:
     """Write the k largest of float32 scores [length], a multiple of 16, in descending order; returns how many.
 
     indices, values    int64 [k], float32 [k]
@@ -23,7 +23,7 @@ def best_k(scores: address, length: count, k: count, indices: address, values: a
     """
     found, least = 0, LOWEST
     if k == 1:
-        peak = splat(LOWEST)
+        peak = broadcast(LOWEST)
         for j in range(0, length, 16):
             peak = maximum(peak, load(scores, j))
         least = largest(peak)
@@ -56,7 +56,7 @@ def best_k(scores: address, length: count, k: count, indices: address, values: a
     return found
 
 
-def best_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
+def top_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
     """Indices of the k largest, equals in the order of their index."""
     order = np.argsort(-scores, kind="stable")
     return order[scores[order] > LOWEST][:k]

@@ -1,0 +1,71 @@
+"""The shapes of the register tiles: for each instruction set, as many sums as there are registers left beside the
+operands. Who adds an instruction set measures, and adds a row here."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.simd import isa
+from cpunmt.simd.isa import Isa
+
+
+class Shapes(NamedTuple):
+    """The tiles of one kind of product.
+
+    panels       {rows of a tile: panels at a time}
+    tile_rows    of a tile at most, with that many rows' panels, where there are more rows than `panels` has
+    """
+
+    panels: dict[int, int]
+    tile_rows: int
+
+    @property
+    def alone(self) -> np.ndarray:
+        """Panels at a time where one tile holds all rows: those of a single row first."""
+        return np.array([self.panels[rows] for rows in sorted(self.panels)])
+
+    @property
+    def most_sums(self) -> int:
+        """Of the largest tile, a vector of 16 columns each."""
+        return max(rows * panels for rows, panels in self.panels.items())
+
+    def every(self) -> list[tuple[int, int]]:
+        """All (rows, panels) that a product needs: each as it is, and with one panel; those that tiles among others may
+        have also with the panels of `tile_rows`."""
+        found = {(rows, width) for rows, panels in self.panels.items() for width in (panels, 1)}
+        return sorted(found | {(rows, self.panels[self.tile_rows]) for rows in range(1, self.tile_rows + 1)})
+
+
+class _Row(NamedTuple):
+    int8: Shapes
+    int16: Shapes
+    float32: Shapes
+    # 4-bit weights are for few rows, one panel at a time: decoding them costs instructions and saves half of the
+    # reading. Without vpdpbusd even one row is bound by its instructions.
+    coded_rows: int
+    # So many rows read the weights of one panel as a stream, see simd/tile.
+    stream_rows: int
+    # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a
+    # fma's latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
+    heads: dict[int, int]
+
+
+_VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
+_FLOAT512 = Shapes({**dict.fromkeys(range(12, 6, -1), 2), **dict.fromkeys(range(6, 0, -1), 4)}, tile_rows=12)
+_SIX_ROWS = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=6)
+_FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
+_FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
+_TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
+
+_ROWS = {
+    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, coded_rows=4, stream_rows=2, heads={1: 8, 2: 8, 4: 4}),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, coded_rows=1, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
+    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, coded_rows=0, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
+    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, coded_rows=0, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
+}
+
+INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS = _ROWS[isa.current()]
+
+CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
+# (heads, panels): powers of two up to HEADS
+HEAD_SHAPES = [(heads, panels) for panels, most in HEADS.items() for heads in (1, 2, 4, 8) if heads <= most]
