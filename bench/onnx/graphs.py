@@ -14,7 +14,8 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from quantize.onnx.export import GRAPHS, WEIGHTS
+from quantize.onnx.export import WEIGHTS
+from quantize.onnx.graphs import GRAPHS
 
 QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # what has products with constant weights
 

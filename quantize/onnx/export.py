@@ -2,10 +2,7 @@
 
 A directory of them:
 
-    encoder.onnx            see `onnx_encoder`
-    step.onnx               see `onnx_step`: logits over all pieces
-    candidates.onnx         the output layer of some pieces
-    candidates_step.onnx    logits over these
+    encoder.onnx, step.onnx, candidates.onnx, candidates_step.onnx    see `quantize.onnx.graphs`
     weights.bin             the parameters of all four
     config.json             the model's config, and what was exported
 """
@@ -19,20 +16,14 @@ import numpy as np
 import onnx
 
 from cpunmt import __version__
+from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_directory
 from cpunmt.model.config import ModelConfig
-from quantize.onnx.blocks import Blocks
-from quantize.onnx.encoder import add_encoder
 from quantize.onnx.graph import OPSET, Graph, WeightFile
-from quantize.onnx.step import add_candidates, add_step
+from quantize.onnx.graphs import GRAPHS
+from quantize.onnx.network import CELLS, GraphNetwork
 
 CONFIG, WEIGHTS = "config.json", "weights.bin"
-GRAPHS = {
-    "encoder.onnx": add_encoder,
-    "step.onnx": add_step,
-    "candidates.onnx": add_candidates,
-    "candidates_step.onnx": lambda blocks: add_step(blocks, candidates=True),
-}
 FILES = frozenset([*GRAPHS, CONFIG, WEIGHTS])
 MOST_POSITIONS = 1 << 12  # that are exported unless more are asked for
 
@@ -52,8 +43,10 @@ def export_onnx(
     positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
     force : replace a directory that holds nothing but such files
 
-    Raises CpunmtError if it cannot be written.
+    Raises CpunmtError if it cannot be written, or if the decoder's cell has no form in ONNX.
     """
+    if config.cell not in CELLS:
+        raise CpunmtError(f"decoders of {config.cell} are not exported as ONNX, only those of {', '.join(CELLS)}")
     if positions is None:
         positions = default_positions(config)
     described = {"format": "cpunmt-onnx", "version": 1, "made_by": f"cpunmt {__version__}", "opset": OPSET}
@@ -62,7 +55,7 @@ def export_onnx(
         weights = WeightFile(WEIGHTS)
         for name, add in GRAPHS.items():
             graph = Graph(name.removesuffix(".onnx"), weights)
-            add(Blocks(graph, config, tensors, positions))
+            add(GraphNetwork(graph, config, tensors, positions))
             (folder / name).write_bytes(graph.model().SerializeToString(deterministic=True))
         weights.write(folder / WEIGHTS)
         (folder / CONFIG).write_text(json.dumps(described, indent=1) + "\n", "utf-8")

@@ -1,7 +1,8 @@
 """The network, written down in NumPy float32: the definition that everything else is compared with.
 
 A Transformer encoder, and a decoder with cross-attention and one of four recurrent or attentional cells, one
-sentence at a time, without any of the runtime's code. Equations as in Marian, for which most models are trained:
+sentence at a time, without any of the runtime's code; `quantize.onnx` makes graphs of the same code. Equations as in
+Marian, for which most models are trained:
 
     encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
     every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
@@ -35,12 +36,15 @@ from cpunmt.model.architecture import tables
 from cpunmt.model.config import ModelConfig
 from quantize.reference.formulas import (
     ACTIVATIONS,
-    attention,
     attention_weights,
+    interpolated,
     layer_norm,
     log_softmax,
     positions,
+    relu,
     sigmoid,
+    tanh,
+    weighted_values,
 )
 
 
@@ -93,7 +97,7 @@ class Reference:
         for i in range(self.config.encoder_layers):
             block = f"encoder.{i}.self_attention"
             given = self._before(block, x)
-            made = self._attended(block, given, *self._keys_values(block, given))
+            made, _ = self._attended(block, given, *self._keys_values(block, given))
             x = self._after(block, made, x)
             x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.config.ffn_depth)
         return self._normed("encoder.top_norm", x) if self.config.top_norm else x
@@ -111,8 +115,10 @@ class Reference:
         `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
         logits are theirs only: (rows, len(candidates)).
         """
-        rows, d = len(state.cells[0]), self.config.model_dim
-        embedded = self.embed(self.tables["target"], previous) if state.position else np.zeros((rows, d), np.float32)
+        if state.position:
+            embedded = self.embed(self.tables["target"], previous)
+        else:
+            embedded = np.zeros((len(state.cells[0]), self.config.model_dim), np.float32)
         x = self._input("decoder", embedded, state.position, one=True)
         cells, alignment = [], None
         for layer, p in enumerate(self.config.decoder_parameters):
@@ -122,14 +128,14 @@ class Reference:
             x = self._after(block, made, x)
             block = f"decoder.{p}.cross_attention"
             given, memory = self._before(block, x), state.memories[layer]
+            made, weights = self._attended(block, given, *memory)
             if layer == self._aligning:
-                queries = self._affine(f"{block}.query", given)
-                alignment = attention_weights(queries, memory[0], self.config.heads)[0]
-            x = self._after(block, self._attended(block, given, *memory), x)
+                alignment = self._first_head(weights)
+            x = self._after(block, made, x)
             x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.config.decoder_ffn_depth)
         if self.config.top_norm:
             x = self._normed("decoder.top_norm", x)
-        logits = self.product(self.tables["output"], x) + self.tensors["output.bias"]
+        logits = self._logits(x)
         if candidates is not None:
             logits = logits[:, candidates]
         return logits, State(state.position + 1, cells, state.memories, alignment)
@@ -161,17 +167,17 @@ class Reference:
     def _ssru(self, block, x, cell, position):
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
-        return self._projected(block, np.maximum(cell, 0)), cell
+        return self._projected(block, relu(cell)), cell
 
     def _sru(self, block, x, cell, position):
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
         reset = sigmoid(self._affine(f"{block}.reset", x))
-        return self._projected(block, reset * np.tanh(cell) + (1 - reset) * x), cell
+        return self._projected(block, interpolated(reset, tanh(cell), x)), cell
 
     def _forgetting(self, block, x, cell):
         forget = sigmoid(self._affine(f"{block}.forget", x))
-        return forget * cell + (1 - forget) * self.product(f"{block}.candidate.weight", x)
+        return interpolated(forget, cell, self.product(f"{block}.candidate.weight", x))
 
     def _projected(self, block, x):
         return self._affine(f"{block}.output", x) if self.config.cell_projection else x
@@ -180,23 +186,21 @@ class Reference:
         x = self._before(block, x)
         new = np.concatenate(self._keys_values(block, x), axis=1)
         cell = np.concatenate([cell, new[:, None]], axis=1)
-        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1)) for r in range(len(x))]
+        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
         return np.concatenate(made), cell
 
     def _average_attention(self, block, x, cell, position):
         cell = cell + x
         depth, activation = self.config.average_depth, ACTIVATIONS[self.config.average_activation]
-        y = self._before(block, cell / np.float32(position + 1))
+        y = self._before(block, cell / (position + np.float32(1)))
         names = ["inner", *(f"middle.{i}" for i in range(depth - 2))][: depth - 1]
         for name in names:
             y = activation(self._affine(f"{block}.{name}", y))
         if self.config.average_dim != self.config.model_dim:
             y = self._affine(f"{block}.outer", y)
         if self.config.average_gate:
-            keep, renew = (
-                sigmoid(self._affine(f"{block}.input_gate", x)),
-                sigmoid(self._affine(f"{block}.forget_gate", y)),
-            )
+            keep = sigmoid(self._affine(f"{block}.input_gate", x))
+            renew = sigmoid(self._affine(f"{block}.forget_gate", y))
             y = keep * x + renew * y
         return y, cell
 
@@ -222,8 +226,7 @@ class Reference:
             elif letter == "n":
                 y = self._normed(f"{block}.norm", y)
             else:
-                gate = sigmoid(self._affine(f"{block}.highway", x))
-                y = gate * y + (1 - gate) * x
+                y = interpolated(sigmoid(self._affine(f"{block}.highway", x)), y, x)
         return y
 
     def _affine(self, name, x):
@@ -238,8 +241,18 @@ class Reference:
         return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
 
     def _attended(self, name, x, keys, values):
-        heads = attention(self._affine(f"{name}.query", x), keys, values, self.config.heads)
+        """(what all heads found, projected; how much each took of each value)."""
+        weights = attention_weights(self._affine(f"{name}.query", x), keys, self.config.heads)
+        return self._heads_output(name, weighted_values(weights, values)), weights
+
+    def _first_head(self, weights):
+        return weights[0]
+
+    def _heads_output(self, name, heads):
         return self._affine(f"{name}.output", heads) if self.config.attention_projection else heads
+
+    def _logits(self, x):
+        return self.product(self.tables["output"], x) + self.tensors["output.bias"]
 
     def _feed_forward_block(self, block, x, depth):
         y, activation = self._before(block, x), ACTIVATIONS[self.config.activation]

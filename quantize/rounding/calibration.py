@@ -74,7 +74,7 @@ class _Recorder(Reference):
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
-        self._aligning = None  # would compute the same queries once more
+        self._aligning = None  # attends sentence by sentence: there is no alignment of all
         self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
         self._output = output_table(config)
         self._layers[self._output] = self._output
@@ -103,8 +103,7 @@ class _Recorder(Reference):
             attention(query[None], k, v, self.config.heads)
             for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
         ]
-        made = np.concatenate(heads)
-        return self._affine(f"{name}.output", made) if self.config.attention_projection else made
+        return self._heads_output(name, np.concatenate(heads)), None
 
     def product(self, name, x):
         if name in self._layers:

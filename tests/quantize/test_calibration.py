@@ -18,7 +18,6 @@ class Listening(Reference):
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
-        self._aligning = None
         self.heard = {}
 
     def product(self, name, x):

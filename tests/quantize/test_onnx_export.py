@@ -13,7 +13,8 @@ from bench.onnx.graphs import session
 from cpunmt.errors import CpunmtError
 from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
-from quantize.onnx.export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
+from quantize.onnx.export import CONFIG, FILES, WEIGHTS, default_positions, export_onnx
+from quantize.onnx.graphs import GRAPHS
 from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_sources, random_tensors
@@ -131,6 +132,16 @@ def test_exporting_twice_gives_the_same_bytes(tmp_path):
     assert {name: (first / name).read_bytes() for name in FILES} == {
         name: (second / name).read_bytes() for name in FILES
     }
+
+
+def test_a_cell_without_a_form_in_onnx_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("quantize.onnx.export.CELLS", ("ssru", "sru"))
+    config = make_config(cell="self_attention")
+    with pytest.raises(
+        CpunmtError, match="decoders of self_attention are not exported as ONNX, only those of ssru, sru$"
+    ):
+        export_onnx(tmp_path / "graphs", config, random_tensors(config, 3))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sentence_longer_than_the_positions_is_refused(tmp_path):
