@@ -9,7 +9,7 @@ from cpunmt.kernels.matmul.packing import unpack_codes, unpack_float32, unpack_i
 from cpunmt.model.architecture import Linear, is_static
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.schemes import CODEBOOKS
-from quantize.rounding.weights import REACH
+from quantize.checkpoints.layer_errors import REACH
 
 
 class StoredMatrix(NamedTuple):

@@ -15,7 +15,8 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, write_directory
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file
-from quantize.checkpoints.pack import LayerError, pack_tensors
+from quantize.checkpoints.layer_errors import LayerError
+from quantize.checkpoints.pack import pack_tensors
 from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
 from quantize.commands.progress import progress_bar
 from quantize.evaluation.gate import check
@@ -156,7 +157,7 @@ def table(errors: list[LayerError]) -> list[str]:
         return []
     width = max(len(error.name) for error in errors)
     lines = [f"{'matrix':{width}}  {'scheme':6}  {'shape':>12}  {'SQNR dB':>7}  {'clipped %':>9}"]
-    for name, shape, decibels, clipped, scheme in errors:
+    for name, scheme, shape, decibels, clipped, _ in errors:
         size = f"{shape[0]} x {shape[1]}"
         lines.append(f"{name:{width}}  {scheme:6}  {size:>12}  {decibels:7.2f}  {100 * clipped:9.4f}")
     return lines

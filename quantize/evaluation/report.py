@@ -14,12 +14,14 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
-from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, matrices
+from cpunmt.model.architecture import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
+from cpunmt.model.config import ModelConfig
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from quantize.checkpoints.layer_errors import layer_error
+from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
 from quantize.evaluation.agreement import Translated, agreement, translated
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.layer_errors import LayerError, layer_errors
 from quantize.evaluation.speed import compare_speed, machine, sampled
 from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
 
@@ -69,8 +71,7 @@ def measure(
     language = ours.described["target_language"] or theirs.described["target_language"]
     metrics = load_metrics(language) if sets else None  # before the work: it may not be installed
     progress("layers", 0)
-    pair = ours, theirs
-    errors = layer_errors(tuple(who.loaded.config for who in pair), tuple(who.tensors for who in pair))
+    layers = compare_layers((ours.loaded.config, ours.tensors), (theirs.loaded.config, theirs.tensors))
     judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
     if rounds and sets:
         translators = Translator(model), Translator(baseline)
@@ -92,7 +93,7 @@ def measure(
         "baseline": theirs.described,
         "notes": _notes(ours, theirs),
         "size": _size(ours, theirs),
-        "layers": [_layer(error) for error in errors],
+        "layers": layers,
         "sets": judged,
     }
 
@@ -196,20 +197,30 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
     }
 
 
-def _layer(error: LayerError) -> dict:
-    """JSON has no infinity: a matrix that lost nothing has null."""
-    worst = [{"column": column, "sqnr_db": round(decibels, 3)} for column, decibels in error.worst]
-    lossless = math.isinf(error.signal_to_noise)
-    return {
-        "name": error.name,
-        "scheme": error.scheme,
-        "shape": list(error.shape),
-        "bytes": error.bytes,
-        "baseline_bytes": error.baseline_bytes,
-        "sqnr_db": None if lossless else round(error.signal_to_noise, 3),
-        "clipped": error.clipped,
-        "worst_columns": worst,
-    }
+def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig, dict]) -> list[dict]:
+    """Of every table, then of every linear layer in the order of use, for configs and tensors of one architecture.
+
+    JSON has no infinity: a matrix that lost nothing has null.
+    """
+    found = []
+    for layer in [*table_sizes(model[0]), *linears(model[0])]:
+        name = layer if isinstance(layer, str) else layer.name
+        stored, original = stored_matrix(*model, layer), stored_matrix(*baseline, layer)
+        error = layer_error(name, stored.scheme, original.weights, stored.weights, stored.reach)
+        lossless = math.isinf(error.signal_to_noise)
+        found.append(
+            {
+                "name": name,
+                "scheme": error.scheme,
+                "shape": list(error.shape),
+                "bytes": stored_bytes(model[1], name),
+                "baseline_bytes": stored_bytes(baseline[1], name),
+                "sqnr_db": None if lossless else round(error.signal_to_noise, 3),
+                "clipped": error.clipped,
+                "worst_columns": [{"column": c, "sqnr_db": round(decibels, 3)} for c, decibels in error.worst],
+            }
+        )
+    return found
 
 
 def _size(ours: Subject, theirs: Subject) -> dict:
