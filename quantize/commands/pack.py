@@ -18,9 +18,9 @@ from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_d
 from quantize.checkpoints.layer_errors import LayerError
 from quantize.checkpoints.pack import pack_tensors
 from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
-from quantize.commands.progress import progress_bar
 from quantize.evaluation.gate import check
 from quantize.evaluation.gate_options import given_sets
+from quantize.progress import progress_bar
 from quantize.rounding.activation_scales import static_alphas
 from quantize.rounding.calibration import greedy_translations, input_statistics
 from quantize.rounding.calibration_text import calibration_sources
@@ -78,7 +78,7 @@ def pack_checkpoint(given: argparse.Namespace):
                 f"{given.checkpoint}: holds no activation scales (..._QuantMultA); give --calibration TEXT to find them"
             )
     quantizer = matrix_quantizer(config, chosen, statistics)
-    with progress_bar("rounding", None, " matrices") as done:
+    with progress_bar(None, "matrices", "rounding") as done:
         config, packed, errors = pack_tensors(
             config,
             checkpoint.tensors,
@@ -141,7 +141,7 @@ def _calibrated(given, checkpoint):
     config, tensors = checkpoint.config, checkpoint.float_tensors()
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
     targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
-    with progress_bar("calibrating", len(sources), " sentences") as done:
+    with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
     content = map_bytes(given.calibration, "calibration text", 1 << 40)
     return statistics, {

@@ -9,10 +9,10 @@ from cpunmt.model.config import MOST_BEAM
 from cpunmt.translation.options import VOCABULARIES
 from quantize.evaluation.gate import judge
 from quantize.evaluation.gate_options import LIMITS, add_gate_options, given_sets
-from quantize.evaluation.report import measure
+from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_picture import load_figure, picture
-from quantize.evaluation.report_progress import report_progress
 from quantize.evaluation.report_table import report_lines
+from quantize.progress import progress_bar
 
 
 def add_parser(commands):
@@ -63,7 +63,7 @@ def _run(given) -> int:
         load_figure()
     sets = given_sets(given)
     settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
-    with report_progress(sets, given.rounds) as progress:
+    with progress_bar(work(sets, given.rounds), "sentences") as progress:
         report = measure(
             given.model,
             given.baseline,

@@ -8,7 +8,7 @@ from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.commands.progress import progress_bar
+from quantize.progress import progress_bar
 from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus
 from quantize.shortlist.coverage import coverage, table
 from quantize.shortlist.lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
@@ -100,7 +100,7 @@ def make_shortlist(given):
         other = Shortlist.load(given.compare, source, target, given.first, given.best)
     held_out = [(file, read_corpus([file], source, target, given.max_length)[0]) for file in given.held_out]
     files = [*map(TwoFiles, given.source, given.target), *given.tsv]
-    with progress_bar("reading", None, " lines") as progress:
+    with progress_bar(None, "lines", "reading") as progress:
         corpus, left_out = read_corpus(files, source, target, given.max_length, progress)
     tell(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
     lexicon = _learn(given, corpus, source.size, target.size)
@@ -122,7 +122,7 @@ def _learn(given, corpus, source_size, target_size):
 
     from quantize.shortlist.word_alignment import translations  # it imports Numba, which the other commands do without
 
-    with progress_bar("aligning", given.iterations * corpus.pairs, " pairs") as progress:
+    with progress_bar(given.iterations * corpus.pairs, "pairs", "aligning") as progress:
         learnt = translations(corpus, source_size, target_size, given.iterations, given.diagonal, progress=progress)
     shown = " ".join(f"{value:.1f}" for value in learnt.perplexities)
     tell(f"{learnt.targets.size} pairs of pieces; perplexity at each iteration: {shown}")

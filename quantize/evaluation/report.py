@@ -27,8 +27,6 @@ from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf
 
 FORMAT_VERSION = 1  # of the JSON: raised when a key goes or changes its meaning
 
-Progress = Callable[[str, int], object]  # what is being done, and how many more sentences are done with
-
 
 class Subject(NamedTuple):
     """A packed model that is judged, or its baseline."""
@@ -53,7 +51,7 @@ def measure(
     *,
     rounds: int = 5,
     samples: int = 1000,
-    progress: Progress = lambda doing, done: None,
+    progress: Callable = lambda done, doing="": None,
 ) -> dict:
     """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
 
@@ -62,6 +60,7 @@ def measure(
     settings : options of `Translator.translate` that both are judged with: vocabulary, beam_size
     rounds : of the comparison of speed, 0 leaves it out
     samples : of the interval of a difference in BLEU, 0 leaves it out
+    progress : called with how many more sentences are done with, and with what is being done if that changes
 
     Raises CpunmtError: a directory is broken, they are not one model, what judges text is not installed.
     """
@@ -70,19 +69,14 @@ def measure(
     _check_pair(ours, theirs)
     language = ours.described["target_language"] or theirs.described["target_language"]
     metrics = load_metrics(language) if sets else None  # before the work: it may not be installed
-    progress("layers", 0)
+    progress(0, "layers")
     layers = compare_layers((ours.loaded.config, ours.tensors), (theirs.loaded.config, theirs.tensors))
     judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
     if rounds and sets:
         translators = Translator(model), Translator(baseline)
         for one, found in zip(sets, judged, strict=True):
-            found["speed"] = compare_speed(
-                *translators,
-                one.sources,
-                settings,
-                rounds,
-                lambda done, name=one.name: progress(f"{name}: speed", done),
-            )
+            progress(0, f"{one.name}: speed")
+            found["speed"] = compare_speed(*translators, one.sources, settings, rounds, progress)
     return {
         "format": "cpunmt quantization report",
         "format_version": FORMAT_VERSION,
@@ -156,18 +150,16 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
     pair = ours, theirs
     made: list[Translated] = []
     for who, name in zip(pair, ("model", "baseline"), strict=True):
-        doing = f"{one.name}: {name} translates"
-        progress(doing, 0)
-        step = lambda done, doing=doing: progress(doing, done)  # noqa: E731
-        made.append(translated(who.loaded, one.sources, who.options, step))
-    progress(f"{one.name}: forced decoding", 0)
+        progress(0, f"{one.name}: {name} translates")
+        made.append(translated(who.loaded, one.sources, who.options, progress))
+    progress(0, f"{one.name}: forced decoding")
     found = agreement(tuple(who.loaded for who in pair), tuple(who.options for who in pair), tuple(made))
-    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    progress(len(one.sources), f"{one.name}: BLEU and chrF")
     texts = made[0].texts, made[1].texts
     bleu = compare_bleu(metrics.bleu, *texts, one.references, samples) if one.references else None
     chrf = compare_chrf(metrics.chrf, *texts, one.references) if one.references else None
     similarity = metrics.chrf.corpus_score(texts[0], [texts[1]]).score
-    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    progress(len(one.sources), f"{one.name}: BLEU and chrF")
     return {
         "name": one.name,
         "file": one.path,
