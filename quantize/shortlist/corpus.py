@@ -47,10 +47,6 @@ class Corpus(NamedTuple):
     weights: np.ndarray  # (pairs,) float32
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return tuple(self)
-
-    @property
     def pairs(self) -> int:
         return self.weights.size
 
