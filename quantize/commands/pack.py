@@ -18,8 +18,8 @@ from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_d
 from quantize.checkpoints.layer_errors import LayerError
 from quantize.checkpoints.pack import pack_tensors
 from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
+from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
-from quantize.evaluation.gate_options import given_sets
 from quantize.progress import progress_bar
 from quantize.rounding.activation_scales import static_alphas
 from quantize.rounding.calibration import greedy_translations, input_statistics
@@ -34,13 +34,17 @@ def add_parser(commands):
         "pack",
         help="a checkpoint -> a packed model directory",
         description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
-        allow_abbrev=False,
     )
     add_options(pack)
-    pack.set_defaults(run=_run, parser=pack)
+    return pack
 
 
-def _run(given):
+def run(given: argparse.Namespace):
+    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
+
+    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
+    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
+    """
     if not Path(given.checkpoint).exists():  # before advice on the options that it would need
         raise ModelFileError(
             f"{given.checkpoint}: not found; expected a Marian file (model.npz) or a model's directory"
@@ -50,15 +54,6 @@ def _run(given):
         given.parser.error(wrong)
     refuse_overwriting([given.out], [given.checkpoint])
     check_directory(given.out, given.force, NAMES)  # before the work
-    pack_checkpoint(given)
-
-
-def pack_checkpoint(given: argparse.Namespace):
-    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
-
-    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
-    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
-    """
     taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
@@ -125,8 +120,7 @@ def _opened(given):
     if Path(given.checkpoint).is_dir():
         checkpoint = open_directory(given.checkpoint)
     else:
-        names = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
-        checkpoint = open_file(given.checkpoint, names)
+        checkpoint = open_file(given.checkpoint, vocabulary_paths(given))
     if given.max_length_factor is not None:
         config = dataclasses.replace(checkpoint.config, max_length_factor=given.max_length_factor)
         checkpoint = checkpoint._replace(config=config)
