@@ -25,6 +25,8 @@ def add_parser(commands):
         "several translations of a sentence weigh as much as one.",
     )
     count = number(int, lambda value: 1 <= value < 1 << 31, "a whole number from 1 on")
+    probability = number(float, lambda value: 0 <= value < 1, "a probability below 1")
+    weight = number(float, lambda value: 0 <= value <= 100, "a number from 0 to 100")
     table_of = parsed(parse_table)
     text = made.add_argument_group("sentence pairs, plain or gzipped; each may be given several times")
     text.add_argument("--source", action="append", default=[], metavar="FILE", help="sentences, one per line")
@@ -42,16 +44,12 @@ def add_parser(commands):
         "--best", type=count, default=100, metavar="N", help="at most N targets per source piece (default: 100)"
     )
     made.add_argument(
-        "--threshold",
-        type=number(float, lambda value: 0 <= value < 1, "a probability below 1"),
-        default=0.0,
-        metavar="P",
-        help="only probabilities above P (default: 0)",
+        "--threshold", type=probability, default=0.0, metavar="P", help="only probabilities above P (default: 0)"
     )
     made.add_argument("--iterations", type=count, default=8, metavar="N", help="of EM (default: 8)")
     made.add_argument(
         "--diagonal",
-        type=number(float, lambda value: 0 <= value <= 100, "a number from 0 to 100"),
+        type=weight,
         default=2.0,
         metavar="X",
         help="how much pieces at like places belong together; 0 is IBM Model 1 alone (default: 2)",

@@ -32,12 +32,15 @@ def calibration_sources(
             raise ModelFileError(f"{path}: line {i + 1} is not UTF-8; expected text, one sentence a line")
         texts.append(text)
     found = [list(ids) for ids in vocabulary.encode_batch(texts)]
-    found = [_turned(ids, config) for ids in found if 1 < len(ids) <= config.max_source_length]
+    found = [as_read(ids, config) for ids in found if 1 < len(ids) <= config.max_source_length]
     if not found:
         raise ModelFileError(f"{path}: no line has 1 to {config.max_source_length - 1} pieces; expected sentences")
     return found, len(lines)
 
 
-def _turned(ids: Sequence[int], config) -> list[int]:
-    """Reversed but for </s>, for a model that was trained so."""
-    return [*ids[-2::-1], ids[-1]] if config.right_to_left else list(ids)
+def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequence:
+    """As the model reads and says them: reversed, if it was trained so, but for the last one if that is </s>'s."""
+    if not config.right_to_left:
+        return items
+    end = len(items) - ended
+    return [*items[:end][::-1], *items[end:]]
