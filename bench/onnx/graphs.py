@@ -14,8 +14,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from quantize.onnx.export import WEIGHTS
-from quantize.onnx.graphs import GRAPHS
+from quantize.onnx.export import GRAPHS, WEIGHTS
 
 QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # what has products with constant weights
 

@@ -26,6 +26,7 @@ from quantize.rounding.calibration import greedy_translations, input_statistics
 from quantize.rounding.calibration_text import calibration_sources
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range
+from quantize.tables import aligned
 
 
 def add_parser(commands):
@@ -147,14 +148,11 @@ def _calibrated(given, checkpoint):
 
 def table(errors: list[LayerError]) -> list[str]:
     """One line for each matrix, under a heading; nothing where nothing was quantized."""
-    if not errors:
-        return []
-    width = max(len(error.name) for error in errors)
-    lines = [f"{'matrix':{width}}  {'scheme':6}  {'shape':>12}  {'SQNR dB':>7}  {'clipped %':>9}"]
-    for name, scheme, shape, decibels, clipped, _ in errors:
-        size = f"{shape[0]} x {shape[1]}"
-        lines.append(f"{name:{width}}  {scheme:6}  {size:>12}  {decibels:7.2f}  {100 * clipped:9.4f}")
-    return lines
+    rows = [
+        [name, scheme, f"{shape[0]} x {shape[1]}", f"{decibels:.2f}", f"{100 * clipped:.4f}"]
+        for name, scheme, shape, decibels, clipped, _ in errors
+    ]
+    return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
 
 
 def _described(error: LayerError) -> dict:

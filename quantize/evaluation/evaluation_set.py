@@ -50,8 +50,8 @@ def read_evaluation_set(name: str, path) -> EvaluationSet:
     """
     digest = hashlib.sha256(map_bytes(path, "test set", MOST_BYTES)).hexdigest()
     lines = _text(expanded(path, "test set", MOST_BYTES).tobytes(), path).removesuffix("\n").split("\n")
-    rows = [[cell.strip() for cell in line.removesuffix("\r").split("\t")] for line in lines]
-    references = [[cell for cell in row[1:] if cell] for row in rows]
+    rows = [[field.strip() for field in line.removesuffix("\r").split("\t")] for line in lines]
+    references = [[field for field in row[1:] if field] for row in rows]
     without = [number for number, found in enumerate(references, 1) if not found]
     for number, row in enumerate(rows, 1):
         if not row[0]:

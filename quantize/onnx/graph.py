@@ -43,6 +43,11 @@ class WeightFile:
             file.truncate(self._size)
 
 
+def _arithmetic(operator, turned=False):
+    """A method of `Value`: an operator of it and another value or number, which is the left one if `turned`."""
+    return lambda self, other: self._node(operator, *((other, self) if turned else (self, other)))
+
+
 @dataclass(frozen=True)
 class Value:
     """What a graph computes, or is given. Arithmetic adds nodes to the graph; numbers in it are float32."""
@@ -56,23 +61,8 @@ class Value:
         values = [x if isinstance(x, Value) else self.graph.constant(x, np.float32) for x in operands]
         return self.graph.node(operator, *values)
 
-    def __add__(self, other):
-        return self._node("Add", self, other)
-
-    def __radd__(self, other):
-        return self._node("Add", other, self)
-
-    def __sub__(self, other):
-        return self._node("Sub", self, other)
-
-    def __mul__(self, other):
-        return self._node("Mul", self, other)
-
-    def __rmul__(self, other):
-        return self._node("Mul", other, self)
-
-    def __truediv__(self, other):
-        return self._node("Div", self, other)
+    __add__, __sub__, __mul__, __truediv__ = map(_arithmetic, ("Add", "Sub", "Mul", "Div"))
+    __radd__, __rsub__, __rmul__ = (_arithmetic(operator, turned=True) for operator in ("Add", "Sub", "Mul"))
 
 
 class Graph:

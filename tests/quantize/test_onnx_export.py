@@ -13,8 +13,7 @@ from bench.onnx.graphs import session
 from cpunmt.errors import CpunmtError
 from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
-from quantize.onnx.export import CONFIG, FILES, WEIGHTS, default_positions, export_onnx
-from quantize.onnx.graphs import GRAPHS
+from quantize.onnx.export import CONFIG, FILES, GRAPHS, WEIGHTS, default_positions, export_onnx
 from quantize.reference.network import Reference
 from tests.architectures import NAMED, configs, make_config
 from tests.random_models import random_sources, random_tensors
