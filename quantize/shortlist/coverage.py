@@ -36,9 +36,8 @@ def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) ->
 def table(rows: list[tuple[str, str, Shortlist, Coverage]]) -> list[str]:
     """One line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
     heading = ["held-out", "shortlist", "first", "best", "pieces %", "whole %", "candidates"]
-    fields = [
-        [text, name, f"{shortlist.first}", f"{shortlist.best}", f"{100 * found.pieces:.2f}"]
-        + [f"{100 * found.sentences:.2f}", f"{found.candidates:.1f}"]
-        for text, name, shortlist, found in rows
-    ]
+    fields = []
+    for text, name, shortlist, found in rows:
+        shares = [f"{100 * share:.2f}" for share in (found.pieces, found.sentences)]
+        fields.append([text, name, str(shortlist.first), str(shortlist.best), *shares, f"{found.candidates:.1f}"])
     return aligned(heading, fields, 2)

@@ -9,6 +9,7 @@ from cpunmt.model.schemes import CODEBOOKS, codebook, int8
 from quantize.rounding import rounding
 from quantize.rounding.ranges import Range, quantize
 from quantize.rounding.rounding import damped, descend, fitted_scales, round_with_feedback
+from tests.definitions.rounding import descend_reference, lost, round_with_feedback_reference
 
 seeds = st.integers(0, 2**32 - 1)
 schemes = st.sampled_from(["int8", *CODEBOOKS])
@@ -25,35 +26,6 @@ def problem(seed, depth, columns, rank=None):
     x = generator.standard_normal((4 * depth, rank or depth)) @ generator.standard_normal((rank or depth, depth))
     x += generator.standard_normal(depth)
     return weights.astype(np.float32), (x.T @ x / len(x)).astype(np.float32)
-
-
-def round_with_feedback_reference(weights, scales, h, nearest) -> np.ndarray:
-    """The same as optimal brain surgery: after each row, the remaining ones become the best they can be."""
-    w, made = weights / scales.astype(np.float64), None
-    left = list(np.argsort(-np.diag(h), kind="stable"))
-    while left:
-        k = left.pop(0)
-        q = nearest(w[k])
-        made = np.zeros(w.shape, q.dtype) if made is None else made
-        made[k] = q
-        # least (w - q)^T h (w - q) with row k fixed: h[left, left] step = h[left, k] (w[k] - q)
-        if left:
-            w[left] += np.linalg.solve(h[np.ix_(left, left)], np.outer(h[left, k], w[k] - q))
-    return made
-
-
-def descend_reference(weights, q, scales, h, nearest) -> np.ndarray:
-    """The same, the error of the product computed anew for every weight."""
-    w, made = weights / scales.astype(np.float64), q.copy()
-    for k in range(len(q)):
-        made[k] = nearest(made[k] + (h[k] @ (w - made)) / h[k, k])
-    return made
-
-
-def lost(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Of each column, float64."""
-    error = weights - q * scales.astype(np.float64)
-    return (error * (h @ error)).sum(axis=0)
 
 
 @given(seeds, schemes, st.integers(1, 40), st.integers(1, 6))
