@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from models.train.text.word_alignment import train_aligner, train_table
+from models.train.text.word_alignment import parallel, train_aligner, train_table
 
 
 def naive_table(sources, targets, rounds):
@@ -31,7 +31,8 @@ def corpus(count=200, seed=1):
 
 def test_the_table_is_that_of_loops():
     sources, targets = corpus(30)
-    found, expected = train_table(sources, targets, 40, rounds=3), naive_table(sources, targets, rounds=3)
+    found = train_table(parallel(sources, targets), 40, 40, rounds=3)
+    expected = naive_table(sources, targets, rounds=3)
     for (s, t), probability in expected.items():
         got = found.lookup(np.array([s]), np.array([t]))[0]
         assert abs(got - max(probability, 1e-4)) < 1e-5

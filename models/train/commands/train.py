@@ -11,7 +11,7 @@ from models.train.network.network import Network, initial_tensors, torch_tensors
 from models.train.text.batches import encode
 from models.train.text.data import read_data
 from models.train.updates.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
-from models.train.updates.trainer import Trainer
+from models.train.updates.trainer import Lessons, Trainer
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
@@ -88,18 +88,8 @@ def run(given) -> bool:
     print("\n".join(data.report), flush=True)
     examples = encode(data.train, vocabulary, vocabulary)
     validator = functools.partial(validate, corpora=data.development)
-    trainer = Trainer(
-        given.out,
-        config,
-        settings,
-        examples,
-        given.vocabulary,
-        validator,
-        initial,
-        given.device,
-        given.log4,
-        teacher,
-    )
+    lessons = Lessons(examples, given.vocabulary, validator)
+    trainer = Trainer(given.out, Network(config, initial), settings, lessons, given.device, given.log4, teacher)
     return trainer.run()
 
 
