@@ -21,9 +21,7 @@ from quantize.commands.pack_options import CALIBRATION_LINES, add_options, confl
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
 from quantize.progress import progress_bar
-from quantize.rounding.activation_scales import static_alphas
-from quantize.rounding.calibration import greedy_translations, input_statistics
-from quantize.rounding.calibration_text import calibration_sources
+from quantize.rounding.calibration import calibration_sources, greedy_translations, input_statistics, static_alphas
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range
 from quantize.tables import aligned

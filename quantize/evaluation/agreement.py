@@ -11,7 +11,7 @@ from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import joined
 from quantize.evaluation.forced_decoding import choices, log_probs
-from quantize.rounding.calibration_text import as_read
+from quantize.rounding.calibration import as_read
 
 WINDOW = 512  # sentences that are translated between two signs of progress
 

@@ -14,7 +14,6 @@ _ALIGNMENT = 4096  # of tensors in the weight file, so that they can be mapped
 _TYPES = {
     np.dtype(np.float32): TensorProto.FLOAT,
     np.dtype(np.int64): TensorProto.INT64,
-    np.dtype(np.int32): TensorProto.INT32,
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.rounding.calibration_text import calibration_sources
+from quantize.rounding.calibration import calibration_sources
 from tests.architectures import make_config
 from tests.small_vocabulary import train_vocabulary
 

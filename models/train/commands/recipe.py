@@ -16,8 +16,8 @@ from models.train.text.data import read_data
 from models.train.text.held_out import matches
 from models.train.text.line_files import write_lines
 from models.train.text.vocabulary import texts_of, train_vocabulary
+from models.train.updates.averaging import averaged
 from models.train.updates.export import write_float32, write_npz
-from models.train.updates.smoothing import averaged
 from models.train.updates.validation import validate
 
 

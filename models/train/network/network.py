@@ -1,8 +1,8 @@
 """`quantize.reference.network` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
 
 Shapes: sources (batch, source time), targets (batch, time), everything between has d = model_dim as its last axis.
-Sentences end with the end-of-sentence id and are filled up with it; `lengths` say where each one ends. What stands in
-the filling is never attended to and never scored.
+Sentences end with the end-of-sentence id and are padded with it; `lengths` say where each one ends. What stands in
+the padding is never attended to and never scored.
 """
 
 import math

@@ -51,7 +51,7 @@ class Trainer:
         log4: bool = False,
         teacher: Network | None = None,
     ):
-        """`network` has the parameters to begin with. A `teacher` of the same vocabulary is imitated: see `Updates`."""
+        """`network` has the parameters to begin with. A `teacher` has the same vocabulary: see `Updates`."""
         self.folder, self.config, self.settings = folder, network.config, settings
         self._examples, self._vocabulary, self._validator = lessons
         self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
@@ -109,7 +109,7 @@ class Trainer:
         return found
 
     def _validate(self, entropy, speed):
-        """Translate what is held out with the smoothed parameters; keep them if they are the best so far, or nearly."""
+        """Translate what is held out with the averaged parameters; keep them if they are the best so far, or nearly."""
         rounding = self.updates.rounding
         means = {name: rounding(name, mean) if rounding else mean for name, mean in self.updates.means.items()}
         candidate = self.folder / "candidate"
