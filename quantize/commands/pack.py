@@ -2,19 +2,18 @@
 
 import argparse
 import dataclasses
-import hashlib
 import math
 from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.console import tell
-from cpunmt.files.input_files import map_bytes
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, write_directory
 from cpunmt.text.shortlist import Shortlist
-from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file
+from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file, sha256_of
+from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LayerError
 from quantize.checkpoints.pack import pack_tensors
 from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
@@ -44,6 +43,26 @@ def run(given: argparse.Namespace):
     Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
     matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
     """
+    _refuse(given)
+    sets = given_sets(given)
+    checkpoint = _opened(given)
+    config, packed, errors, quantization = _quantized(given, checkpoint)
+    ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
+    beside = {
+        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
+        "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
+        **directory_vocabularies(checkpoint),
+    }
+    if given.gate:
+        baseline = packed_tensors(checkpoint.config, float_tensors(checkpoint.tensors), "float32")
+        _keep_limits(given, sets, (config, packed), baseline, beside)
+    write_directory(given.out, config, packed, force=given.force, **beside)
+    size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
+    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+
+
+def _refuse(given):
+    """What stands in the way, before the work."""
     if not Path(given.checkpoint).exists():  # before advice on the options that it would need
         raise ModelFileError(
             f"{given.checkpoint}: not found; expected a Marian file (model.npz) or a model's directory"
@@ -52,18 +71,18 @@ def run(given: argparse.Namespace):
     if wrong:
         given.parser.error(wrong)
     refuse_overwriting([given.out], [given.checkpoint])
-    check_directory(given.out, given.force, NAMES)  # before the work
+    check_directory(given.out, given.force, NAMES)
     taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
-    sets = given_sets(given)
-    checkpoint = _opened(given)
+
+
+def _quantized(given, checkpoint):
+    """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
     schemes = exceptions(config, given.keep)
     chosen = Range(given.range, 7.0 if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
-    statistics, told = None, None
-    if given.calibration:
-        statistics, told = _calibrated(given, checkpoint)
+    statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
     alphas = None
     if given.activation_scales == "static":
         alphas = static_alphas(config, statistics, given.percentile) if statistics else checkpoint.alphas
@@ -86,21 +105,10 @@ def run(given: argparse.Namespace):
         quantization["exceptions"] = dict(config.schemes)
     if errors:
         quantization |= {"range": str(chosen), "activation_scales": config.activation_scales}
-        if told:
-            quantization["calibration"] = told
+        if calibration:
+            quantization["calibration"] = calibration
         quantization["matrices"] = {error.name: _described(error) for error in errors}
-    ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
-    beside = {
-        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
-        "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
-        **directory_vocabularies(checkpoint),
-    }
-    if given.gate:
-        baseline = packed_tensors(checkpoint.config, checkpoint.float_tensors(), "float32")
-        _keep_limits(given, sets, (config, packed), baseline, beside)
-    write_directory(given.out, config, packed, force=given.force, **beside)
-    size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
-    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+    return config, packed, errors, quantization
 
 
 def _keep_limits(given, sets, model, baseline, beside):
@@ -131,17 +139,13 @@ def _opened(given):
 def _calibrated(given, checkpoint):
     """(statistics of all inputs on the calibration text, what metadata.json tells of it)."""
     count = given.calibration_lines or CALIBRATION_LINES
-    config, tensors = checkpoint.config, checkpoint.float_tensors()
+    config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
     targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
     with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
-    content = map_bytes(given.calibration, "calibration text", 1 << 40)
-    return statistics, {
-        "sentences": len(sources),
-        "lines": lines,
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    digest = sha256_of(given.calibration, "calibration text")
+    return statistics, {"sentences": len(sources), "lines": lines, "sha256": digest}
 
 
 def table(errors: list[LayerError]) -> list[str]:

@@ -9,10 +9,10 @@ from quantize.rounding.calibration import InputStatistics, static_alphas
 from tests.architectures import NAMED, make_config
 from tests.random_models import random_tensors
 
-PEAKS = np.array([1, 2, 3, 4, 10], np.float32)
+MAXIMA = np.array([1, 2, 3, 4, 10], np.float32)
 
 
-def statistics(config, maxima=PEAKS):
+def statistics(config, maxima=MAXIMA):
     names = [linear.name for linear in linears(config)] + list(table_sizes(config))
     return {name: InputStatistics(np.eye(1, dtype=np.float32), maxima) for name in names}
 
