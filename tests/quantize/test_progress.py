@@ -9,6 +9,8 @@ from quantize.progress import progress_bar
 
 
 class Terminal(io.StringIO):
+    """A stream that someone looks at."""
+
     def isatty(self):
         return True
 
