@@ -15,7 +15,7 @@ from bench.onnx.graphs import session
 from bench.onnx.search import Batch
 from cpunmt.engine.engine import GREEDY, Hypothesis, Search
 from cpunmt.model.config import ModelConfig
-from quantize.onnx.cells import state_shapes
+from quantize.onnx.export import state_shapes
 
 
 class OnnxEngine:

@@ -44,13 +44,6 @@ class Checkpoint(NamedTuple):
     metadata: dict
     described: dict  # name and sha256 of the file that holds the weights
 
-    def float_tensors(self) -> dict[str, np.ndarray]:
-        """The weights, in float32 whatever they are stored as."""
-        return {
-            name: tensor.weights() if isinstance(tensor, StoredIntegers) else tensor
-            for name, tensor in self.tensors.items()
-        }
-
 
 def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
     """A Marian file (`.npz` or `.bin`), and one vocabulary of both languages, or that of each.
@@ -60,11 +53,15 @@ def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
     config, tensors, alphas = read_marian(path)
     config = config.changed(shared_vocabulary=len(vocabularies) == 1)
     opened = [Vocabulary(vocabulary) for vocabulary in vocabularies]
-    check_vocabulary(opened[0], config, config.source_size)
-    check_vocabulary(opened[-1], config, config.vocab_size)
+    _check_vocabularies(opened, config)
     files = [VocabularyFiles(Path(vocabulary)) for vocabulary in vocabularies]
     pairs = (files[0], files[-1]), (opened[0], opened[-1])
     return Checkpoint(config, tensors, alphas, *pairs, None, {}, _described(path))
+
+
+def _check_vocabularies(opened, config):
+    check_vocabulary(opened[0], config, config.source_size)
+    check_vocabulary(opened[-1], config, config.vocab_size)
 
 
 def open_directory(path: str | os.PathLike) -> Checkpoint:
@@ -99,8 +96,7 @@ def _open_packed(path):
         VocabularyFiles(packed.target_vocabulary, packed.target_table),
     )
     opened = open_vocabularies(packed._replace(source_vocabulary=files[0], target_vocabulary=files[1]))
-    check_vocabulary(opened[0], config, config.source_size)
-    check_vocabulary(opened[1], config, config.vocab_size)
+    _check_vocabularies(opened, config)
     shortlist = packed.shortlist and Shortlist.load(packed.shortlist, *opened)
     described = packed.metadata.get("checkpoint") or _described(path / WEIGHTS)
     return Checkpoint(config, tensors, None, files, opened, shortlist, _kept(packed.metadata), described)
@@ -140,4 +136,9 @@ def _kept(metadata) -> dict:
 
 def _described(path) -> dict:
     path = Path(path)
-    return {"name": path.name, "sha256": hashlib.sha256(map_bytes(path, "checkpoint", 1 << 40)).hexdigest()}
+    return {"name": path.name, "sha256": sha256_of(path, "checkpoint")}
+
+
+def sha256_of(path: str | os.PathLike, kind: str) -> str:
+    """Of a file, hexadecimal. Raises ModelFileError if it cannot be read; `kind` says what it should be."""
+    return hashlib.sha256(map_bytes(path, kind, 1 << 40)).hexdigest()

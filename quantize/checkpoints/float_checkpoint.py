@@ -1,6 +1,7 @@
 """A float32 checkpoint from whatever holds one: a Marian file, or a model's directory of any kind."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
     path = Path(path)
     if not path.is_dir():
         config, tensors, _ = read_marian(path)
-        return config, {name: _floats(tensor) for name, tensor in tensors.items()}
+        return config, float_tensors(tensors)
     if kind_of(path) != "packed":
         found = read_model(path, "float32")
         return found.config, unpacked_tensors(found.config, found.tensors)
@@ -46,8 +47,11 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
     return config.changed(scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)
 
 
-def _floats(tensor):
-    return tensor.weights() if isinstance(tensor, StoredIntegers) else tensor
+def float_tensors(tensors: Mapping[str, "np.ndarray | StoredIntegers"]) -> dict[str, np.ndarray]:
+    """The same in float32, whatever they are stored as."""
+    return {
+        name: tensor.weights() if isinstance(tensor, StoredIntegers) else tensor for name, tensor in tensors.items()
+    }
 
 
 def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from cpunmt.kernels.matmul.packing import unpack_codes, unpack_float32, unpack_i
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.tensors import Linear, is_static
-from quantize.rounding.weights import REACH
+from quantize.checkpoints.layer_errors import REACH
 
 
 class StoredMatrix(NamedTuple):

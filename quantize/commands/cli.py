@@ -7,7 +7,7 @@ from quantize.commands import pack as pack_command
 from quantize.commands import report as report_command
 from quantize.commands import shortlist as shortlist_command
 
-# modules with `add_parser(commands)`; its parser's default `run` takes what was given
+# modules with `add_parser(commands)`, which gives the parser, and `run(given)`; given.parser is that parser
 COMMANDS = (pack_command, report_command, shortlist_command, export_onnx_command)
 
 
@@ -16,7 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(prog="cpunmt-quantize", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
-        command.add_parser(commands)
+        own = command.add_parser(commands)
+        own.set_defaults(run=command.run, parser=own)
     try:
         given = parser.parse_args(arguments)
         return given.run(given) or 0

@@ -1,6 +1,5 @@
 """`quantize export-onnx`: a float32 checkpoint in, a directory of ONNX graphs out."""
 
-import argparse
 import importlib.util
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.commands.shared_options import whole
 
 
 def add_parser(commands):
@@ -16,7 +16,6 @@ def add_parser(commands):
         "export-onnx",
         help="a float32 checkpoint -> ONNX graphs for other runtimes",
         description="Write encoder and decoder step of a float32 model as ONNX graphs.",
-        allow_abbrev=False,
     )
     export.add_argument(
         "checkpoint",
@@ -26,15 +25,16 @@ def add_parser(commands):
     export.add_argument("out", metavar="OUT", help="the directory to make")
     export.add_argument(
         "--positions",
-        type=_positions,
+        type=whole(1, 1 << 16),
         metavar="N",
         help="longest source and target, in pieces (default: what the model's limits allow, at most 4,096)",
     )
     export.add_argument("--force", action="store_true", help="replace OUT if it is a directory of such graphs")
-    export.set_defaults(run=_run, parser=export)
+    return export
 
 
-def _run(given):
+def run(given):
+    """Do what the command line says. Raises CpunmtError for what stands in the way."""
     if importlib.util.find_spec("onnx") is None:
         raise CpunmtError("export-onnx needs the package onnx; install it with: pip install 'cpunmt[onnx]'")
     from quantize.onnx.export import FILES, default_positions, export_onnx
@@ -45,10 +45,3 @@ def _run(given):
     export_onnx(given.out, config, tensors, positions, given.force)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir())
     tell(f"{given.out}: {len(FILES)} files, {size / 1e6:.1f} MB, for up to {positions} pieces")
-
-
-def _positions(text):
-    value = int(text)  # ValueError: argparse says so
-    if not 1 <= value <= 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 65536")
-    return value

@@ -1,29 +1,28 @@
 """`quantize pack`: a checkpoint in, a packed model directory out, and what quantization cost each matrix."""
 
 import argparse
-import hashlib
 import math
 from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.console import tell
-from cpunmt.files.input_files import map_bytes
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, write_directory
 from cpunmt.text.shortlist import Shortlist
-from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file
-from quantize.checkpoints.pack import LayerError, pack_tensors
+from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file, sha256_of
+from quantize.checkpoints.float_checkpoint import float_tensors
+from quantize.checkpoints.layer_errors import LayerError
+from quantize.checkpoints.pack import pack_tensors
 from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
-from quantize.commands.progress import progress_bar
+from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
-from quantize.evaluation.gate_options import given_sets
-from quantize.rounding.activation_scales import static_alphas
-from quantize.rounding.calibration import greedy_translations, input_statistics
-from quantize.rounding.calibration_text import calibration_sources
+from quantize.progress import progress_bar
+from quantize.rounding.calibration import calibration_sources, greedy_translations, input_statistics, static_alphas
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range
+from quantize.tables import aligned
 
 
 def add_parser(commands):
@@ -32,13 +31,37 @@ def add_parser(commands):
         "pack",
         help="a checkpoint -> a packed model directory",
         description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
-        allow_abbrev=False,
     )
     add_options(pack)
-    pack.set_defaults(run=_run, parser=pack)
+    return pack
 
 
-def _run(given):
+def run(given: argparse.Namespace):
+    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
+
+    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
+    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
+    """
+    _refuse(given)
+    sets = given_sets(given)
+    checkpoint = _opened(given)
+    config, packed, errors, quantization = _quantized(given, checkpoint)
+    ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
+    beside = {
+        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
+        "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
+        **directory_vocabularies(checkpoint),
+    }
+    if given.gate:
+        baseline = packed_tensors(checkpoint.config, float_tensors(checkpoint.tensors), "float32")
+        _keep_limits(given, sets, (config, packed), baseline, beside)
+    write_directory(given.out, config, packed, force=given.force, **beside)
+    size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
+    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+
+
+def _refuse(given):
+    """What stands in the way, before the work."""
     if not Path(given.checkpoint).exists():  # before advice on the options that it would need
         raise ModelFileError(
             f"{given.checkpoint}: not found; expected a Marian file (model.npz) or a model's directory"
@@ -47,27 +70,18 @@ def _run(given):
     if wrong:
         given.parser.error(wrong)
     refuse_overwriting([given.out], [given.checkpoint])
-    check_directory(given.out, given.force, NAMES)  # before the work
-    pack_checkpoint(given)
-
-
-def pack_checkpoint(given: argparse.Namespace):
-    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
-
-    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
-    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
-    """
+    check_directory(given.out, given.force, NAMES)
     taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
-    sets = given_sets(given)
-    checkpoint = _opened(given)
+
+
+def _quantized(given, checkpoint):
+    """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
     schemes = exceptions(config, given.keep)
     chosen = Range(given.range, 7.0 if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
-    statistics, told = None, None
-    if given.calibration:
-        statistics, told = _calibrated(given, checkpoint)
+    statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
     alphas = None
     if given.activation_scales == "static":
         alphas = static_alphas(config, statistics, given.percentile) if statistics else checkpoint.alphas
@@ -76,7 +90,7 @@ def pack_checkpoint(given: argparse.Namespace):
                 f"{given.checkpoint}: holds no activation scales (..._QuantMultA); give --calibration TEXT to find them"
             )
     quantizer = matrix_quantizer(config, chosen, statistics)
-    with progress_bar("rounding", None, " matrices") as done:
+    with progress_bar(None, "matrices", "rounding") as done:
         config, packed, errors = pack_tensors(
             config,
             checkpoint.tensors,
@@ -90,21 +104,10 @@ def pack_checkpoint(given: argparse.Namespace):
         quantization["exceptions"] = dict(config.schemes)
     if errors:
         quantization |= {"range": str(chosen), "activation_scales": config.activation_scales}
-        if told:
-            quantization["calibration"] = told
+        if calibration:
+            quantization["calibration"] = calibration
         quantization["matrices"] = {error.name: _described(error) for error in errors}
-    ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
-    beside = {
-        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
-        "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
-        **directory_vocabularies(checkpoint),
-    }
-    if given.gate:
-        baseline = packed_tensors(checkpoint.config, checkpoint.float_tensors(), "float32")
-        _keep_limits(given, sets, (config, packed), baseline, beside)
-    write_directory(given.out, config, packed, force=given.force, **beside)
-    size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
-    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+    return config, packed, errors, quantization
 
 
 def _keep_limits(given, sets, model, baseline, beside):
@@ -123,8 +126,7 @@ def _opened(given):
     if Path(given.checkpoint).is_dir():
         checkpoint = open_directory(given.checkpoint)
     else:
-        names = [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
-        checkpoint = open_file(given.checkpoint, names)
+        checkpoint = open_file(given.checkpoint, vocabulary_paths(given))
     if given.max_length_factor is not None:
         config = checkpoint.config.changed(max_length_factor=given.max_length_factor)
         checkpoint = checkpoint._replace(config=config)
@@ -136,29 +138,22 @@ def _opened(given):
 def _calibrated(given, checkpoint):
     """(statistics of all inputs on the calibration text, what metadata.json tells of it)."""
     count = given.calibration_lines or CALIBRATION_LINES
-    config, tensors = checkpoint.config, checkpoint.float_tensors()
+    config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
     targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
-    with progress_bar("calibrating", len(sources), " sentences") as done:
+    with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
-    content = map_bytes(given.calibration, "calibration text", 1 << 40)
-    return statistics, {
-        "sentences": len(sources),
-        "lines": lines,
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    digest = sha256_of(given.calibration, "calibration text")
+    return statistics, {"sentences": len(sources), "lines": lines, "sha256": digest}
 
 
 def table(errors: list[LayerError]) -> list[str]:
     """One line for each matrix, under a heading; nothing where nothing was quantized."""
-    if not errors:
-        return []
-    width = max(len(error.name) for error in errors)
-    lines = [f"{'matrix':{width}}  {'scheme':6}  {'shape':>12}  {'SQNR dB':>7}  {'clipped %':>9}"]
-    for name, shape, decibels, clipped, scheme in errors:
-        size = f"{shape[0]} x {shape[1]}"
-        lines.append(f"{name:{width}}  {scheme:6}  {size:>12}  {decibels:7.2f}  {100 * clipped:9.4f}")
-    return lines
+    rows = [
+        [name, scheme, f"{shape[0]} x {shape[1]}", f"{decibels:.2f}", f"{100 * clipped:.4f}"]
+        for name, scheme, shape, decibels, clipped, _ in errors
+    ]
+    return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
 
 
 def _described(error: LayerError) -> dict:

@@ -3,7 +3,7 @@
 import argparse
 
 from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES
-from quantize.evaluation.gate_options import add_gate_options
+from quantize.commands.shared_options import add_gate_options, add_vocabularies, number, wrong_vocabularies
 from quantize.rounding.ranges import RANGES
 
 CALIBRATION_LINES = 500
@@ -35,9 +35,7 @@ def add_options(pack: argparse.ArgumentParser):
         help="another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may be "
         "given several times, the last match counts",
     )
-    pack.add_argument("--vocab", metavar="FILE", help="SentencePiece model of both languages, for a file")
-    pack.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
-    pack.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
+    add_vocabularies(pack, ", for a file")
     pack.add_argument("--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be gzipped")
     rounding = pack.add_argument_group("rounding")
     rounding.add_argument(
@@ -47,7 +45,8 @@ def add_options(pack: argparse.ArgumentParser):
         help="range of an int8 column: its largest weight, but at most some standard deviations (sigma); its largest "
         "weight (max); with the least squared error (mse). Default: sigma",
     )
-    rounding.add_argument("--sigmas", type=_positive, metavar="N", help="how many standard deviations (default: 7)")
+    positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
+    rounding.add_argument("--sigmas", type=positive, metavar="N", help="how many standard deviations (default: 7)")
     rounding.add_argument("--per-tensor", action="store_true", help="log4, code4: one scale per matrix, not per column")
     rounding.add_argument(
         "--fixed-point",
@@ -63,7 +62,7 @@ def add_options(pack: argparse.ArgumentParser):
     )
     calibration.add_argument(
         "--calibration-lines",
-        type=_count,
+        type=number(int, lambda value: 1 <= value <= 1_000_000, "1 to 1000000"),
         metavar="N",
         help=f"how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})",
     )
@@ -76,7 +75,7 @@ def add_options(pack: argparse.ArgumentParser):
     )
     calibration.add_argument(
         "--percentile",
-        type=_percentile,
+        type=number(float, lambda value: 0 < value <= 100, "more than 0 and at most 100"),
         metavar="P",
         help="static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard deviations, "
         "as in Marian",
@@ -101,15 +100,11 @@ def add_options(pack: argparse.ArgumentParser):
 
 def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     """What is wrong with options that do not fit together, or None."""
-    vocabularies = [given.vocab, given.source_vocab, given.target_vocab]
-    if is_directory and any(vocabularies):
+    if is_directory and (given.vocab or given.source_vocab or given.target_vocab):
         return "CHECKPOINT is a directory, which has its vocabularies: leave --vocab and the like out"
-    if (given.source_vocab is None) != (given.target_vocab is None):
-        return "--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab"
-    if given.vocab and given.source_vocab:
-        return "--vocab is a joint vocabulary: give it or --source-vocab and --target-vocab"
-    if not is_directory and not any(vocabularies):
-        return "a vocabulary is needed: --vocab FILE, or --source-vocab FILE and --target-vocab FILE"
+    wrong = None if is_directory else wrong_vocabularies(given)
+    if wrong:
+        return wrong
     if given.sigmas is not None and given.range != "sigma":
         return f"--sigmas is of --range sigma, not of --range {given.range}"
     if given.calibration_lines is not None and not given.calibration:
@@ -122,27 +117,6 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     if static and SCHEMES[given.scheme] != "int8":
         return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
     return None
-
-
-def _positive(text):
-    value = float(text)  # ValueError: argparse says so
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
-
-
-def _percentile(text):
-    value = float(text)
-    if not 0 < value <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not more than 0 and at most 100")
-    return value
-
-
-def _count(text):
-    value = int(text)
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 1000000")
-    return value
 
 
 def _pattern_scheme(text):

@@ -1,18 +1,17 @@
 """`quantize report`: what quantization cost a model, as a table, as JSON and as a picture, and limits to keep."""
 
-import argparse
 import json
 
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.translation.options import VOCABULARIES
+from quantize.commands.shared_options import LIMITS, add_gate_options, given_sets, whole
 from quantize.evaluation.gate import judge
-from quantize.evaluation.gate_options import LIMITS, add_gate_options, given_sets
-from quantize.evaluation.report import measure
+from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_picture import load_figure, picture
-from quantize.evaluation.report_progress import report_progress
 from quantize.evaluation.report_table import report_lines
+from quantize.progress import progress_bar
 
 
 def add_parser(commands):
@@ -23,7 +22,6 @@ def add_parser(commands):
         description="Compare a packed model with the same model packed as float32. Exit status 1 if a limit is broken.",
         epilog=f"{LIMITS} The picture is drawn by matplotlib, which comes with the same extra. For speed, bind the "
         "process to a core: taskset -c 1 python -m quantize report ...",
-        allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL", help="a packed model's directory")
     parser.add_argument("--baseline", metavar="DIR", required=True, help="the same model packed with --scheme float32")
@@ -31,26 +29,26 @@ def add_parser(commands):
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, with the sentences that differ")
     parser.add_argument("--picture", metavar="FILE", help="draw it, as PNG")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="as of `cpunmt translate`")
-    parser.add_argument("--beam-size", type=_whole(1, MOST_BEAM), metavar="N", help="as of `cpunmt translate`")
+    parser.add_argument("--beam-size", type=whole(1, MOST_BEAM), metavar="N", help="as of `cpunmt translate`")
     parser.add_argument(
         "--rounds",
-        type=_whole(0, 1000),
+        type=whole(0, 1000),
         default=5,
         metavar="N",
         help="how often speed is measured; 0: not at all (default: 5)",
     )
     parser.add_argument(
         "--samples",
-        type=_whole(0, 1_000_000),
+        type=whole(0, 1_000_000),
         default=1000,
         metavar="N",
         help="how often a test set is resampled for the interval; 0: not at all (default: 1000)",
     )
     parser.add_argument("--force", action="store_true", help="replace the files of --json and --picture")
-    parser.set_defaults(run=_run, parser=parser)
+    return parser
 
 
-def _run(given) -> int:
+def run(given) -> int:
     """Do what the command line says; returns 1 if a limit is broken.
 
     Raises CpunmtError for what stands in the way, before the work as far as it can be known.
@@ -63,7 +61,7 @@ def _run(given) -> int:
         load_figure()
     sets = given_sets(given)
     settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
-    with report_progress(sets, given.rounds) as progress:
+    with progress_bar(work(sets, given.rounds), "sentences") as progress:
         report = measure(
             given.model,
             given.baseline,
@@ -84,12 +82,3 @@ def _run(given) -> int:
     if broken:
         say(f"{given.parser.prog}: {len(broken)} of {len(verdicts)} limits broken")
     return 1 if broken else 0
-
-
-def _whole(low, high):
-    def parsed(text):
-        if not text.isdecimal() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
-        return int(text)
-
-    return parsed

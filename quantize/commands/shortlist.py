@@ -1,15 +1,14 @@
 """`quantize shortlist`: sentence pairs in, a lexical shortlist out, and how much of held-out text it covers."""
 
-import argparse
-import math
 from pathlib import Path
 
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.commands.progress import progress_bar
-from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus
+from quantize.commands.shared_options import add_vocabularies, number, parsed, vocabulary_paths, wrong_vocabularies
+from quantize.progress import progress_bar
+from quantize.shortlist.corpus import TwoFiles, parse_table, read_corpus
 from quantize.shortlist.coverage import coverage, table
 from quantize.shortlist.lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
 
@@ -24,83 +23,85 @@ def add_parser(commands):
         description="Learn which pieces translate which (IBM Model 1), and write the best of each source piece. "
         "COLUMNS of a file with tabs: the source's, then the translations', as 1,2 (the default) or 2,3-7 or 1,2-; "
         "several translations of a sentence weigh as much as one.",
-        allow_abbrev=False,
     )
+    count = number(int, lambda value: 1 <= value < 1 << 31, "a whole number from 1 on")
+    probability = number(float, lambda value: 0 <= value < 1, "a probability below 1")
+    weight = number(float, lambda value: 0 <= value <= 100, "a number from 0 to 100")
+    table_of = parsed(parse_table)
     text = made.add_argument_group("sentence pairs, plain or gzipped; each may be given several times")
     text.add_argument("--source", action="append", default=[], metavar="FILE", help="sentences, one per line")
     text.add_argument("--target", action="append", default=[], metavar="FILE", help="their translations, line by line")
-    text.add_argument("--tsv", type=_table, action="append", default=[], metavar=_TABLE, help="both, with tabs between")
-    made.add_argument("--vocab", metavar="FILE", help="SentencePiece model of both languages")
-    made.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
-    made.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
+    text.add_argument(
+        "--tsv", type=table_of, action="append", default=[], metavar=_TABLE, help="both, with tabs between"
+    )
+    add_vocabularies(made)
     made.add_argument("--out", required=True, metavar="FILE", help="OUT.bin: binary; else text; .gz: gzipped")
     made.add_argument("--force", action="store_true", help="replace the file OUT")
     made.add_argument(
-        "--first", type=_count, default=100, metavar="N", help="ids 0 to N-1 are always candidates (default: 100)"
+        "--first", type=count, default=100, metavar="N", help="ids 0 to N-1 are always candidates (default: 100)"
     )
     made.add_argument(
-        "--best", type=_count, default=100, metavar="N", help="at most N targets per source piece (default: 100)"
+        "--best", type=count, default=100, metavar="N", help="at most N targets per source piece (default: 100)"
     )
     made.add_argument(
-        "--threshold", type=_fraction, default=0.0, metavar="P", help="only probabilities above P (default: 0)"
+        "--threshold", type=probability, default=0.0, metavar="P", help="only probabilities above P (default: 0)"
     )
-    made.add_argument("--iterations", type=_count, default=8, metavar="N", help="of EM (default: 8)")
+    made.add_argument("--iterations", type=count, default=8, metavar="N", help="of EM (default: 8)")
     made.add_argument(
         "--diagonal",
-        type=_diagonal,
+        type=weight,
         default=2.0,
         metavar="X",
         help="how much pieces at like places belong together; 0 is IBM Model 1 alone (default: 2)",
     )
     made.add_argument(
         "--max-length",
-        type=_count,
+        type=count,
         default=250,
         metavar="N",
         help="longer sentences are left out (default: 250 pieces)",
     )
     made.add_argument(
-        "--held-out", type=_table, action="append", default=[], metavar=_TABLE, help="report the coverage of this text"
+        "--held-out",
+        type=table_of,
+        action="append",
+        default=[],
+        metavar=_TABLE,
+        help="report the coverage of this text",
     )
     made.add_argument("--compare", metavar="FILE", help="and that of another shortlist; a text is pruned alike")
-    made.set_defaults(run=_run, parser=made)
+    return made
 
 
-def _run(given):
+def run(given):
+    """Do what the command line says; prints what was learnt and covered.
+
+    Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for text that is,
+    CpunmtError for an output that exists or cannot be written.
+    """
     error = given.parser.error
-    if (given.source_vocab is None) != (given.target_vocab is None):
-        error("--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab")
-    if bool(given.vocab) == bool(given.source_vocab):
-        error("a vocabulary is needed: either --vocab FILE, or --source-vocab FILE and --target-vocab FILE")
+    wrong = wrong_vocabularies(given)
+    if wrong:
+        error(wrong)
     if len(given.source) != len(given.target):
         error("--source and --target belong together: give as many of one as of the other")
     if not (given.source or given.tsv):
         error("sentence pairs are needed: --source FILE and --target FILE, or --tsv FILE")
     if given.compare and not given.held_out:
         error("--compare needs --held-out FILE, the text to compare on")
-    make_shortlist(given)
-
-
-def make_shortlist(given):
-    """Do what the command line says (`given`: the options above); prints what was learnt and covered.
-
-    Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for text that is,
-    CpunmtError for an output that exists or cannot be written.
-    """
     out = Path(given.out)
     check_file(out, given.force)
     tables = [table.path for table in (*given.tsv, *given.held_out)]
     vocabularies = [given.vocab, given.source_vocab, given.target_vocab]
     refuse_overwriting([out], [*given.source, *given.target, *tables, *vocabularies, given.compare])
-    paths = [given.vocab, given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
-    source = Vocabulary(paths[0])
-    target = source if given.vocab else Vocabulary(paths[1])
+    opened = [Vocabulary(path) for path in vocabulary_paths(given)]
+    source, target = opened[0], opened[-1]
     other = None
     if given.compare:
         other = Shortlist.load(given.compare, source, target, given.first, given.best)
     held_out = [(file, read_corpus([file], source, target, given.max_length)[0]) for file in given.held_out]
     files = [*map(TwoFiles, given.source, given.target), *given.tsv]
-    with progress_bar("reading", None, " lines") as progress:
+    with progress_bar(None, "lines", "reading") as progress:
         corpus, left_out = read_corpus(files, source, target, given.max_length, progress)
     tell(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
     lexicon = _learn(given, corpus, source.size, target.size)
@@ -122,7 +123,7 @@ def _learn(given, corpus, source_size, target_size):
 
     from quantize.shortlist.word_alignment import translations  # it imports Numba, which the other commands do without
 
-    with progress_bar("aligning", given.iterations * corpus.pairs, " pairs") as progress:
+    with progress_bar(given.iterations * corpus.pairs, "pairs", "aligning") as progress:
         learnt = translations(corpus, source_size, target_size, given.iterations, given.diagonal, progress=progress)
     shown = " ".join(f"{value:.1f}" for value in learnt.perplexities)
     tell(f"{learnt.targets.size} pairs of pieces; perplexity at each iteration: {shown}")
@@ -130,31 +131,3 @@ def _learn(given, corpus, source_size, target_size):
     frequencies = np.bincount(corpus.target, weights, target_size)
     probabilities = smoothed(learnt.offsets, learnt.targets, learnt.counts, frequencies)
     return best_pairs(learnt.offsets, learnt.targets, probabilities, given.best, given.threshold)
-
-
-def _table(text) -> Table:
-    try:
-        return parse_table(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _count(text):
-    value = int(text)  # ValueError: argparse says so
-    if not 1 <= value < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return value
-
-
-def _fraction(text):
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a probability below 1")
-    return value
-
-
-def _diagonal(text):
-    value = float(text)
-    if not 0 <= value <= 100 or math.isnan(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
-    return value

@@ -11,6 +11,7 @@ from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import joined
 from quantize.evaluation.forced_decoding import choices, log_probs
+from quantize.rounding.calibration import as_read
 
 WINDOW = 512  # sentences that are translated between two signs of progress
 
@@ -64,19 +65,18 @@ def agreement(
 ) -> Agreement:
     """Compare two models of one architecture; of each pair the first is the model's, the second its baseline's."""
     (model, baseline), (ours, theirs) = models, results
-    turn = _reversed if model.config.right_to_left else _as_it_is
-    sources = [turn(part.ids, True) for part in theirs.parts]
-    targets = [turn(found.ids, not found.truncated) for found in theirs.found]
+    sources = [as_read(part.ids, model.config) for part in theirs.parts]
+    targets = [as_read(found.ids, model.config, not found.truncated) for found in theirs.found]
     known = None
     if _is_greedy(options[0]) and [part.ids for part in ours.parts] == [part.ids for part in theirs.parts]:
-        known = [turn(found.ids, not found.truncated) for found in ours.found]
+        known = [as_read(found.ids, model.config, not found.truncated) for found in ours.found]
     chosen = choices(model.engine, sources, targets, options[0], known)
     expected = targets
     if not _is_greedy(options[1]):  # a beam's translation is not what the model finds best at each place
         expected = choices(baseline.engine, sources, targets, options[1])
     pairs = [pair for both in zip(chosen, expected, strict=True) for pair in zip(*both, strict=True)]
     scored = log_probs(model.engine, sources, targets, options[0])
-    before = [turn(found.token_log_probs, not found.truncated) for found in theirs.found]
+    before = [as_read(found.token_log_probs, model.config, not found.truncated) for found in theirs.found]
     terms = [(a, b) for both in zip(scored, before, strict=True) for a, b in zip(*both, strict=True)]
     differences = [a - b for a, b in terms if a > -math.inf]
     return Agreement(
@@ -90,13 +90,3 @@ def agreement(
 
 def _is_greedy(options):
     return options.beam_size == 1 and options.min_length == 0
-
-
-def _as_it_is(items, ended):
-    return items
-
-
-def _reversed(items, ended):
-    """As a model says them that was trained on reversed sentences: its </s> is the last all the same."""
-    end = len(items) - 1 if ended else len(items)
-    return [*items[:end][::-1], *items[end:]]

@@ -1,17 +1,15 @@
 """Sentences to judge a model by: a TSV file of source, TAB, reference, and further references if there are any."""
 
-import gzip
 import hashlib
-import io
 import re
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.files.input_files import map_bytes
 
 MOST_BYTES = 1 << 28  # of a set, expanded
-_GZIP = b"\x1f\x8b"
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -50,11 +48,10 @@ def read_evaluation_set(name: str, path) -> EvaluationSet:
     Raises CpunmtError: it cannot be read, is not UTF-8, or a line lacks its source, or its reference where others
     have one.
     """
-    content = _read(path)
-    digest = hashlib.sha256(content).hexdigest()
-    lines = _text(_expanded(content, path), path).removesuffix("\n").split("\n")
-    rows = [[cell.strip() for cell in line.removesuffix("\r").split("\t")] for line in lines]
-    references = [[cell for cell in row[1:] if cell] for row in rows]
+    digest = hashlib.sha256(map_bytes(path, "test set", MOST_BYTES)).hexdigest()
+    lines = _text(expanded(path, "test set", MOST_BYTES).tobytes(), path).removesuffix("\n").split("\n")
+    rows = [[field.strip() for field in line.removesuffix("\r").split("\t")] for line in lines]
+    references = [[field for field in row[1:] if field] for row in rows]
     without = [number for number, found in enumerate(references, 1) if not found]
     for number, row in enumerate(rows, 1):
         if not row[0]:
@@ -64,34 +61,6 @@ def read_evaluation_set(name: str, path) -> EvaluationSet:
             f"{path}, line {without[0]}: no reference, but other lines have one; expected source, TAB, reference(s)"
         )
     return EvaluationSet(name, str(path), digest, [row[0] for row in rows], [] if without else references)
-
-
-def _read(path):
-    try:
-        with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise CpunmtError(f"{path}: cannot read the test set: {getattr(error, 'strerror', error)}") from None
-    if not content:
-        raise CpunmtError(f"{path}: the test set is empty; expected lines of source, TAB, reference(s)")
-    return _limited(content, path)
-
-
-def _expanded(content, path):
-    if not content.startswith(_GZIP):
-        return content
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            whole = file.read(MOST_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise CpunmtError(f"{path}: not a complete gzip file ({error}); fetch it again") from None
-    return _limited(whole, path)
-
-
-def _limited(content, path):
-    if len(content) > MOST_BYTES:
-        raise CpunmtError(f"{path}: more than {MOST_BYTES >> 20} MiB of text, expected a test set; wrong file?")
-    return content
 
 
 def _text(content, path):

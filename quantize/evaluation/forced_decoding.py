@@ -47,18 +47,6 @@ def choices(
         found = [hypothesis.ids[len(prefix) :] for hypothesis, prefix in zip(hypotheses, prefixes, strict=True)]
 
 
-def choices_reference(engine: Engine, sources, targets, options: Options) -> list[list[int]]:
-    """The same, one translation for each place."""
-    search = Search(full=options.vocabulary == "full")
-    return [
-        [
-            engine.translate([source], [place + 1], search, [target[:place]])[0][0].ids[place]
-            for place in range(len(target))
-        ]
-        for source, target in zip(sources, targets, strict=True)
-    ]
-
-
 def log_probs(
     engine: Engine, sources: Sequence[list[int]], targets: Sequence[list[int]], options: Options
 ) -> list[list[float]]:

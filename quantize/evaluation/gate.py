@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.report import measure
-from quantize.evaluation.report_progress import report_progress
+from quantize.evaluation.report import measure, work
+from quantize.progress import progress_bar
 
 _MEASURES = {  # what it is called, whether the limit is the least, whether a test set is needed
     "bleu": ("BLEU lost", False, True),
@@ -74,7 +74,6 @@ def check(
     baseline: str | os.PathLike,
     sets: list[EvaluationSet],
     gate: list[Limit],
-    settings: dict | None = None,
 ) -> list[str]:
     """The limits that a packed model breaks against its float32 baseline, one line each; [] if it keeps all.
 
@@ -82,8 +81,8 @@ def check(
     CpunmtError too for a limit that these sets cannot judge.
     """
     refuse_unjudged(gate, sets)
-    with report_progress(sets, 0) as progress:
-        report = measure(model, baseline, sets, settings, rounds=0, samples=0, progress=progress)
+    with progress_bar(work(sets, 0), "sentences") as progress:
+        report = measure(model, baseline, sets, rounds=0, samples=0, progress=progress)
     return [str(verdict) for verdict in judge(report, gate) if not verdict.kept]
 
 

@@ -14,18 +14,18 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
-from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, matrices
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from quantize.checkpoints.layer_errors import layer_error
+from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
 from quantize.evaluation.agreement import Translated, agreement, translated
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.layer_errors import LayerError, layer_errors
 from quantize.evaluation.speed import compare_speed, machine, sampled
 from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
 
 FORMAT_VERSION = 1  # of the JSON: raised when a key goes or changes its meaning
-
-Progress = Callable[[str, int], object]  # what is being done, and how many more sentences are done with
 
 
 class Subject(NamedTuple):
@@ -51,7 +51,7 @@ def measure(
     *,
     rounds: int = 5,
     samples: int = 1000,
-    progress: Progress = lambda doing, done: None,
+    progress: Callable = lambda done, doing="": None,
 ) -> dict:
     """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
 
@@ -60,6 +60,7 @@ def measure(
     settings : options of `Translator.translate` that both are judged with: vocabulary, beam_size
     rounds : of the comparison of speed, 0 leaves it out
     samples : of the interval of a difference in BLEU, 0 leaves it out
+    progress : called with how many more sentences are done with, and with what is being done if that changes
 
     Raises CpunmtError: a directory is broken, they are not one model, what judges text is not installed.
     """
@@ -68,20 +69,14 @@ def measure(
     _check_pair(ours, theirs)
     language = ours.described["target_language"] or theirs.described["target_language"]
     metrics = load_metrics(language) if sets else None  # before the work: it may not be installed
-    progress("layers", 0)
-    pair = ours, theirs
-    errors = layer_errors(tuple(who.loaded.config for who in pair), tuple(who.tensors for who in pair))
+    progress(0, "layers")
+    layers = compare_layers((ours.loaded.config, ours.tensors), (theirs.loaded.config, theirs.tensors))
     judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
     if rounds and sets:
         translators = Translator(model), Translator(baseline)
         for one, found in zip(sets, judged, strict=True):
-            found["speed"] = compare_speed(
-                *translators,
-                one.sources,
-                settings,
-                rounds,
-                lambda done, name=one.name: progress(f"{name}: speed", done),
-            )
+            progress(0, f"{one.name}: speed")
+            found["speed"] = compare_speed(*translators, one.sources, settings, rounds, progress)
     return {
         "format": "cpunmt quantization report",
         "format_version": FORMAT_VERSION,
@@ -92,7 +87,7 @@ def measure(
         "baseline": theirs.described,
         "notes": _notes(ours, theirs),
         "size": _size(ours, theirs),
-        "layers": [_layer(error) for error in errors],
+        "layers": layers,
         "sets": judged,
     }
 
@@ -155,18 +150,16 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
     pair = ours, theirs
     made: list[Translated] = []
     for who, name in zip(pair, ("model", "baseline"), strict=True):
-        doing = f"{one.name}: {name} translates"
-        progress(doing, 0)
-        step = lambda done, doing=doing: progress(doing, done)  # noqa: E731
-        made.append(translated(who.loaded, one.sources, who.options, step))
-    progress(f"{one.name}: forced decoding", 0)
+        progress(0, f"{one.name}: {name} translates")
+        made.append(translated(who.loaded, one.sources, who.options, progress))
+    progress(0, f"{one.name}: forced decoding")
     found = agreement(tuple(who.loaded for who in pair), tuple(who.options for who in pair), tuple(made))
-    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    progress(len(one.sources), f"{one.name}: BLEU and chrF")
     texts = made[0].texts, made[1].texts
     bleu = compare_bleu(metrics.bleu, *texts, one.references, samples) if one.references else None
     chrf = compare_chrf(metrics.chrf, *texts, one.references) if one.references else None
     similarity = metrics.chrf.corpus_score(texts[0], [texts[1]]).score
-    progress(f"{one.name}: BLEU and chrF", len(one.sources))
+    progress(len(one.sources), f"{one.name}: BLEU and chrF")
     return {
         "name": one.name,
         "file": one.path,
@@ -196,20 +189,30 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
     }
 
 
-def _layer(error: LayerError) -> dict:
-    """JSON has no infinity: a matrix that lost nothing has null."""
-    worst = [{"column": column, "sqnr_db": round(decibels, 3)} for column, decibels in error.worst]
-    lossless = math.isinf(error.signal_to_noise)
-    return {
-        "name": error.name,
-        "scheme": error.scheme,
-        "shape": list(error.shape),
-        "bytes": error.bytes,
-        "baseline_bytes": error.baseline_bytes,
-        "sqnr_db": None if lossless else round(error.signal_to_noise, 3),
-        "clipped": error.clipped,
-        "worst_columns": worst,
-    }
+def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig, dict]) -> list[dict]:
+    """Of every table, then of every linear layer in the order of use, for configs and tensors of one architecture.
+
+    JSON has no infinity: a matrix that lost nothing has null.
+    """
+    found = []
+    for layer in [*table_sizes(model[0]), *linears(model[0])]:
+        name = layer if isinstance(layer, str) else layer.name
+        stored, original = stored_matrix(*model, layer), stored_matrix(*baseline, layer)
+        error = layer_error(name, stored.scheme, original.weights, stored.weights, stored.reach)
+        lossless = math.isinf(error.signal_to_noise)
+        found.append(
+            {
+                "name": name,
+                "scheme": error.scheme,
+                "shape": list(error.shape),
+                "bytes": stored_bytes(model[1], name),
+                "baseline_bytes": stored_bytes(baseline[1], name),
+                "sqnr_db": None if lossless else round(error.signal_to_noise, 3),
+                "clipped": error.clipped,
+                "worst_columns": [{"column": c, "sqnr_db": round(decibels, 3)} for c, decibels in error.worst],
+            }
+        )
+    return found
 
 
 def _size(ours: Subject, theirs: Subject) -> dict:

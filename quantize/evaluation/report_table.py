@@ -2,6 +2,7 @@
 
 from cpunmt.model.config import SCHEMES
 from quantize.evaluation.gate import Verdict
+from quantize.tables import aligned
 
 
 def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:
@@ -14,18 +15,6 @@ def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:
     if verdicts:
         blocks.append(_gate(verdicts))
     return "\n\n".join("\n".join(block) for block in blocks).split("\n")
-
-
-def aligned(heading: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
-    """Columns of equal width, the first `left` of them to the left and the others to the right; no space at the end."""
-    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [heading, *rows]
-    ]
 
 
 def _heading(report):
@@ -83,17 +72,17 @@ def _ratio(ours, theirs):
 def _scores(sets):
     rows = []
     for one in sets:
-        cells = [one["name"], f"{one['sentences']:,}", f"{one['references']}"]
+        fields = [one["name"], f"{one['sentences']:,}", f"{one['references']}"]
         for name in ("bleu", "chrf"):
             scores = one[name]
             if scores is None:
-                cells += ["-"] * (4 if name == "bleu" else 3)
+                fields += ["-"] * (4 if name == "bleu" else 3)
                 continue
-            cells += [f"{scores['baseline']:.2f}", f"{scores['model']:.2f}", f"{scores['difference']:+.2f}"]
+            fields += [f"{scores['baseline']:.2f}", f"{scores['model']:.2f}", f"{scores['difference']:+.2f}"]
             if name == "bleu":
                 interval = scores["interval"]
-                cells.append("{:+.2f} .. {:+.2f}".format(*interval) if interval else "-")
-        rows.append(cells)
+                fields.append("{:+.2f} .. {:+.2f}".format(*interval) if interval else "-")
+        rows.append(fields)
     heading = ["test set", "sentences", "refs", "BLEU float32", "model", "change", "95 % interval"]
     lines = aligned([*heading, "chrF float32", "model", "change"], rows)
     for name, called in (("bleu", "BLEU"), ("chrf", "chrF")):
@@ -106,9 +95,14 @@ def _agreement(sets):
     rows = []
     for one in sets:
         found = one["agreement"]
-        cells = [one["name"], f"{100 * found['sentences']:.2f}", f"{100 * found['tokens']:.3f}", f"{found['places']:,}"]
-        cells += [f"{found['chrf']:.2f}", f"{found['log_prob_difference']:+.5f}"]
-        rows.append([*cells, f"{found['outside']:,}"])
+        fields = [
+            one["name"],
+            f"{100 * found['sentences']:.2f}",
+            f"{100 * found['tokens']:.3f}",
+            f"{found['places']:,}",
+        ]
+        fields += [f"{found['chrf']:.2f}", f"{found['log_prob_difference']:+.5f}"]
+        rows.append([*fields, f"{found['outside']:,}"])
     heading = ["against float32", "identical %", "tokens agreeing %", "of", "chrF to it", "log-prob change"]
     return aligned([*heading, "outside shortlist"], rows)
 
@@ -116,11 +110,11 @@ def _agreement(sets):
 def _speed(sets):
     rows = []
     for one in sets:
-        cells = [one["name"]]
+        fields = [one["name"]]
         for mode in ("one_at_a_time", "bulk"):
             found = one["speed"][mode]
-            cells += [f"{found['baseline']:,.0f}", f"{found['model']:,.0f}", f"{found['ratio']:.2f}"]
-        rows.append(cells)
+            fields += [f"{found['baseline']:,.0f}", f"{found['model']:,.0f}", f"{found['ratio']:.2f}"]
+        rows.append(fields)
     modes = [["one at a time: float32", "model", "ratio"], ["bulk: float32", "model", "ratio"]]
     return aligned(["words/s", *modes[0], *modes[1]], rows)
 

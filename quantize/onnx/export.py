@@ -1,13 +1,29 @@
-"""Write a float32 checkpoint as ONNX graphs.
+"""Write a float32 checkpoint as ONNX graphs: a directory of them, all parameters in `weights.bin`, and `config.json`.
 
-A directory of them:
+`encoder.onnx`: ids in; keys and values of the decoder's cross-attention out.
 
-    encoder.onnx            see `onnx_encoder`
-    step.onnx               see `onnx_step`: logits over all pieces
-    candidates.onnx         the output layer of some pieces
-    candidates_step.onnx    logits over these
-    weights.bin             the parameters of all four
-    config.json             the model's config, and what was exported
+    ids        int64 [batch, source]     padded with any id
+    lengths    int64 [batch]             ids of each sentence, </s> included
+    keys_P     float32 [batch, heads, d / heads, source]    of each decoder parameter set P
+    values_P   float32 [batch, heads, source, d / heads]
+    mask       float32 [batch, 1, 1, source]                0, and very negative where there is padding
+
+`step.onnx`: one step of the decoder, for `hypotheses` = batch x beam rows, those of a sentence side by side.
+
+    previous     int64 [hypotheses]      ids of the step before; of no effect at position 0
+    position     int64 []                tokens emitted so far
+    mask, keys_P, values_P               as the encoder gives them: [batch, ...], not repeated for the beam
+    state_L      of each decoder layer L: see `state_shapes`
+    logits       float32 [hypotheses, pieces]
+    new_state_L  the states after this step
+    alignment    float32 [hypotheses, source]    what the aligning head attends to
+
+`candidates_step.onnx`: the same over some pieces; their output layer is an input, which `candidates.onnx` has gathered,
+once for many steps.
+
+    candidates     int64 [candidates]
+    output_weight  float32 [candidates, d]
+    output_bias    float32 [candidates]
 """
 
 import json
@@ -19,20 +35,110 @@ import numpy as np
 import onnx
 
 from cpunmt import __version__
+from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_directory
 from cpunmt.model.config import ModelConfig
-from quantize.onnx.blocks import Blocks
-from quantize.onnx.encoder import add_encoder
 from quantize.onnx.graph import OPSET, Graph, WeightFile
-from quantize.onnx.step import add_candidates, add_step
+from quantize.onnx.network import CELLS, GraphNetwork
+from quantize.reference.network import State
 
-CONFIG, WEIGHTS = "config.json", "weights.bin"
+MASKED = -1e9  # what is added to the scores of padding: their exponential is zero
+
+
+def add_encoder(network: GraphNetwork):
+    """Add the encoder to an empty graph, with its inputs and outputs."""
+    graph, config = network.graph, network.config
+    heads, width = config.architecture.heads, config.architecture.head_dim
+    ids = graph.input("ids", np.int64, ["batch", "source"])
+    lengths = graph.input("lengths", np.int64, ["batch"])
+    size = graph.node("Shape", ids)
+    network.apart = graph.node("Concat", size, graph.constant([heads, width], np.int64), axis=0)
+    network.mask = _mask(graph, size, lengths)
+    encoded = network.encode(ids)
+    for p in range(config.architecture.decoder_sets):
+        keys, values = network.memory(p, encoded)
+        graph.output(keys, f"keys_{p}", np.float32, ["batch", heads, width, "source"])
+        graph.output(values, f"values_{p}", np.float32, ["batch", heads, "source", width])
+    graph.output(network.mask, "mask", np.float32, ["batch", 1, 1, "source"])
+
+
+def _mask(graph, size, lengths):
+    length = graph.node("Gather", size, graph.constant(1, np.int64))
+    places = graph.node("Range", graph.constant(0, np.int64), length, graph.constant(1, np.int64))
+    ends = graph.node("Unsqueeze", lengths, graph.constant([1, 2, 3], np.int64))
+    inside = graph.node("Less", places, ends)
+    return graph.node("Where", inside, graph.constant(0, np.float32), graph.constant(MASKED, np.float32))
+
+
+def state_shapes(config: ModelConfig) -> dict[str, list]:
+    """Suffix of a decoder layer's state -> its shape; a size that is text varies.
+
+    Most cells have one, zero at first. Self-attention has keys and values, of no step at first.
+    """
+    if config.architecture.cell == "self_attention":
+        return {
+            part: ["hypotheses", config.architecture.heads, "steps", config.architecture.head_dim]
+            for part in ("_keys", "_values")
+        }
+    return {"": ["hypotheses", config.architecture.model_dim]}
+
+
+def add_step(network: GraphNetwork, candidates: bool = False):
+    """Add a step of the decoder to an empty graph, with its inputs and outputs."""
+    graph, config = network.graph, network.config
+    heads, width = config.architecture.heads, config.architecture.head_dim
+    previous = graph.input("previous", np.int64, ["hypotheses"])
+    network.position = graph.input("position", np.int64, [])
+    mask = network.mask = graph.input("mask", np.float32, ["batch", 1, 1, "source"])
+    memories = [
+        (
+            graph.input(f"keys_{p}", np.float32, ["batch", heads, width, "source"]),
+            graph.input(f"values_{p}", np.float32, ["batch", heads, "source", width]),
+        )
+        for p in range(config.architecture.decoder_sets)
+    ]
+    shapes = state_shapes(config)
+    cells = [
+        [graph.input(f"state_{layer}{part}", np.float32, shape) for part, shape in shapes.items()]
+        for layer in range(config.architecture.decoder_layers)
+    ]
+    batch = graph.node("Slice", graph.node("Shape", mask), *(graph.constant([i], np.int64) for i in (0, 1)))
+    network.apart = graph.node("Concat", batch, graph.constant([-1, heads, width], np.int64), axis=0)
+    if candidates:
+        output = graph.input("output_weight", np.float32, ["candidates", config.architecture.model_dim])
+        network.output_layer = output, graph.input("output_bias", np.float32, ["candidates"])
+    alone = len(shapes) == 1
+    state = State(
+        1,  # whatever the position is, there are previous ids
+        [cell[0] if alone else cell for cell in cells],
+        [memories[p] for p in config.architecture.decoder_parameters],
+    )
+    logits, state = network.step(state, previous)
+    graph.output(logits, "logits", np.float32, ["hypotheses", "candidates" if candidates else config.vocab_size])
+    for layer, cell in enumerate(state.cells):
+        for value, (part, shape) in zip([cell] if alone else cell, shapes.items(), strict=True):
+            shape = ["steps_now" if size == "steps" else size for size in shape]
+            graph.output(value, f"new_state_{layer}{part}", np.float32, shape)
+    graph.output(state.alignment, "alignment", np.float32, ["hypotheses", "source"])
+
+
+def add_candidates(network: GraphNetwork):
+    """Add what gathers the output layer of candidates."""
+    graph, tensors = network.graph, network.tensors
+    candidates = graph.input("candidates", np.int64, ["candidates"])
+    weight = network.embed(network.tables["output"], candidates)
+    graph.output(weight, "output_weight", np.float32, ["candidates", network.config.architecture.model_dim])
+    bias = graph.node("Gather", tensors["output.bias"], candidates)
+    graph.output(bias, "output_bias", np.float32, ["candidates"])
+
+
 GRAPHS = {
     "encoder.onnx": add_encoder,
     "step.onnx": add_step,
     "candidates.onnx": add_candidates,
-    "candidates_step.onnx": lambda blocks: add_step(blocks, candidates=True),
+    "candidates_step.onnx": lambda network: add_step(network, candidates=True),
 }
+CONFIG, WEIGHTS = "config.json", "weights.bin"
 FILES = frozenset([*GRAPHS, CONFIG, WEIGHTS])
 MOST_POSITIONS = 1 << 12  # that are exported unless more are asked for
 
@@ -52,8 +158,12 @@ def export_onnx(
     positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
     force : replace a directory that holds nothing but such files
 
-    Raises CpunmtError if it cannot be written.
+    Raises CpunmtError if it cannot be written, or if the decoder's cell has no form in ONNX.
     """
+    if config.architecture.cell not in CELLS:
+        raise CpunmtError(
+            f"decoders of {config.architecture.cell} are not exported as ONNX, only those of {', '.join(CELLS)}"
+        )
     if positions is None:
         positions = default_positions(config)
     described = {"format": "cpunmt-onnx", "version": 1, "made_by": f"cpunmt {__version__}", "opset": OPSET}
@@ -62,7 +172,7 @@ def export_onnx(
         weights = WeightFile(WEIGHTS)
         for name, add in GRAPHS.items():
             graph = Graph(name.removesuffix(".onnx"), weights)
-            add(Blocks(graph, config, tensors, positions))
+            add(GraphNetwork(graph, config, tensors, positions))
             (folder / name).write_bytes(graph.model().SerializeToString(deterministic=True))
         weights.write(folder / WEIGHTS)
         (folder / CONFIG).write_text(json.dumps(described, indent=1) + "\n", "utf-8")

@@ -1,5 +1,6 @@
 """Building ONNX graphs node by node, with the weights of several graphs in one file beside them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ _ALIGNMENT = 4096  # of tensors in the weight file, so that they can be mapped
 _TYPES = {
     np.dtype(np.float32): TensorProto.FLOAT,
     np.dtype(np.int64): TensorProto.INT64,
-    np.dtype(np.int32): TensorProto.INT32,
 }
 
 
@@ -42,44 +42,68 @@ class WeightFile:
             file.truncate(self._size)
 
 
+def _arithmetic(operator, turned=False):
+    """A method of `Value`: an operator of it and another value or number, which is the left one if `turned`."""
+    return lambda self, other: self._node(operator, *((other, self) if turned else (self, other)))
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a graph computes, or is given. Arithmetic adds nodes to the graph; numbers in it are float32."""
+
+    graph: "Graph"
+    name: str
+
+    __array_ufunc__ = None  # a number of NumPy's to the left leaves the operation to the value
+
+    def _node(self, operator, *operands):
+        values = [x if isinstance(x, Value) else self.graph.constant(x, np.float32) for x in operands]
+        return self.graph.node(operator, *values)
+
+    __add__, __sub__, __mul__, __truediv__ = map(_arithmetic, ("Add", "Sub", "Mul", "Div"))
+    __radd__, __rsub__, __rmul__ = (_arithmetic(operator, turned=True) for operator in ("Add", "Sub", "Mul"))
+
+
 class Graph:
-    """One graph in the making. Values are known by name; `node` makes them in the order of computation."""
+    """One graph in the making; `node` makes its values in the order of computation."""
 
     def __init__(self, name: str, weights: WeightFile):
         self.name = name
         self.weights = weights
         self._nodes, self._inputs, self._outputs = [], [], []
         self._initializers = {}
-        self._renamed = {}  # value -> its name as an output
+        self._renamed = {}  # name of a value -> its name as an output
 
-    def input(self, name: str, dtype, shape) -> str:
+    def input(self, name: str, dtype, shape) -> Value:
         """Declare an input; a size that is text may be any, the same wherever it has that name."""
         self._inputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
-        return name
+        return Value(self, name)
 
-    def output(self, value: str, name: str, dtype, shape):
+    def output(self, value: Value, name: str, dtype, shape):
         """Make a value that a node has made an output, under a name of its own."""
-        if value in self._renamed or name in self._renamed.values():
-            raise ValueError(f"{name}: {value} or another value is an output of that name already")
-        self._renamed[value] = name
+        if value.name in self._renamed or name in self._renamed.values():
+            raise ValueError(f"{name}: {value.name} or another value is an output of that name already")
+        self._renamed[value.name] = name
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
 
-    def node(self, operator: str, *inputs: str, **attributes) -> str:
+    def node(self, operator: str, *inputs: Value, **attributes) -> Value:
         """Apply an operator that has one output."""
         name = f"{operator}_{len(self._nodes)}"
-        self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
-        return name
+        self._nodes.append(
+            helper.make_node(operator, [value.name for value in inputs], [name], name=name, **attributes)
+        )
+        return Value(self, name)
 
-    def constant(self, values, dtype) -> str:
+    def constant(self, values, dtype) -> Value:
         """A small constant that is nobody's parameter: a shape, a scale."""
         array = np.asarray(values, dtype)
         shape = "x".join(map(str, array.shape))
         return self.tensor(f"constant_{array.dtype}_{shape}_" + "_".join(map(str, array.ravel().tolist())), array)
 
-    def tensor(self, name: str, array: np.ndarray) -> str:
+    def tensor(self, name: str, array: np.ndarray) -> Value:
         """A parameter; the same name means the same tensor in all graphs of a weight file."""
         if name in self._initializers:
-            return name
+            return Value(self, name)
         if array.nbytes < _LARGE:
             made = numpy_helper.from_array(array, name)
         else:
@@ -89,7 +113,7 @@ class Graph:
             for key, value in (("location", self.weights.name), ("offset", offset), ("length", size)):
                 made.external_data.add(key=key, value=str(value))
         self._initializers[name] = made
-        return name
+        return Value(self, name)
 
     def model(self) -> onnx.ModelProto:
         """The graph as a model."""

@@ -1,6 +1,10 @@
-"""The formulae of the network's parts in NumPy float32."""
+"""The formulae of the network's parts in NumPy float32.
+
+Those that may have another form (`singledispatch`) are operations of their own in the graphs of `quantize.onnx`.
+"""
 
 import math
+from functools import singledispatch
 
 import numpy as np
 
@@ -17,8 +21,7 @@ def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarra
 
 def attention(queries, keys, values, heads: int) -> np.ndarray:
     """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
-    weights = attention_weights(queries, keys, heads)
-    return (weights @ _by_head(values, heads)).transpose(1, 0, 2).reshape(queries.shape)
+    return weighted_values(attention_weights(queries, keys, heads), values)
 
 
 def attention_weights(queries, keys, heads: int) -> np.ndarray:
@@ -27,10 +30,17 @@ def attention_weights(queries, keys, heads: int) -> np.ndarray:
     return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
 
 
+def weighted_values(weights, values) -> np.ndarray:
+    """Each head's sums of its columns of the values, by its weights: (queries, d)."""
+    made = weights @ _by_head(values, len(weights))
+    return made.transpose(1, 0, 2).reshape(weights.shape[1], -1)
+
+
 def _by_head(x, heads):
     return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
 
 
+@singledispatch
 def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
     """Each row to mean 0 and (biased) variance 1, then scale and bias.
 
@@ -41,10 +51,23 @@ def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
     return scale * centred / np.sqrt(variance + np.float32(epsilon)) + bias
 
 
+@singledispatch
+def interpolated(gate, y, x):
+    """Between x (where the gate is 0) and y (where it is 1)."""
+    return gate * y + (1 - gate) * x
+
+
+@singledispatch
 def relu(x):
     return np.maximum(x, np.float32(0))
 
 
+@singledispatch
+def tanh(x):
+    return np.tanh(x)
+
+
+@singledispatch
 def sigmoid(x):
     return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * x))  # 1 / (1 + exp(-x)), without overflow
 
@@ -54,6 +77,7 @@ def swish(x):
     return x * sigmoid(x)
 
 
+@singledispatch
 def gelu(x):
     """x times the normal distribution function of x; Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415."""
     erf = np.vectorize(math.erf, otypes=[np.float32])(x * np.float32(math.sqrt(0.5)))

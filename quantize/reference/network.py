@@ -1,7 +1,8 @@
 """The network, written down in NumPy float32: the definition that everything else is compared with.
 
 A Transformer encoder, and a decoder with cross-attention and one of four recurrent or attentional cells, one
-sentence at a time, without any of the runtime's code. Equations as in Marian, for which most models are trained:
+sentence at a time, without any of the runtime's code; `quantize.onnx` makes graphs of the same code. Equations as in
+Marian, for which most models are trained:
 
     encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
     every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
@@ -31,16 +32,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import tables
 from quantize.reference.formulas import (
     ACTIVATIONS,
-    attention,
     attention_weights,
+    interpolated,
     layer_norm,
     log_softmax,
     positions,
+    relu,
     sigmoid,
+    tanh,
+    weighted_values,
 )
 
 
@@ -73,10 +78,10 @@ class Reference:
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
         self.config = config
+        self.architecture = config.architecture
+        self._aligning = self.architecture.aligning
         self.tensors = tensors
         self.tables = tables(config)
-        layer = config.architecture.alignment_layer
-        self._aligning = config.architecture.decoder_layers - 1 if layer is None else layer
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
         """x W for the weight called `name`; a table as the output layer is a product with its transpose."""
@@ -90,18 +95,18 @@ class Reference:
     def encode(self, ids: Sequence[int]) -> np.ndarray:
         """Encoder output (source_length, d) for source ids that end with the end-of-sentence id."""
         x = self._input("encoder", self.embed(self.tables["source"], ids), 0)
-        for i in range(self.config.architecture.encoder_layers):
+        for i in range(self.architecture.encoder_layers):
             block = f"encoder.{i}.self_attention"
             given = self._before(block, x)
-            made = self._attended(block, given, *self._keys_values(block, given))
+            made, _ = self._attended(block, given, *self._keys_values(block, given))
             x = self._after(block, made, x)
-            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.config.architecture.ffn_depth)
-        return self._normed("encoder.top_norm", x) if self.config.architecture.top_norm else x
+            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.architecture.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
         """State before the first token."""
-        d, used = self.config.architecture.model_dim, self.config.architecture.decoder_parameters
-        shape = (rows, 0, 2 * d) if self.config.architecture.cell == "self_attention" else (rows, d)
+        d, used, cell = self.architecture.model_dim, self.architecture.decoder_parameters, self.architecture.cell
+        shape = (rows, 0, 2 * d) if cell == "self_attention" else (rows, CELLS[cell].state * d)
         memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
         return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
 
@@ -111,27 +116,27 @@ class Reference:
         `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
         logits are theirs only: (rows, len(candidates)).
         """
-        rows, d = len(state.cells[0]), self.config.architecture.model_dim
-        embedded = self.embed(self.tables["target"], previous) if state.position else np.zeros((rows, d), np.float32)
+        if state.position:
+            embedded = self.embed(self.tables["target"], previous)
+        else:
+            embedded = np.zeros((len(state.cells[0]), self.architecture.model_dim), np.float32)
         x = self._input("decoder", embedded, state.position, one=True)
         cells, alignment = [], None
-        for layer, p in enumerate(self.config.architecture.decoder_parameters):
+        for layer, p in enumerate(self.architecture.decoder_parameters):
             block = f"decoder.{p}.cell"
-            made, cell = getattr(self, "_" + self.config.architecture.cell)(
-                block, x, state.cells[layer], state.position
-            )
+            made, cell = getattr(self, f"_{self.architecture.cell}")(block, x, state.cells[layer], state.position)
             cells.append(cell)
             x = self._after(block, made, x)
             block = f"decoder.{p}.cross_attention"
             given, memory = self._before(block, x), state.memories[layer]
+            made, weights = self._attended(block, given, *memory)
             if layer == self._aligning:
-                queries = self._affine(f"{block}.query", given)
-                alignment = attention_weights(queries, memory[0], self.config.architecture.heads)[0]
-            x = self._after(block, self._attended(block, given, *memory), x)
-            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.config.architecture.decoder_ffn_depth)
-        if self.config.architecture.top_norm:
+                alignment = self._first_head(weights)
+            x = self._after(block, made, x)
+            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.architecture.decoder_ffn_depth)
+        if self.architecture.top_norm:
             x = self._normed("decoder.top_norm", x)
-        logits = self.product(self.tables["output"], x) + self.tensors["output.bias"]
+        logits = self._logits(x)
         if candidates is not None:
             logits = logits[:, candidates]
         return logits, State(state.position + 1, cells, state.memories, alignment)
@@ -163,95 +168,94 @@ class Reference:
     def _ssru(self, block, x, cell, position):
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
-        return self._projected(block, np.maximum(cell, 0)), cell
+        return self._projected(block, relu(cell)), cell
 
     def _sru(self, block, x, cell, position):
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
         reset = sigmoid(self._affine(f"{block}.reset", x))
-        return self._projected(block, reset * np.tanh(cell) + (1 - reset) * x), cell
+        return self._projected(block, interpolated(reset, tanh(cell), x)), cell
 
     def _forgetting(self, block, x, cell):
         forget = sigmoid(self._affine(f"{block}.forget", x))
-        return forget * cell + (1 - forget) * self.product(f"{block}.candidate.weight", x)
+        return interpolated(forget, cell, self.product(f"{block}.candidate.weight", x))
 
     def _projected(self, block, x):
-        return self._affine(f"{block}.output", x) if self.config.architecture.cell_projection else x
+        return self._affine(f"{block}.output", x) if self.architecture.cell_projection else x
 
     def _self_attention(self, block, x, cell, position):
         x = self._before(block, x)
         new = np.concatenate(self._keys_values(block, x), axis=1)
         cell = np.concatenate([cell, new[:, None]], axis=1)
-        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1)) for r in range(len(x))]
+        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
         return np.concatenate(made), cell
 
     def _average_attention(self, block, x, cell, position):
         cell = cell + x
-        depth, activation = (
-            self.config.architecture.average_depth,
-            ACTIVATIONS[self.config.architecture.average_activation],
-        )
-        y = self._before(block, cell / np.float32(position + 1))
+        depth, activation = self.architecture.average_depth, ACTIVATIONS[self.architecture.average_activation]
+        y = self._before(block, cell / (position + np.float32(1)))
         names = ["inner", *(f"middle.{i}" for i in range(depth - 2))][: depth - 1]
         for name in names:
             y = activation(self._affine(f"{block}.{name}", y))
-        if self.config.architecture.average_dim != self.config.architecture.model_dim:
+        if self.architecture.average_dim != self.architecture.model_dim:
             y = self._affine(f"{block}.outer", y)
-        if self.config.architecture.average_gate:
-            keep, renew = (
-                sigmoid(self._affine(f"{block}.input_gate", x)),
-                sigmoid(self._affine(f"{block}.forget_gate", y)),
-            )
+        if self.architecture.average_gate:
+            keep = sigmoid(self._affine(f"{block}.input_gate", x))
+            renew = sigmoid(self._affine(f"{block}.forget_gate", y))
             y = keep * x + renew * y
         return y, cell
 
     def _input(self, side, embedded, first, one=False):
         """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
-        config, count = self.config, 1 if one else len(embedded)
-        x = (
-            np.float32(math.sqrt(config.architecture.model_dim)) * embedded
-            if config.architecture.scale_embedding
-            else embedded
-        )
-        if config.architecture.positions == "trained":
+        config, count = self.architecture, 1 if one else len(embedded)
+        x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
+        if config.positions == "trained":
             table = self.tensors["positions"]
             x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
         else:
-            x = x + positions(first, count, config.architecture.model_dim, config.architecture.positions)
-        return self._normed(f"{side}.embedding_norm", x) if config.architecture.embedding_norm else x
+            x = x + positions(first, count, config.model_dim, config.positions)
+        return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
     def _before(self, block, x):
-        return self._normed(f"{block}.pre_norm", x) if self.config.architecture.preprocess else x
+        return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
 
     def _after(self, block, y, x):
-        """What becomes of a block's output y and input x: see ModelConfig.postprocess."""
-        for letter in self.config.architecture.postprocess:
+        """What becomes of a block's output y and input x: see TransformerConfig."""
+        for letter in self.architecture.postprocess:
             if letter == "a":
                 y = x + y
             elif letter == "n":
                 y = self._normed(f"{block}.norm", y)
             else:
-                gate = sigmoid(self._affine(f"{block}.highway", x))
-                y = gate * y + (1 - gate) * x
+                y = interpolated(sigmoid(self._affine(f"{block}.highway", x)), y, x)
         return y
 
     def _affine(self, name, x):
         return self.product(f"{name}.weight", x) + self.tensors[f"{name}.bias"]
 
     def _normed(self, norm, x):
-        return layer_norm(
-            x, self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"], self.config.architecture.layer_norm_epsilon
-        )
+        scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
+        return layer_norm(x, scale, bias, self.architecture.layer_norm_epsilon)
 
     def _keys_values(self, name, x):
         return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
 
     def _attended(self, name, x, keys, values):
-        heads = attention(self._affine(f"{name}.query", x), keys, values, self.config.architecture.heads)
-        return self._affine(f"{name}.output", heads) if self.config.architecture.attention_projection else heads
+        """(what all heads found, projected; how much each took of each value)."""
+        weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
+        return self._heads_output(name, weighted_values(weights, values)), weights
+
+    def _first_head(self, weights):
+        return weights[0]
+
+    def _heads_output(self, name, heads):
+        return self._affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
+
+    def _logits(self, x):
+        return self.product(self.tables["output"], x) + self.tensors["output.bias"]
 
     def _feed_forward_block(self, block, x, depth):
-        y, activation = self._before(block, x), ACTIVATIONS[self.config.architecture.activation]
+        y, activation = self._before(block, x), ACTIVATIONS[self.architecture.activation]
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
             y = activation(self._affine(f"{block}.{name}", y))
         return self._after(block, self._affine(f"{block}.outer", y), x)

@@ -1,16 +1,27 @@
-"""What the matrices of a model are multiplied with on real text: second moments and ranges of their inputs.
+"""What the matrices of a model are multiplied with on real text: second moments and absolute maxima of their inputs.
 
 The model translates the text itself, in float32; its inputs are those of `reference.network` on these translations.
+Static scales of activations are found from them, what x is multiplied with before it is rounded:
+
+    alpha = 127 / (mean + 1.1 standard deviations of the rows' maxima)    as Marian's tools do it
+    alpha = 127 / (a percentile of the rows' maxima)
+
+What lies beyond is clipped.
 """
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt.engine.engine import Engine, Search
+from cpunmt.errors import ModelFileError
+from cpunmt.files.gzip_file import expanded
+from cpunmt.files.line_stream import decode_line
 from cpunmt.formats.conversion import packed_tensors
+from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import linears, output_table
@@ -19,14 +30,51 @@ from quantize.reference.formulas import attention
 from quantize.reference.network import Reference, State
 
 _ROWS = 512  # rows of inputs that are kept before they are summed
-_SENTENCES = 64  # that are decoded side by side
+_SENTENCES = 64  # that are decoded in one batch
+_MAX_TEXT = 4 << 30  # bytes
+DEVIATIONS = 1.1
+
+
+def calibration_sources(
+    path: str | os.PathLike, vocabulary, config: ModelConfig, count: int
+) -> tuple[list[list[int]], int]:
+    """(ids of at most `count` lines as the model reads them, how many lines the file has).
+
+    The lines are evenly spaced, so that a file in several parts gives some of each. Lines without pieces are left
+    out, and so are those that are longer than the model takes: they would be split.
+
+    Raises ModelFileError for a file that is missing, no text, or gives no sentence.
+    """
+    content = expanded(path, "calibration text", _MAX_TEXT)
+    lines = content.tobytes().split(b"\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    wanted = dict.fromkeys(i * len(lines) // count for i in range(count)) if len(lines) > count else range(len(lines))
+    texts = []
+    for i in wanted:
+        text, wrong = decode_line(lines[i])
+        if wrong:
+            raise ModelFileError(f"{path}: line {i + 1} is not UTF-8; expected text, one sentence a line")
+        texts.append(text)
+    found = [list(ids) for ids in vocabulary.encode_batch(texts)]
+    found = [as_read(ids, config) for ids in found if 1 < len(ids) <= config.max_source_length]
+    if not found:
+        raise ModelFileError(f"{path}: no line has 1 to {config.max_source_length - 1} pieces; expected sentences")
+    return found, len(lines)
+
+
+def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequence:
+    """As the model reads and says them: reversed, if it was trained so, but for the last one if that is </s>'s."""
+    if not config.right_to_left:
+        return items
+    end = len(items) - ended
+    return [*items[:end][::-1], *items[end:]]
 
 
 class InputStatistics(NamedTuple):
     """Of the inputs x [rows, depth] of one matrix."""
 
     moments: np.ndarray  # float32 [depth, depth]: mean of x^T x
-    peaks: np.ndarray  # float32 [rows]: max |x| of each
+    maxima: np.ndarray  # float32 [rows]: the absolute maximum of each
 
 
 def greedy_translations(
@@ -74,11 +122,11 @@ class _Recorder(Reference):
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
-        self._aligning = None  # would compute the same queries once more
+        self._aligning = None  # attends sentence by sentence: there is no alignment of all
         self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
         self._output = output_table(config)
         self._layers[self._output] = self._output
-        self._waiting, self._moments, self._peaks = {}, {}, {}
+        self._waiting, self._moments, self._maxima = {}, {}, {}
 
     def run(self, sources, targets):
         """Encode some sentences and decode their translations, the longest of which comes first."""
@@ -103,8 +151,7 @@ class _Recorder(Reference):
             attention(query[None], k, v, self.config.architecture.heads)
             for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
         ]
-        made = np.concatenate(heads)
-        return self._affine(f"{name}.output", made) if self.config.architecture.attention_projection else made
+        return self._heads_output(name, np.concatenate(heads)), None
 
     def product(self, name, x):
         if name in self._layers:
@@ -120,13 +167,31 @@ class _Recorder(Reference):
         x = np.concatenate(self._waiting.pop(name))
         moments = x.T @ x
         self._moments[name] = self._moments[name] + moments if name in self._moments else moments
-        self._peaks.setdefault(name, []).append(np.abs(x).max(axis=1))
+        self._maxima.setdefault(name, []).append(np.abs(x).max(axis=1))
 
     def statistics(self):
         for name in list(self._waiting):
             self._add(name)
         found = {}
-        for name, peaks in self._peaks.items():
-            rows = np.concatenate(peaks)
+        for name, maxima in self._maxima.items():
+            rows = np.concatenate(maxima)
             found[name] = InputStatistics(self._moments.pop(name) / np.float32(len(rows)), rows)
         return found
+
+
+def static_alphas(
+    config: ModelConfig, statistics: Mapping[str, InputStatistics], percentile: float | None = None
+) -> dict[str, float]:
+    """Name of each weight -> alpha, as `conversion.packed_tensors` takes them. `percentile` None: as Marian."""
+    found = {}
+    for linear in linears(config):
+        alpha = _alpha(statistics[linear.name].maxima, percentile)
+        found |= {weight: alpha for weight, _ in linear.parts}
+    table = output_table(config)
+    return found | {table: _alpha(statistics[table].maxima, percentile)}
+
+
+def _alpha(maxima, percentile):
+    maxima = maxima.astype(np.float64)
+    reach = maxima.mean() + DEVIATIONS * maxima.std() if percentile is None else np.percentile(maxima, percentile)
+    return float(np.float32(LARGEST / reach)) if reach > 0 else 1.0

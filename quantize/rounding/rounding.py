@@ -65,21 +65,6 @@ def _fed_back(w, u, nearest):
     return np.array(made)
 
 
-def round_with_feedback_reference(weights, scales, h, nearest) -> np.ndarray:
-    """The same as optimal brain surgery: after each row, the remaining ones become the best they can be."""
-    w, made = weights / scales.astype(np.float64), None
-    left = list(np.argsort(-np.diag(h), kind="stable"))
-    while left:
-        k = left.pop(0)
-        q = nearest(w[k])
-        made = np.zeros(w.shape, q.dtype) if made is None else made
-        made[k] = q
-        # least (w - q)^T h (w - q) with row k fixed: h[left, left] step = h[left, k] (w[k] - q)
-        if left:
-            w[left] += np.linalg.solve(h[np.ix_(left, left)], np.outer(h[left, k], w[k] - q))
-    return made
-
-
 def fitted_scales(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
     """The best scales for given integers, float32 [columns]; `scales` where there is none that is positive."""
     product = h @ q
@@ -115,17 +100,3 @@ def descend(
                 now[begin + k] = new
             gradient[begin + BLOCK :] -= h[begin + BLOCK :, rows] @ (now[rows] - before)
     return made
-
-
-def descend_reference(weights, q, scales, h, nearest) -> np.ndarray:
-    """The same, the error of the product computed anew for every weight."""
-    w, made = weights / scales.astype(np.float64), q.copy()
-    for k in range(len(q)):
-        made[k] = nearest(made[k] + (h[k] @ (w - made)) / h[k, k])
-    return made
-
-
-def lost(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Of each column, float64."""
-    error = weights - q * scales.astype(np.float64)
-    return (error * (h @ error)).sum(axis=0)

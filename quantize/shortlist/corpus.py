@@ -4,9 +4,9 @@ Two files of equal length, or one with columns separated by tabs: "news.tsv.gz:2
 five translations of it, which weigh as much together as one. "3-" means column 3 and all after it.
 """
 
-import contextlib
 import gzip
 import io
+import itertools
 import re
 import zlib
 from array import array
@@ -45,10 +45,6 @@ class Corpus(NamedTuple):
     target: np.ndarray
     target_ends: np.ndarray
     weights: np.ndarray  # (pairs,) float32
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return tuple(self)
 
     @property
     def pairs(self) -> int:
@@ -101,22 +97,14 @@ def read_rows(file: Table | TwoFiles) -> Iterator[tuple[str, list[str]]]:
 
 
 def _two_files(file):
-    missing = object()
-    sources, targets = _lines(file.source), _lines(file.target)
-    with contextlib.closing(sources), contextlib.closing(targets):
-        number = 0
-        while True:
-            source, target = next(sources, missing), next(targets, missing)
-            if source is missing and target is missing:
-                return
-            if source is missing or target is missing:
-                shorter, longer = (file.source, file.target) if source is missing else (file.target, file.source)
-                raise ValueError(
-                    f"{shorter}: ends after {number} lines, {longer} goes on; expected files of equal length, whose "
-                    "lines belong together"
-                )
-            number += 1
-            yield source, [target] if target.strip() else []
+    for number, (source, target) in enumerate(itertools.zip_longest(_lines(file.source), _lines(file.target))):
+        if source is None or target is None:
+            shorter, longer = (file.source, file.target) if source is None else (file.target, file.source)
+            raise ValueError(
+                f"{shorter}: ends after {number} lines, {longer} goes on; expected files of equal length, whose "
+                "lines belong together"
+            )
+        yield source, [target] if target.strip() else []
 
 
 def _lines(path):

@@ -6,6 +6,7 @@ import numpy as np
 
 from cpunmt.text.shortlist import Shortlist
 from quantize.shortlist.corpus import Corpus
+from quantize.tables import aligned
 
 
 class Coverage(NamedTuple):
@@ -34,17 +35,9 @@ def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) ->
 
 def table(rows: list[tuple[str, str, Shortlist, Coverage]]) -> list[str]:
     """One line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
-    if not rows:
-        return []
-    texts, names = (max(len(row[column]) for row in rows) for column in (0, 1))
-    texts, names = max(texts, len("held-out")), max(names, len("shortlist"))
-    lines = [
-        f"{'held-out':{texts}}  {'shortlist':{names}}  {'first':>5}  {'best':>4}  {'pieces %':>8}  {'whole %':>8}"
-        f"  {'candidates':>10}"
-    ]
+    heading = ["held-out", "shortlist", "first", "best", "pieces %", "whole %", "candidates"]
+    fields = []
     for text, name, shortlist, found in rows:
-        lines.append(
-            f"{text:{texts}}  {name:{names}}  {shortlist.first:5d}  {shortlist.best:4d}  {100 * found.pieces:8.2f}"
-            f"  {100 * found.sentences:8.2f}  {found.candidates:10.1f}"
-        )
-    return lines
+        shares = [f"{100 * share:.2f}" for share in (found.pieces, found.sentences)]
+        fields.append([text, name, str(shortlist.first), str(shortlist.best), *shares, f"{found.candidates:.1f}"])
+    return aligned(heading, fields, 2)

@@ -44,6 +44,22 @@ class PairTable(NamedTuple):
         return found
 
 
+class _Model(NamedTuple):
+    """What an iteration goes by."""
+
+    probabilities: np.ndarray  # (pairs,) float32: p(t | s)
+    empty: np.ndarray  # (target pieces,) float64: p(t | empty)
+    diagonal: float
+    null: float
+
+
+class _Counts(NamedTuple):
+    """What an iteration sees, float64."""
+
+    pairs: np.ndarray  # (pairs,)
+    empty: np.ndarray  # (target pieces,)
+
+
 class Translations(NamedTuple):
     """What EM has learnt. `counts` are expected ones: how often t came from s, as the last iteration saw it."""
 
@@ -66,7 +82,7 @@ def pair_table(corpus: Corpus, source_size: int, target_size: int) -> PairTable:
             "bits; use smaller vocabularies"
         )
     bits = np.zeros((source_size, words), np.uint64)
-    _mark_pairs(*corpus.arrays, bits)
+    _mark_pairs(corpus, bits)
     numbers = np.empty((source_size, words), np.int64)
     size = int(_number_pairs(bits, numbers))
     if size >= 1 << 32:
@@ -89,41 +105,24 @@ def translations(
     """
     table = pair_table(corpus, source_size, target_size)
     offsets = table.offsets()
-    probabilities = np.full(table.size, 1 / target_size, np.float32)
-    empty = np.full(target_size, 1 / target_size)
-    counts, empty_counts = np.empty(table.size), np.empty(target_size)
-    weights = corpus.weights
-    longest = int(np.diff(corpus.source_ends).max())
-    scratch = np.empty((4, longest))
-    places = np.empty(longest, np.int64)
-    mass = float(np.dot(np.diff(corpus.target_ends), weights.astype(np.float64)))
+    probabilities, empty = np.full(table.size, 1 / target_size, np.float32), np.full(target_size, 1 / target_size)
+    model = _Model(probabilities, empty, float(diagonal), float(null))
+    counts = _Counts(np.empty(table.size), np.empty(target_size))
+    mass = float(np.dot(np.diff(corpus.target_ends), corpus.weights.astype(np.float64)))
     perplexities = []
     for _ in range(iterations):
-        counts[:], empty_counts[:] = 0, 0
+        counts.pairs[:], counts.empty[:] = 0, 0
         log_likelihood = 0.0
-        for begin in range(0, weights.size, _CHUNK):
-            end = min(begin + _CHUNK, weights.size)
-            log_likelihood += _expected_counts(
-                *corpus.arrays,
-                begin,
-                end,
-                table.bits,
-                table.starts,
-                probabilities,
-                empty,
-                diagonal,
-                null,
-                counts,
-                empty_counts,
-                scratch,
-                places,
-            )
+        for begin in range(0, corpus.pairs, _CHUNK):
+            end = min(begin + _CHUNK, corpus.pairs)
+            log_likelihood += _expected_counts(corpus, begin, end, table, model, counts)
             progress(end - begin)
         perplexities.append(float(np.exp(-log_likelihood / mass)))
-        _normalise(offsets, counts, probabilities)
-        total = empty_counts.sum()
-        empty = empty_counts / total if total else empty
-    return Translations(offsets, table.targets(), counts, empty_counts, perplexities)
+        _normalise(offsets, counts.pairs, model.probabilities)
+        total = counts.empty.sum()
+        if total:
+            model.empty[:] = counts.empty / total
+    return Translations(offsets, table.targets(), *counts, perplexities)
 
 
 @_compiled
@@ -136,12 +135,12 @@ def _set_bits(word):
 
 
 @_compiled
-def _mark_pairs(source, source_ends, target, target_ends, weights, bits):
-    for k in range(weights.size):
-        for i in range(source_ends[k], source_ends[k + 1]):
-            row = bits[source[i]]
-            for j in range(target_ends[k], target_ends[k + 1]):
-                row[target[j] >> 6] |= np.uint64(1) << np.uint64(target[j] & 63)
+def _mark_pairs(corpus, bits):
+    for k in range(corpus.weights.size):
+        for i in range(corpus.source_ends[k], corpus.source_ends[k + 1]):
+            row = bits[corpus.source[i]]
+            for j in range(corpus.target_ends[k], corpus.target_ends[k + 1]):
+                row[corpus.target[j] >> 6] |= np.uint64(1) << np.uint64(corpus.target[j] & 63)
 
 
 @_compiled
@@ -167,28 +166,15 @@ def _list_targets(bits, targets):
 
 
 @_compiled
-def _expected_counts(
-    source,
-    source_ends,
-    target,
-    target_ends,
-    weights,
-    begin,
-    end,
-    bits,
-    starts,
-    probabilities,
-    empty,
-    diagonal,
-    null,
-    counts,
-    empty_counts,
-    scratch,
-    places,
-):
+def _expected_counts(corpus, begin, end, table, model, counts):
     """Add the expected counts of sentence pairs begin .. end - 1; returns their weighted log-likelihood."""
+    source, source_ends, target, target_ends, weights = corpus
+    bits, starts, _ = table
+    probabilities, empty, diagonal, null = model
     log_likelihood = 0.0
-    rising, falling, distance, shares = scratch[0], scratch[1], scratch[2], scratch[3]
+    longest = np.diff(source_ends[begin : end + 1]).max()
+    rising, falling, distance, shares = np.empty((4, longest))
+    places = np.empty(longest, np.int64)
     for k in range(begin, end):
         first = source_ends[k]
         n, m = source_ends[k + 1] - first, target_ends[k + 1] - target_ends[k]
@@ -215,8 +201,8 @@ def _expected_counts(
                 continue
             log_likelihood += weights[k] * np.log(total)
             for i in range(n):
-                counts[places[i]] += weights[k] * shares[i] / total
-            empty_counts[t] += weights[k] * null * empty[t] / total
+                counts.pairs[places[i]] += weights[k] * shares[i] / total
+            counts.empty[t] += weights[k] * null * empty[t] / total
     return log_likelihood
 
 
@@ -229,33 +215,3 @@ def _normalise(offsets, counts, probabilities):
             total += counts[pair]
         for pair in range(offsets[s], offsets[s + 1]):
             probabilities[pair] = counts[pair] / total if total > 0 else 0.0
-
-
-def translations_reference(corpus: Corpus, source_size, target_size, iterations=8, diagonal=2.0, null=0.05):
-    """The definition, with dense matrices in float64.
-
-    Returns counts (source_size, target_size), those of the empty word (target_size,), and the perplexities.
-    """
-    source, source_ends, target, target_ends, weights = corpus.arrays
-    p = np.full((source_size, target_size), 1 / target_size)
-    empty = np.full(target_size, 1 / target_size)
-    perplexities = []
-    for _ in range(iterations):
-        counts, empty_counts = np.zeros_like(p), np.zeros_like(empty)
-        log_likelihood = mass = 0.0
-        for k, weight in enumerate(weights.astype(np.float64)):
-            s = source[source_ends[k] : source_ends[k + 1]]
-            t = target[target_ends[k] : target_ends[k + 1]]
-            x, y = (np.arange(s.size) + 0.5) / s.size, (np.arange(t.size) + 0.5) / t.size
-            w = np.exp(-diagonal * np.abs(x[:, None] - y))
-            joint = (1 - null) * w / w.sum(0) * p[np.ix_(s, t)]
-            total = joint.sum(0) + null * empty[t]
-            np.add.at(counts, (s[:, None], t), weight * joint / total)
-            np.add.at(empty_counts, t, weight * null * empty[t] / total)
-            log_likelihood += weight * np.log(total).sum()
-            mass += weight * t.size
-        perplexities.append(np.exp(-log_likelihood / mass))
-        sums = counts.sum(1, keepdims=True)
-        p = np.divide(counts, sums, out=np.zeros_like(p), where=sums > 0)
-        empty = empty_counts / empty_counts.sum() if empty_counts.sum() else empty
-    return counts, empty_counts, perplexities

@@ -5,17 +5,16 @@ import pytest
 
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
-from quantize.rounding.activation_scales import static_alphas
-from quantize.rounding.calibration import InputStatistics
+from quantize.rounding.calibration import InputStatistics, static_alphas
 from tests.random_models import random_tensors
 from tests.transformers import NAMED, make_config
 
-PEAKS = np.array([1, 2, 3, 4, 10], np.float32)
+MAXIMA = np.array([1, 2, 3, 4, 10], np.float32)
 
 
-def statistics(config, peaks=PEAKS):
+def statistics(config, maxima=MAXIMA):
     names = [linear.name for linear in linears(config)] + list(table_sizes(config))
-    return {name: InputStatistics(np.eye(1, dtype=np.float32), peaks) for name in names}
+    return {name: InputStatistics(np.eye(1, dtype=np.float32), maxima) for name in names}
 
 
 def test_marians_formula_and_percentiles():

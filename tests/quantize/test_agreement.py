@@ -9,8 +9,8 @@ from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import make_options
 from quantize.evaluation import agreement as module
 from quantize.evaluation.agreement import agreement, translated
-from quantize.evaluation.forced_decoding import choices_reference
 from tests.command_line import sentences
+from tests.definitions.forced_decoding import choices_reference
 from tests.model_pairs import SENTENCES
 from tests.random_models import engine_of, random_checkpoint
 from tests.real_model import DIRECTORIES

@@ -18,7 +18,6 @@ class Listening(Reference):
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
-        self._aligning = None
         self.heard = {}
 
     def product(self, name, x):
@@ -50,11 +49,11 @@ def test_statistics_are_those_of_all_inputs(name):
     expected = inputs_reference(config, tensors, sources, targets)
     assert found.keys() == expected.keys() and sum(done) == len(sources)
     for layer, x in expected.items():
-        moments, peaks = found[layer]
-        assert moments.dtype == np.float32 and moments.shape == (x.shape[1], x.shape[1]) and len(peaks) == len(x)
+        moments, maxima = found[layer]
+        assert moments.dtype == np.float32 and moments.shape == (x.shape[1], x.shape[1]) and len(maxima) == len(x)
         exact = x.astype(np.float64).T @ x / len(x)
         assert np.allclose(moments, exact, rtol=0, atol=1e-4 * np.trace(exact) / len(exact)), layer
-        assert np.allclose(np.sort(peaks), np.sort(np.abs(x).max(axis=1)), rtol=1e-4, atol=1e-5), layer
+        assert np.allclose(np.sort(maxima), np.sort(np.abs(x).max(axis=1)), rtol=1e-4, atol=1e-5), layer
 
 
 def test_many_sentences_and_rows_are_summed_in_parts(monkeypatch):
@@ -67,7 +66,7 @@ def test_many_sentences_and_rows_are_summed_in_parts(monkeypatch):
     monkeypatch.setattr("quantize.rounding.calibration._SENTENCES", 5)
     for name, statistics in input_statistics(config, tensors, sources, targets).items():
         assert np.allclose(statistics.moments, whole[name].moments, rtol=1e-4, atol=1e-4)
-        assert np.allclose(np.sort(statistics.peaks), np.sort(whole[name].peaks), rtol=1e-4)
+        assert np.allclose(np.sort(statistics.maxima), np.sort(whole[name].maxima), rtol=1e-4)
 
 
 @pytest.mark.parametrize("with_shortlist", [False, True])

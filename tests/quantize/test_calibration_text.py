@@ -6,7 +6,7 @@ import pytest
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.rounding.calibration_text import calibration_sources
+from quantize.rounding.calibration import calibration_sources
 from tests.small_vocabulary import train_vocabulary
 from tests.transformers import make_config
 

@@ -11,6 +11,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.checkpoint import directory_vocabularies, open_directory, open_file
+from quantize.checkpoints.float_checkpoint import float_tensors
 from tests.foreign_directories import KINDS, marian, opus
 from tests.marian_model import write_marian_npz
 from tests.real_model import DIRECTORIES
@@ -24,7 +25,7 @@ def test_a_directory_of_every_kind(kind, tmp_path):
     written = KINDS[kind](tmp_path / "model")
     found = open_directory(written.path)
     assert found.tensors.keys() == checkpoint_tensors(found.config).keys()
-    for name, tensor in found.float_tensors().items():
+    for name, tensor in float_tensors(found.tensors).items():
         assert tensor.dtype == np.float32 and np.array_equal(tensor, written.tensors[name]), name
     assert found.alphas == written.alphas
     assert (found.shortlist is None) == (written.shortlist is None)

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Search
 from cpunmt.translation.options import make_options
-from quantize.evaluation.forced_decoding import choices, choices_reference, log_probs
+from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
+from tests.definitions.forced_decoding import choices_reference
 from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.real_model import engine, sources
 

@@ -133,5 +133,5 @@ def test_a_packed_model_is_checked(tmp_path, capsys):
     assert check(*pair, sets, parse_gate("sqnr=1,size=0.9,agreement=0,tokens=0.1,bleu=100")) == []
     assert check(*pair, [], parse_gate("size=0.9")) == []
     assert check(pair.float32, pair.float32, sets, parse_gate("sqnr=999,agreement=1,tokens=1,bleu=0")) == []
-    assert check(*pair, sets, parse_gate("agreement=1"), {"vocabulary": "full"}) != []
+    assert check(*pair, sets, parse_gate("agreement=1")) != []
     assert capsys.readouterr() == ("", "")

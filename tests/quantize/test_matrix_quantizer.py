@@ -12,8 +12,9 @@ from quantize.reference.network import Reference
 from quantize.rounding.calibration import InputStatistics, greedy_translations, input_statistics
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range, quantize
-from quantize.rounding.rounding import damped, lost
+from quantize.rounding.rounding import damped
 from tests.definitions.packed_network import PackedReference
+from tests.definitions.rounding import lost
 from tests.random_models import random_sources, random_tensors
 from tests.transformers import make_config
 

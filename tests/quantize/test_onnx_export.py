@@ -133,6 +133,16 @@ def test_exporting_twice_gives_the_same_bytes(tmp_path):
     }
 
 
+def test_a_cell_without_a_form_in_onnx_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("quantize.onnx.export.CELLS", ("ssru", "sru"))
+    config = make_config(cell="self_attention")
+    with pytest.raises(
+        CpunmtError, match="decoders of self_attention are not exported as ONNX, only those of ssru, sru$"
+    ):
+        export_onnx(tmp_path / "graphs", config, random_tensors(config, 3))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_sentence_longer_than_the_positions_is_refused(tmp_path):
     config = make_config()
     engine = OnnxEngine(exported(tmp_path / "graphs", config, random_tensors(config, 3), positions=8), config)

@@ -6,8 +6,9 @@ import pytest
 from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, norms
+from quantize.checkpoints.layer_errors import REACH, layer_error
 from quantize.checkpoints.pack import pack_tensors
-from quantize.rounding.weights import clipped_share, signal_to_noise
+from quantize.rounding.ranges import Range, quantize
 from tests.random_models import random_checkpoint
 
 SIZES = [
@@ -54,7 +55,9 @@ def test_float32_values_come_back(checkpoint):
 
 def test_int8_values_are_those_of_quantize_columns(checkpoint):
     config, tensors = checkpoint
-    _, packed, errors = pack_tensors(config, tensors, "int8", 3.0)
+    _, packed, errors = pack_tensors(
+        config, tensors, "int8", quantizer=lambda _, *matrix: quantize(*matrix, Range(sigmas=3.0))
+    )
     assert [error.name for error in errors] == ["embedding", *(linear.name for linear in linears(config))]
     for linear, error in zip(linears(config), errors[1:], strict=True):
         weights, bias = concatenated(tensors, linear)
@@ -64,8 +67,8 @@ def test_int8_values_are_those_of_quantize_columns(checkpoint):
         assert np.array_equal(packed[f"{linear.name}.scale"][:columns], scales)
         assert np.array_equal(packed[f"{linear.name}.sums"][:columns], q.sum(axis=0, dtype=np.int32))
         assert np.array_equal(packed[f"{linear.name}.bias"][:columns], bias)
-        measured = signal_to_noise(weights, q, scales), clipped_share(weights, scales)
-        assert error[1:] == (weights.shape, *measured, "int8")
+        exact = scales.astype(np.float64)
+        assert error == layer_error(linear.name, "int8", weights, q * exact, REACH["int8"] * exact)
     q, scales = quantize_columns(tensors["embedding"].T, 3.0)  # one scale per piece
     assert np.array_equal(packed["embedding.weight"], q.T)
     assert np.array_equal(packed["embedding.scale"], scales)
@@ -99,7 +102,7 @@ def test_a_quantizer_of_the_callers_decides_and_is_measured(checkpoint):
         return np.zeros(weights.shape, np.int8), np.ones(weights.shape[1], np.float32)
 
     _, packed, errors = pack_tensors(config, tensors, "int8", quantizer=quantizer)
-    assert [error[:2] for error in errors] == [each[:2] for each in called]
+    assert [(error.name, error.shape, error.scheme) for error in errors] == called
     assert all(error.signal_to_noise == 0 for error in errors)
     assert not packed["embedding.weight"].any()
 

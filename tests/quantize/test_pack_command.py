@@ -10,7 +10,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.text.shortlist import Shortlist
-from quantize.checkpoints.pack import LayerError
+from quantize.checkpoints.layer_errors import LayerError
 from quantize.commands.cli import main
 from quantize.commands.pack import table
 from tests.foreign_directories import ALPHAS, bergamot
@@ -181,7 +181,12 @@ def test_a_model_packed_as_float32_is_packed_again_and_tells_where_it_came_from(
 
 
 def test_the_table_shows_what_lost_nothing_and_nothing_for_no_matrices():
-    lines = table([LayerError("zeros", (16, 8000), float("inf"), 0.0), LayerError("some.weight", (4, 4), 12.3, 0.25)])
+    lines = table(
+        [
+            LayerError("zeros", "int8", (16, 8000), float("inf"), 0.0, []),
+            LayerError("some.weight", "int8", (4, 4), 12.3, 0.25, []),
+        ]
+    )
     assert lines[1].split() == ["zeros", "int8", "16", "x", "8000", "inf", "0.0000"]
     assert lines[2].split() == ["some.weight", "int8", "4", "x", "4", "12.30", "25.0000"]
     assert len({len(line) for line in lines}) == 1

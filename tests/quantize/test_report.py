@@ -23,7 +23,9 @@ def pair(tmp_path_factory):
 def measured(pair):
     """(report, [(what was being done, how much was)])."""
     steps = []
-    return measure(*pair, SETS, rounds=2, samples=20, progress=lambda *step: steps.append(step)), steps
+    return measure(
+        *pair, SETS, rounds=2, samples=20, progress=lambda done, doing="": steps.append((done, doing))
+    ), steps
 
 
 def test_the_keys_are_those_that_others_rely_on(measured):
@@ -88,8 +90,8 @@ def test_sets_are_judged_one_by_one(measured):
 
 def test_progress_adds_up_to_the_work(measured):
     _, steps = measured
-    assert sum(done for _, done in steps) == work(SETS, 2)
-    began = [doing for doing, done in steps if not done]
+    assert sum(done for done, _ in steps) == work(SETS, 2)
+    began = [doing for done, doing in steps if doing]
     assert began[:3] == ["layers", "both: model translates", "both: baseline translates"]
 
 

@@ -72,7 +72,7 @@ def test_vocabulary_and_beam_are_passed_on(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--test", "{}/none.tsv"], "{}/none.tsv: cannot read the test set: No such file or directory"),
+        (["--test", "{}/none.tsv"], "{}/none.tsv: test set not found; check the path"),
         (["--gate", "agreement=0.9"], "gate: agreement is measured on test sets, and there is none"),
         (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, and {}/text.txt has none"),
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),

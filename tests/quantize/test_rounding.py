@@ -8,15 +8,8 @@ from hypothesis import strategies as st
 from cpunmt.layers.schemes import CODEBOOKS, codebook, int8
 from quantize.rounding import rounding
 from quantize.rounding.ranges import Range, quantize
-from quantize.rounding.rounding import (
-    damped,
-    descend,
-    descend_reference,
-    fitted_scales,
-    lost,
-    round_with_feedback,
-    round_with_feedback_reference,
-)
+from quantize.rounding.rounding import damped, descend, fitted_scales, round_with_feedback
+from tests.definitions.rounding import descend_reference, lost, round_with_feedback_reference
 
 seeds = st.integers(0, 2**32 - 1)
 schemes = st.sampled_from(["int8", *CODEBOOKS])

@@ -49,7 +49,7 @@ def test_columns_that_fill_a_panel_are_left_out(checkpoint):
     weights = np.random.default_rng(1).standard_normal((16, 5)).astype(np.float32)
     q, scales = QUANTIZERS["int8"](weights)
     config, _ = packed_tensors(*checkpoint, "int8")
-    linear = linears(config)[0]._replace(name="x", columns=5)
+    linear = linears(config)[0]._replace(name="x", widths=(5,))
     tensors = {"x.weight": pack_int8(q), "x.scale": padded(scales)}
     assert np.array_equal(stored_matrix(config, tensors, linear).weights, q * scales.astype(np.float64))
 

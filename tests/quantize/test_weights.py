@@ -1,13 +1,11 @@
-"""int8 weights: ranges, rounding, clipping, and what the report measures."""
+"""int8 weights: ranges, rounding, clipping."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.layers.schemes.int8 import quantize_columns
-from quantize.rounding.weights import clipped_share, signal_to_noise
 from tests.float_steps import TINY, UNIT
 
 seeds = st.integers(0, 2**32 - 1)
@@ -83,35 +81,3 @@ def test_a_column_does_not_depend_on_the_others(seed):
     q_alone, scale_alone = quantize_columns(np.ascontiguousarray(weights[:, 3:4]))
     assert np.array_equal(q_alone, q[:, 3:4])
     assert np.allclose(scale_alone, scales[3:4], rtol=2 * UNIT)  # NumPy may add a deviation in another order
-
-
-def test_signal_to_noise_is_6_decibels_per_bit():
-    """A uniform column of maximum 1: noise step^2 / 12, signal 1 / 3, so 20 log10(2 * 127) decibels."""
-    weights = np.linspace(-1, 1, 100_001, dtype=np.float32)[:, None]
-    assert signal_to_noise(weights, *quantize_columns(weights, None)) == pytest.approx(20 * np.log10(254), abs=0.05)
-
-
-def test_signal_to_noise_of_nothing_lost_is_infinite():
-    q = np.arange(-127, 128, dtype=np.int8)[:, None]
-    scales = np.array([0.5], np.float32)
-    assert signal_to_noise((q * scales).astype(np.float32), q, scales) == float("inf")
-
-
-def test_clipped_share_counts_what_lies_outside():
-    weights = random_weights(1, depth=1000, columns=4, outliers=5)
-    assert clipped_share(weights, quantize_columns(weights, None)[1]) == 0
-    assert clipped_share(weights, quantize_columns(weights, 7.0)[1]) == pytest.approx(0.005, abs=0.002)
-
-
-@pytest.mark.parametrize("scheme", ["int8", "int16", *CODEBOOKS])
-def test_clipped_is_what_is_far_beyond_the_largest_level(scheme):
-    levels = (
-        np.unique(np.abs(CODEBOOKS[scheme].astype(int)))
-        if scheme in CODEBOOKS
-        else {"int8": [126, 127], "int16": [32766, 32767]}[scheme]
-    )
-    border = levels[-1] + (levels[-1] - levels[-2]) / 2
-    weights = np.array([[0, border * 0.999, -border * 0.999, border * 1.001]], np.float32).T
-    scales = np.ones(1, np.float32)
-    assert clipped_share(weights, scales, scheme) == 0.25
-    assert clipped_share(-weights, scales, scheme) == 0.25

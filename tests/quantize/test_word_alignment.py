@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from quantize.shortlist import word_alignment
 from quantize.shortlist.corpus import Corpus
-from quantize.shortlist.word_alignment import pair_table, translations, translations_reference
+from quantize.shortlist.word_alignment import pair_table, translations
+from tests.definitions.word_alignment import translations_reference
 
 
 def corpus(pairs, weights=None):

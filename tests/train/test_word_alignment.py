@@ -1,25 +1,9 @@
-"""IBM Model 1 against loops, and alignments of a language whose words are known."""
-
-from collections import defaultdict
+"""IBM Model 1 as it is looked up, and alignments of a language whose words are known."""
 
 import numpy as np
 
-from models.train.text.word_alignment import train_aligner, train_table
-
-
-def naive_table(sources, targets, rounds):
-    """Brown et al. 1993, section 4.2, without NULL."""
-    table = defaultdict(lambda: 1.0)
-    for _ in range(rounds):
-        counts, totals = defaultdict(float), defaultdict(float)
-        for source, target in zip(sources, targets, strict=True):
-            for t in target:
-                whole = sum(table[s, t] for s in source)
-                for s in source:
-                    counts[s, t] += table[s, t] / whole
-                    totals[s] += table[s, t] / whole
-        table = {(s, t): count / totals[s] for (s, t), count in counts.items()}
-    return table
+from models.train.text.word_alignment import parallel, train_aligner, train_table
+from tests.definitions.word_alignment import translations_reference
 
 
 def corpus(count=200, seed=1):
@@ -29,12 +13,12 @@ def corpus(count=200, seed=1):
     return sources, [source[::-1] + 20 for source in sources]
 
 
-def test_the_table_is_that_of_loops():
-    sources, targets = corpus(30)
-    found, expected = train_table(sources, targets, 40, rounds=3), naive_table(sources, targets, rounds=3)
-    for (s, t), probability in expected.items():
+def test_the_table_is_that_of_model_1():
+    pairs = parallel(*corpus(30))
+    found, (counts, _, _) = train_table(pairs, 40, 40, rounds=3), translations_reference(pairs, 40, 40, 3, 0.0, 0.0)
+    for s, t in np.argwhere(counts):
         got = found.lookup(np.array([s]), np.array([t]))[0]
-        assert abs(got - max(probability, 1e-4)) < 1e-5
+        assert abs(got - max(counts[s, t] / counts[s].sum(), 1e-4)) < 1e-5
     assert found.lookup(np.array([39]), np.array([2]))[0] == np.float32(1e-4)
 
 

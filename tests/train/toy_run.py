@@ -3,13 +3,13 @@
 import functools
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.network.network import initial_tensors
+from models.train.network.network import Network, initial_tensors
 from models.train.text.batches import encode
 from models.train.text.data import read_data
 from models.train.text.toy_corpus import write_toy_corpora
 from models.train.text.vocabulary import texts_of, train_vocabulary
 from models.train.updates.configs import model_config, settings_of
-from models.train.updates.trainer import Trainer
+from models.train.updates.trainer import Lessons, Trainer
 from models.train.updates.validation import validate
 
 
@@ -29,13 +29,11 @@ class ToyRuns:
     def trainer(self, name, log4=False, initial=None, **settings) -> Trainer:
         """A Trainer in a folder of its own; a run of that name that is there is resumed."""
         settings = {"updates": 6, "validate_every": 3, "warmup": 3, **settings}
+        validator = functools.partial(validate, corpora=self.data.development, most=5)
         return Trainer(
             self.folder / name,
-            self.config,
+            Network(self.config, initial or initial_tensors(self.config, 1)),
             settings_of("smoke", **settings),
-            self.examples,
-            self.vocabulary,
-            functools.partial(validate, corpora=self.data.development, most=5),
-            initial or initial_tensors(self.config, 1),
+            Lessons(self.examples, self.vocabulary, validator),
             log4=log4,
         )

@@ -7,46 +7,39 @@ import torch
 from cpunmt import Translator
 from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.commands.train import add_corpora
+from models.train.commands.train import add_corpora, data_of
 from models.train.distillation.distillation import distil
 from models.train.distillation.sampling import noisy_pairs
 from models.train.network.network import Network, torch_tensors
 from models.train.text.corpora import read_corpora
-from models.train.text.data import read_data
 from models.train.text.held_out import matches
 from models.train.text.line_files import write_lines
 from models.train.text.vocabulary import texts_of, train_vocabulary
+from models.train.updates.averaging import averaged
 from models.train.updates.export import write_float32, write_npz
-from models.train.updates.smoothing import averaged
 from models.train.updates.validation import validate
 
 
 def add_parsers(commands):
     """Add the commands."""
-    parser = commands.add_parser("check", help="compare what is trained on with what is held out", allow_abbrev=False)
+    parser = _command(commands, "check", "compare what is trained on with what is held out", check)
     add_corpora(parser)
-    parser.set_defaults(run=check)
 
-    parser = commands.add_parser(
-        "vocabulary", help="train a SentencePiece vocabulary of both languages", allow_abbrev=False
-    )
+    parser = _command(commands, "vocabulary", "train a SentencePiece vocabulary of both languages", vocabulary)
     add_corpora(parser)
     parser.add_argument("--size", type=int, default=8000, metavar="N", help="pieces (default: 8000)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.set_defaults(run=vocabulary)
 
-    parser = commands.add_parser("average", help="the mean of a run's best checkpoints", allow_abbrev=False)
+    parser = _command(commands, "average", "the mean of a run's best checkpoints", average)
     parser.add_argument("run_folder", metavar="RUN", type=Path, help="folder of a run of `train`")
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="gets model.npz and best/")
-    parser.set_defaults(run=average)
 
-    parser = commands.add_parser("distil", help="the teachers' translations of the corpora", allow_abbrev=False)
+    parser = _command(commands, "distil", "the teachers' translations of the corpora", distil_corpora)
     add_corpora(parser)
     _add_teachers(parser)
-    parser.set_defaults(run=distil_corpora)
 
-    parser = commands.add_parser("noise", help="noisy sources of the corpora's targets, translated", allow_abbrev=False)
+    parser = _command(commands, "noise", "noisy sources of the corpora's targets, translated", noise)
     add_corpora(parser)
     _add_teachers(parser)
     parser.add_argument("--inverse", type=Path, required=True, metavar="NPZ", help="model.npz of the inverse teacher")
@@ -54,17 +47,20 @@ def add_parsers(commands):
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="less than 1: less noise")
     parser.add_argument("--device", default="cpu", help="of the inverse teacher: cpu or cuda (default: cpu)")
-    parser.set_defaults(run=noise)
 
-    parser = commands.add_parser(
-        "evaluate", help="BLEU and chrF of a model directory on the test sets", allow_abbrev=False
-    )
+    parser = _command(commands, "evaluate", "BLEU and chrF of a model directory on the test sets", evaluate)
     parser.add_argument("model", metavar="MODEL", help="directory of any kind that cpunmt loads")
     add_corpora(parser)
     parser.add_argument("--section", default="test", metavar="NAME", help="of the description (default: test)")
     parser.add_argument("--beam-size", type=int, default=1, metavar="N")
     parser.add_argument("--most", type=int, metavar="N", help="only the first N sentences of each")
-    parser.set_defaults(run=evaluate)
+
+
+def _command(commands, name, told, run):
+    """The parser of one command."""
+    parser = commands.add_parser(name, help=told, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    return parser
 
 
 def _add_teachers(parser):
@@ -77,7 +73,7 @@ def _add_teachers(parser):
 
 def check(given) -> bool:
     """Say what of the held-out texts is in the files, and in what is trained on; False if the latter is anything."""
-    data = read_data(given.corpora, given.data, given.source, given.target)
+    data = data_of(given)
     print("\n".join(data.report))
     raw = read_corpora(given.corpora, "train", given.source, given.target, given.data)
     clean = True
@@ -93,7 +89,7 @@ def check(given) -> bool:
 
 def vocabulary(given):
     """Train a vocabulary on what is trained on."""
-    data = read_data(given.corpora, given.data, given.source, given.target)
+    data = data_of(given)
     train_vocabulary(texts_of(data.train), given.size, given.out)
 
 
@@ -112,7 +108,7 @@ def average(given):
 
 def distil_corpora(given):
     """Write rows (source, nearest translation, reference)."""
-    data = read_data(given.corpora, given.data, given.source, given.target)
+    data = data_of(given)
     teachers = [Translator(path) for path in given.teacher]
     examples = [example for corpus in data.train for example in corpus.examples]
     write_lines(given.out, examples, lambda some, _: distil(teachers, some, given.beam_size))
@@ -120,7 +116,7 @@ def distil_corpora(given):
 
 def noise(given):
     """Write rows (noisy source, its translation, real target)."""
-    data = read_data(given.corpora, given.data, given.source, given.target)
+    data = data_of(given)
     teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
     config, arrays = read_marian_npz(given.inverse)
     inverse = Network(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})

@@ -9,9 +9,9 @@ from cpunmt.text.vocabulary import Vocabulary
 from models.train.network.growth import grown
 from models.train.network.network import Network, initial_tensors, torch_tensors
 from models.train.text.batches import encode
-from models.train.text.data import read_data
+from models.train.text.data import Data, read_data
 from models.train.updates.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
-from models.train.updates.trainer import Trainer
+from models.train.updates.trainer import Lessons, Trainer
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
@@ -26,6 +26,11 @@ def add_corpora(parser):
     )
     parser.add_argument("--source", default="en", metavar="LANGUAGE", help="language translated from (default: en)")
     parser.add_argument("--target", default="de", metavar="LANGUAGE", help="language translated into (default: de)")
+
+
+def data_of(given) -> Data:
+    """What these options say."""
+    return read_data(given.corpora, given.data, given.source, given.target)
 
 
 def add_parser(commands):
@@ -84,22 +89,12 @@ def run(given) -> bool:
         if given.fresh is not None:
             initial |= _fresh(given.fresh, config, settings.seed)
     teacher = None if given.imitate is None else _teacher(given.imitate, config)
-    data = read_data(given.corpora, given.data, given.source, given.target)
+    data = data_of(given)
     print("\n".join(data.report), flush=True)
     examples = encode(data.train, vocabulary, vocabulary)
     validator = functools.partial(validate, corpora=data.development)
-    trainer = Trainer(
-        given.out,
-        config,
-        settings,
-        examples,
-        given.vocabulary,
-        validator,
-        initial,
-        given.device,
-        given.log4,
-        teacher,
-    )
+    lessons = Lessons(examples, given.vocabulary, validator)
+    trainer = Trainer(given.out, Network(config, initial), settings, lessons, given.device, given.log4, teacher)
     return trainer.run()
 
 

@@ -1,4 +1,4 @@
-"""Noisy backward-forward translation: new sources by sampling, new targets by translating those.
+"""Noisy back-translation: new sources by sampling, new targets by translating those.
 
 An inverse teacher says what the source of a target might have been, with Gumbel noise on its logits, which is drawing
 from its distribution (Edunov et al. 2018, https://aclanthology.org/D18-1045; Kim et al. 2019,

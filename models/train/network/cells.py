@@ -8,14 +8,16 @@ or piece by piece, as in sampling: the result is the same.
 import torch
 from torch.nn import functional
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS as KINDS
 from models.train.network.scan import scan
 
 
 def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:
     """The state of one layer before the first step."""
-    if config.architecture.cell == "self_attention":
-        return like.new_zeros(rows, 0, 2 * config.architecture.model_dim)
-    return like.new_zeros(rows, config.architecture.model_dim, dtype=torch.float32)
+    d, cell = config.architecture.model_dim, config.architecture.cell
+    if cell == "self_attention":
+        return like.new_zeros(rows, 0, 2 * d)
+    return like.new_zeros(rows, KINDS[cell].state * d, dtype=torch.float32)
 
 
 def ssru(network, block, x, state, steps):
@@ -45,17 +47,15 @@ def self_attention(network, block, x, state, steps):
 
 def average_attention(network, block, x, state, steps):
     """Zhang et al. 2018, https://arxiv.org/abs/1805.00631."""
-    config = network.config
+    config = network.architecture
     sums = state[:, None] + x.float().cumsum(1)
     y = sums / torch.arange(steps + 1, steps + 1 + x.shape[1], device=x.device)[:, None]
     y = network.before(block, y)
-    for name in ["inner", *(f"middle.{i}" for i in range(config.architecture.average_depth - 2))][
-        : config.architecture.average_depth - 1
-    ]:
-        y = network.activation(config.architecture.average_activation)(network.affine(f"{block}.{name}", y))
-    if config.architecture.average_dim != config.architecture.model_dim:
+    for name in ["inner", *(f"middle.{i}" for i in range(config.average_depth - 2))][: config.average_depth - 1]:
+        y = network.activation(config.average_activation)(network.affine(f"{block}.{name}", y))
+    if config.average_dim != config.model_dim:
         y = network.affine(f"{block}.outer", y)
-    if config.architecture.average_gate:
+    if config.average_gate:
         keep = torch.sigmoid(network.affine(f"{block}.input_gate", x))
         renew = torch.sigmoid(network.affine(f"{block}.forget_gate", y))
         y = keep * x + renew * y
@@ -71,4 +71,4 @@ def _forgetting(network, block, x, state):
 
 
 def _projected(network, block, x):
-    return network.affine(f"{block}.output", x) if network.config.architecture.cell_projection else x
+    return network.affine(f"{block}.output", x) if network.architecture.cell_projection else x

@@ -1,8 +1,8 @@
 """`quantize.reference.network` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
 
 Shapes: sources (batch, source time), targets (batch, time), everything between has d = model_dim as its last axis.
-Sentences end with the end-of-sentence id and are filled up with it; `lengths` say where each one ends. What stands in
-the filling is never attended to and never scored.
+Sentences end with the end-of-sentence id and are padded with it; `lengths` say where each one ends. What stands in
+the padding is never attended to and never scored.
 """
 
 import math
@@ -88,38 +88,36 @@ class Network:
 
     def __init__(self, config: ModelConfig, tensors: dict[str, torch.Tensor]):
         self.config = config
+        self.architecture = config.architecture
         self.tensors = tensors
         self.dropout = 0.0
         self._tables = tables(config)
         self._output = self._tables["output"]
-        layer = config.architecture.alignment_layer
-        self._aligning = config.architecture.decoder_layers - 1 if layer is None else layer
         self._signal = None  # position signal, grown as sentences need it
 
     def encode(self, sources: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Encoder output for source ids."""
         visible = mask(lengths, sources.shape[1])[:, None]
         x = self._input("encoder", self._embed("source", sources), 0)
-        for i in range(self.config.architecture.encoder_layers):
+        for i in range(self.architecture.encoder_layers):
             block = f"encoder.{i}.self_attention"
             given = self.before(block, x)
             x = self.after(block, self.attended(block, given, *self.keys_values(block, given), visible), x)
-            x = self._feed_forward(f"encoder.{i}.feed_forward", x, self.config.architecture.ffn_depth)
-        return self._normed("encoder.top_norm", x) if self.config.architecture.top_norm else x
+            x = self._feed_forward(f"encoder.{i}.feed_forward", x, self.architecture.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
 
     def remember(self, encoded: torch.Tensor, lengths: torch.Tensor) -> Memory:
         """What the decoder attends to. Layers with tied parameters share it."""
         made = {
-            p: self.keys_values(f"decoder.{p}.cross_attention", encoded)
-            for p in range(self.config.architecture.decoder_sets)
+            p: self.keys_values(f"decoder.{p}.cross_attention", encoded) for p in range(self.architecture.decoder_sets)
         }
         visible = mask(lengths, encoded.shape[1])[:, None]
-        return Memory([made[p] for p in self.config.architecture.decoder_parameters], visible)
+        return Memory([made[p] for p in self.architecture.decoder_parameters], visible)
 
     def start(self, memory: Memory) -> State:
         """State before the first token."""
         rows, like = len(memory.visible), memory.keys_values[0][0]
-        return State(0, [empty_state(self.config, rows, like) for _ in self.config.architecture.decoder_parameters])
+        return State(0, [empty_state(self.config, rows, like) for _ in self.architecture.decoder_parameters])
 
     def decode(self, memory: Memory, state: State, previous: torch.Tensor, align: bool = False) -> Decoded:
         """Outputs for a run of steps.
@@ -131,18 +129,18 @@ class Network:
             embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], 1)
         x = self._input("decoder", embedded, state.steps)
         cells, alignment = [], None
-        for layer, p in enumerate(self.config.architecture.decoder_parameters):
+        for layer, p in enumerate(self.architecture.decoder_parameters):
             block = f"decoder.{p}.cell"
-            made, cell = CELLS[self.config.architecture.cell](self, block, x, state.cells[layer], state.steps)
+            made, cell = CELLS[self.architecture.cell](self, block, x, state.cells[layer], state.steps)
             cells.append(cell)
             x = self.after(block, made, x)
             block = f"decoder.{p}.cross_attention"
             given, (keys, values) = self.before(block, x), memory.keys_values[layer]
-            if align and layer == self._aligning:
+            if align and layer == self.architecture.aligning:
                 alignment = self._alignment(self.affine(f"{block}.query", given), keys, memory.visible)
             x = self.after(block, self.attended(block, given, keys, values, memory.visible), x)
-            x = self._feed_forward(f"decoder.{p}.feed_forward", x, self.config.architecture.decoder_ffn_depth)
-        if self.config.architecture.top_norm:
+            x = self._feed_forward(f"decoder.{p}.feed_forward", x, self.architecture.decoder_ffn_depth)
+        if self.architecture.top_norm:
             x = self._normed("decoder.top_norm", x)
         return Decoded(x, State(state.steps + previous.shape[1], cells), alignment)
 
@@ -173,12 +171,12 @@ class Network:
         return _ACTIVATIONS[name]
 
     def before(self, block, x):
-        return self._normed(f"{block}.pre_norm", x) if self.config.architecture.preprocess else x
+        return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
 
     def after(self, block, y, x):
-        """What becomes of a block's output y and input x: see ModelConfig.postprocess."""
+        """What becomes of a block's output y and input x: see TransformerConfig."""
         y = self._dropped(y)
-        for letter in self.config.architecture.postprocess:
+        for letter in self.architecture.postprocess:
             if letter == "a":
                 y = x + y
             elif letter == "n":
@@ -193,11 +191,11 @@ class Network:
 
     def attended(self, name, x, keys, values, visible):
         """Attention of all heads, projected."""
-        heads = attention(self.affine(f"{name}.query", x), keys, values, self.config.architecture.heads, visible)
-        return self.affine(f"{name}.output", heads) if self.config.architecture.attention_projection else heads
+        heads = attention(self.affine(f"{name}.query", x), keys, values, self.architecture.heads, visible)
+        return self.affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
 
     def _alignment(self, queries, keys, visible):
-        size = self.config.architecture.head_dim
+        size = self.architecture.head_dim
         scores = queries[..., :size].float() @ keys[..., :size].float().transpose(1, 2) / math.sqrt(size)
         return scores.masked_fill(~visible, -torch.inf).log_softmax(-1)
 
@@ -206,21 +204,19 @@ class Network:
 
     def _input(self, side, embedded, first):
         """Embeddings scaled, with positions added."""
-        config, count = self.config, embedded.shape[1]
-        x = math.sqrt(config.architecture.model_dim) * embedded if config.architecture.scale_embedding else embedded
-        if config.architecture.positions == "trained":
+        config, count = self.architecture, embedded.shape[1]
+        x = math.sqrt(config.model_dim) * embedded if config.scale_embedding else embedded
+        if config.positions == "trained":
             table = self.tensors["positions"]
             x = x + table[torch.arange(first, first + count, device=table.device).clamp(max=len(table) - 1)]
         else:
             x = x + self._positions(first, count, x.device)
-        x = self._normed(f"{side}.embedding_norm", x) if config.architecture.embedding_norm else x
+        x = self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
         return self._dropped(x)
 
     def _positions(self, first, count, device):
         if self._signal is None or len(self._signal) < first + count:
-            signal = positions(
-                0, 2 * (first + count), self.config.architecture.model_dim, self.config.architecture.positions
-            )
+            signal = positions(0, 2 * (first + count), self.architecture.model_dim, self.architecture.positions)
             self._signal = torch.from_numpy(signal).to(device)
         return self._signal[first : first + count]
 
@@ -229,10 +225,10 @@ class Network:
 
     def _normed(self, norm, x):
         scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
-        return functional.layer_norm(x.float(), scale.shape, scale, bias, self.config.architecture.layer_norm_epsilon)
+        return functional.layer_norm(x.float(), scale.shape, scale, bias, self.architecture.layer_norm_epsilon)
 
     def _feed_forward(self, block, x, depth):
-        y, activation = self.before(block, x), self.activation(self.config.architecture.activation)
+        y, activation = self.before(block, x), self.activation(self.architecture.activation)
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
             y = activation(self.affine(f"{block}.{name}", y))
         return self.after(block, self.affine(f"{block}.outer", y), x)

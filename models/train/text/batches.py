@@ -1,7 +1,7 @@
 """Examples as ids, and an epoch as batches: the same for the same seed, from any place in it.
 
-A batch holds sentences of nearly one length, filled up to the longest with the end-of-sentence id, up to a number of
-target pieces (fillings counted). An epoch is shuffled, sorted by length and cut into batches, which are shuffled.
+A batch holds sentences of nearly one length, padded to the longest with the end-of-sentence id, up to a number of
+target pieces (padding counted). An epoch is shuffled, sorted by length and cut into batches, which are shuffled.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from models.train.text.corpora import Corpus
 
 
 class Batch(NamedTuple):
-    """Sentences side by side; ids end with the end-of-sentence id, which also fills them up."""
+    """Sentences of a batch; ids end with the end-of-sentence id, which is the padding too."""
 
     sources: torch.Tensor  # (rows, source time) int64
     source_lengths: torch.Tensor  # (rows,)
@@ -86,7 +86,7 @@ def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> n
 
 
 def batches_of_epoch(examples: Examples, seed: int, epoch: int, longest: int, tokens: int) -> list[np.ndarray]:
-    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, fillings counted."""
+    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding counted."""
     pairs = pairs_of_epoch(examples, seed, epoch, longest)
     source, target = examples.sources.lengths[pairs[:, 0]], examples.targets.lengths[pairs[:, 1]]
     order = np.lexsort((source, target))
@@ -109,10 +109,10 @@ def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
     return Batch(*padded(sources, eos_id), *padded(targets, eos_id))
 
 
-def padded(texts: list, filling: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids side by side, filled up, and their lengths."""
+def padded(texts: list, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids as rows of equal length, and their lengths."""
     lengths = np.array([len(ids) for ids in texts])
-    rows = np.full((len(texts), lengths.max()), filling, np.int64)
+    rows = np.full((len(texts), lengths.max()), padding, np.int64)
     for row, ids in zip(rows, texts, strict=True):
         row[: len(ids)] = ids
     return torch.from_numpy(rows), torch.from_numpy(lengths)

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quantize.shortlist.corpus import Corpus
+from quantize.shortlist.word_alignment import translations
+
 _DIAGONAL = 4.0  # how much the distance from the diagonal costs, in nats per sentence length
 _LEAST = 1e-4  # probabilities below are not kept
 
@@ -27,30 +30,14 @@ class LexicalTable(NamedTuple):
         return np.where(self.keys[place] == wanted, self.probabilities[place], np.float32(_LEAST))
 
 
-def train_table(sources: list[np.ndarray], targets: list[np.ndarray], vocabulary: int, rounds: int = 5) -> LexicalTable:
-    """t(target | source) of parallel texts as ids; `vocabulary` is the number of target pieces.
-
-    Memory: about 40 bytes for each pair of positions.
-    """
-    keys, groups = [], []
-    count = 0
-    for source, target in zip(sources, targets, strict=True):
-        pairs = source.astype(np.int64)[None] * vocabulary + target[:, None]  # a row for each target position
-        keys.append(pairs.ravel())
-        groups.append(np.full(len(target), len(source)))
-        count += len(target)
-    keys, numbers = np.unique(np.concatenate(keys), return_inverse=True)
-    sizes = np.concatenate(groups)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    given = keys // vocabulary
-    probabilities = np.ones(len(keys))
-    for _ in range(rounds):
-        share = probabilities[numbers]
-        share /= np.repeat(np.add.reduceat(share, starts), sizes)
-        counts = np.bincount(numbers, share, len(keys))
-        probabilities = counts / np.bincount(given, counts)[given]
+def train_table(corpus: Corpus, source_size: int, target_size: int, rounds: int = 5) -> LexicalTable:
+    """t(target | source) of texts as ids, by plain Model 1: neither the diagonal nor the empty word counts."""
+    learnt = translations(corpus, source_size, target_size, rounds, diagonal=0.0, null=0.0)
+    given = np.repeat(np.arange(source_size), np.diff(learnt.offsets))
+    probabilities = learnt.counts / np.bincount(given, learnt.counts)[given]
     kept = probabilities > _LEAST
-    return LexicalTable(keys[kept], probabilities[kept].astype(np.float32), vocabulary)
+    keys = given[kept] * target_size + learnt.targets[kept]
+    return LexicalTable(keys, probabilities[kept].astype(np.float32), target_size)
 
 
 class Aligner(NamedTuple):
@@ -79,4 +66,13 @@ class Aligner(NamedTuple):
 
 def train_aligner(sources: list[np.ndarray], targets: list[np.ndarray], source_size: int, target_size: int) -> Aligner:
     """Tables of both directions from texts as ids."""
-    return Aligner(train_table(sources, targets, target_size), train_table(targets, sources, source_size))
+    there, back = parallel(sources, targets), parallel(targets, sources)
+    return Aligner(train_table(there, source_size, target_size), train_table(back, target_size, source_size))
+
+
+def parallel(sources: list[np.ndarray], targets: list[np.ndarray]) -> Corpus:
+    """Texts as ids, pair by pair, as one corpus."""
+    sides = []
+    for texts in (sources, targets):
+        sides += [np.concatenate(texts).astype(np.int32), np.cumsum([0, *map(len, texts)], dtype=np.int64)]
+    return Corpus(*sides, np.ones(len(sources), np.float32))

@@ -11,7 +11,7 @@ class Settings:
     """How to train. Lengths and batches are in pieces of the target, </s> included."""
 
     updates: int = 20_000
-    batch_tokens: int = 4_000  # at once, fillings counted: as memory allows
+    batch_tokens: int = 4_000  # at once, padding counted: as memory allows
     update_tokens: int = 8_000  # in an update at least, of as many batches as that takes
     longest: int = 128  # pieces; longer pairs are left out
     peak_rate: float = 5e-4

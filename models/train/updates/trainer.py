@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from tqdm import tqdm
@@ -24,6 +25,14 @@ from models.train.updates.validation import Score
 BEST, MODEL = "best", "model.npz"
 
 
+class Lessons(NamedTuple):
+    """What a model learns, and how it is tested."""
+
+    examples: Examples
+    vocabulary: Path
+    validator: Callable[[Path], dict[str, Score]]  # of the directory of a packed model
+
+
 class Trainer:
     """Trains one model in a folder of its own.
 
@@ -35,34 +44,27 @@ class Trainer:
     def __init__(
         self,
         folder: Path,
-        config: ModelConfig,
+        network: Network,
         settings: Settings,
-        examples: Examples,
-        vocabulary: Path,
-        validator: Callable[[Path], dict[str, Score]],
-        initial: dict[str, torch.Tensor],
+        lessons: Lessons,
         device: str = "cpu",
         log4: bool = False,
         teacher: Network | None = None,
     ):
-        """`validator` takes the directory of a packed model; `initial` are the parameters to begin with.
-
-        A `teacher` of the same vocabulary is imitated: see `Updates`.
-        """
-        self.folder, self.config, self.settings = folder, config, settings
-        self._examples, self._vocabulary, self._validator = examples, vocabulary, validator
+        """`network` has the parameters to begin with. A `teacher` has the same vocabulary: see `Updates`."""
+        self.folder, self.config, self.settings = folder, network.config, settings
+        self._examples, self._vocabulary, self._validator = lessons
         self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.seed)
-        network = Network(config, initial)
-        rounding = Rounding(set(tables(config).values())) if log4 else None
+        rounding = Rounding(set(tables(self.config).values())) if log4 else None
         self.updates = Updates(network, settings, torch.device(device), rounding, teacher)
         self._stopped = False
         self._resume()
         self._alignments = None
         if settings.guided_alignment:
-            aligner = aligner_of(examples, config.source_size, config.vocab_size, settings.seed)
-            self._alignments = Alignments(aligner, examples)
+            aligner = aligner_of(self._examples, self.config.source_size, self.config.vocab_size, settings.seed)
+            self._alignments = Alignments(aligner, self._examples)
 
     def run(self) -> bool:
         """Train to the end; False if a signal (Ctrl-C, SIGTERM) ended it earlier. What was done is on the disk."""
@@ -107,7 +109,7 @@ class Trainer:
         return found
 
     def _validate(self, entropy, speed):
-        """Translate what is held out with the smoothed parameters; keep them if they are the best so far, or nearly."""
+        """Translate what is held out with the averaged parameters; keep them if they are the best so far, or nearly."""
         rounding = self.updates.rounding
         means = {name: rounding(name, mean) if rounding else mean for name, mean in self.updates.means.items()}
         candidate = self.folder / "candidate"

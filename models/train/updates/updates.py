@@ -1,4 +1,4 @@
-"""One update of the parameters: gradients of several batches, clipping, Adam, smoothing."""
+"""One update of the parameters: gradients of several batches, clipping, Adam, averaging."""
 
 from contextlib import nullcontext
 
@@ -8,10 +8,10 @@ from models.train.network.log4 import Rounding
 from models.train.network.network import Network, mask
 from models.train.network.output_loss import Prediction, output_loss
 from models.train.text.batches import Batch
+from models.train.updates.averaging import average_weight, update_average
 from models.train.updates.configs import Settings
 from models.train.updates.guided_alignment import alignment_loss
 from models.train.updates.schedule import learning_rate
-from models.train.updates.smoothing import smooth, smoothing_weight
 
 _BETAS, _EPSILON = (0.9, 0.98), 1e-9
 _FOLLOWED = 100  # updates after which the scales of rounded weights follow them
@@ -26,11 +26,11 @@ def mixed_precision(device: torch.device):
 
 
 class Updates:
-    """Parameters in training, and their smoothed means.
+    """Parameters in training, and `means`, their exponential moving averages.
 
     The network's tensors are `parameters`, or, with `rounding`, what it makes of them: gradients are taken at the
-    rounded weights and move the float ones. With a `teacher` its predictions are learnt, not the targets, which only
-    say at what place.
+    rounded weights and move the float ones. With a `teacher` its predictions are learnt (knowledge distillation),
+    not the targets, which only say at what place.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Updates:
             group["lr"] = self.rate()
         self.adam.step()
         self.adam.zero_grad(set_to_none=True)
-        smooth(self.means, self.parameters, smoothing_weight(self.done, settings.parameter_smoothing))
+        update_average(self.means, self.parameters, average_weight(self.done, settings.parameter_smoothing))
         if self.rounding is not None:
             if self.done % _FOLLOWED == 0:
                 self.rounding.follow(self.parameters)

@@ -7,6 +7,7 @@ import sacrebleu
 
 from cpunmt import Translator
 from models.train.text.corpora import Corpus
+from quantize.evaluation.text_metrics import by_rank
 
 
 class Score(NamedTuple):
@@ -18,11 +19,10 @@ class Score(NamedTuple):
 
 def score(translations: list[str], references: list[tuple[str, ...]]) -> Score:
     """Corpus BLEU and chrF; a sentence may have several references."""
-    most = max(map(len, references))
-    streams = [[texts[i] if i < len(texts) else None for texts in references] for i in range(most)]
+    streams = by_rank(references)
     bleu = sacrebleu.corpus_bleu(translations, streams)
-    first = [texts[0] for texts in references]
-    chrf = sacrebleu.corpus_chrf(translations, streams if all(len(t) == most for t in references) else [first])
+    whole = all(len(texts) == len(streams) for texts in references)
+    chrf = sacrebleu.corpus_chrf(translations, streams if whole else streams[:1])
     return Score(bleu.score, chrf.score)
 
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from models.train.updates.smoothing import averaged, smooth, smoothing_weight
+from models.train.updates.averaging import average_weight, averaged, update_average
 
 
 def test_marians_weight():
-    assert [smoothing_weight(update, 1e-4) for update in (1, 10, 90)] == pytest.approx([9 / 11, 9 / 20, 9 / 100])
-    assert smoothing_weight(10**6, 1e-4) == 1e-4
+    assert [average_weight(update, 1e-4) for update in (1, 10, 90)] == pytest.approx([9 / 11, 9 / 20, 9 / 100])
+    assert average_weight(10**6, 1e-4) == 1e-4
 
 
 def test_means_move_towards_the_parameters():
     means, tensors = {"a": torch.tensor([0.0, 4.0])}, {"a": torch.tensor([1.0, 0.0], requires_grad=True)}
-    smooth(means, tensors, 0.25)
+    update_average(means, tensors, 0.25)
     assert means["a"].tolist() == [0.25, 3.0] and tensors["a"].tolist() == [1.0, 0.0]
 
 

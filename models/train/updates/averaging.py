@@ -1,17 +1,17 @@
-"""Means of parameters, which translate better than the parameters at any one time."""
+"""Averages of parameters, which translate better than the parameters at any one time."""
 
 import numpy as np
 import torch
 
 
-def smoothing_weight(update: int, least: float) -> float:
+def average_weight(update: int, least: float) -> float:
     """What an update's parameters count, as in Marian: much at the beginning, `least` in the long run."""
     return max(least, 1 - (update + 1) / (update + 10))
 
 
 @torch.no_grad()
-def smooth(means: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor], weight: float):
-    """means += weight (tensors - means), in place."""
+def update_average(means: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor], weight: float):
+    """The exponential moving average: means += weight (tensors - means), in place."""
     torch._foreach_lerp_(list(means.values()), [tensors[name].detach() for name in means], weight)
 
 

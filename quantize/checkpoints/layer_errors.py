@@ -1,0 +1,52 @@
+"""What quantization cost a weight matrix."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.layers.schemes import CODEBOOKS, int8, int16
+
+WORST = 5  # columns that are named
+
+
+def _reach(levels) -> float:
+    """A number beyond is farther from the largest level than from the middle of the two largest ones."""
+    magnitudes = np.unique(np.abs(levels.astype(int)))
+    return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
+
+
+# of each scheme: a weight that is more than so many scales large is not rounded but clipped
+REACH = {"int8": int8.LARGEST + 0.5, "int16": int16.LARGEST + 0.5}
+REACH |= {scheme: _reach(levels) for scheme, levels in CODEBOOKS.items()}
+
+
+class LayerError(NamedTuple):
+    """One matrix. Of a table the pieces are the columns."""
+
+    name: str
+    scheme: str
+    shape: tuple[int, int]  # (depth, columns)
+    signal_to_noise: float  # decibels; infinite where nothing was lost
+    clipped: float  # share of the weights that lie outside their column's range
+    worst: list[tuple[int, float]]  # (column, decibels), the lowest first; of those that lost anything
+
+
+def layer_error(name: str, scheme: str, weights: np.ndarray, stored: np.ndarray, reach: np.ndarray) -> LayerError:
+    """The error of float32 weights [depth, columns] that are `stored` as these, float64.
+
+    `reach` [columns]: a weight beyond was not rounded but clipped.
+    """
+    weights = weights.astype(np.float64)
+    signal = np.square(weights).sum(axis=0)
+    noise = np.square(weights - stored).sum(axis=0)
+    columns = decibels(signal, noise)
+    order = np.argsort(columns, kind="stable")[:WORST]
+    worst = [(int(column), float(columns[column])) for column in order if noise[column] > 0]
+    clipped = float((np.abs(weights) > reach).mean())
+    return LayerError(name, scheme, weights.shape, float(decibels(signal.sum(), noise.sum())), clipped, worst)
+
+
+def decibels(signal, noise) -> np.ndarray:
+    """10 log10(signal / noise); infinite where there is no noise. Noise where there was nothing is -999."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(noise > 0, np.maximum(10 * np.log10(signal / noise), -999), np.inf)

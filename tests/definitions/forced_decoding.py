@@ -1,0 +1,16 @@
+"""Choices under forced decoding, one translation for each: the definition of `quantize.evaluation.forced_decoding`."""
+
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.translation.options import Options
+
+
+def choices_reference(engine: Engine, sources, targets, options: Options) -> list[list[int]]:
+    """For each place t of a target, the best piece after targets[:t]: one translation for each place."""
+    search = Search(full=options.vocabulary == "full")
+    return [
+        [
+            engine.translate([source], [place + 1], search, [target[:place]])[0][0].ids[place]
+            for place in range(len(target))
+        ]
+        for source, target in zip(sources, targets, strict=True)
+    ]
