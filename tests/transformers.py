@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.model.config import ModelConfig
 
 VOCAB = 40
@@ -52,7 +53,7 @@ def configs(draw):
         embedding_norm=draw(st.booleans()),
         top_norm=bool(preprocess) or draw(st.booleans()),
         attention_projection=draw(st.booleans()),
-        cell=draw(st.sampled_from(["ssru", "sru", "self_attention", "average_attention"])),
+        cell=draw(st.sampled_from(list(CELLS))),
         cell_projection=draw(st.booleans()),
         average_dim=draw(st.sampled_from([32, 48])),
         average_depth=draw(st.integers(1, 3)),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import yaml
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.files.output_files import replacing_file
 from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.model.config import ModelConfig
@@ -37,7 +38,7 @@ def marian_options(config: ModelConfig) -> dict:
         "enc-cell": "gru",
         "enc-cell-depth": 1,
         "enc-type": "bidirectional",
-        "dec-cell": architecture.cell if architecture.cell in ("ssru", "sru") else "gru",
+        "dec-cell": architecture.cell if CELLS[architecture.cell].recurrent else "gru",
         "dec-cell-base-depth": 2,
         "dec-cell-high-depth": 1,
         "input-types": [],

@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from models.train.network.network import Network, initial_tensors, mask, torch_tensors
 from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
@@ -59,7 +60,7 @@ def check_equals_reference(config, seed):
         assert not alignment[:, len(source) :].any()
 
 
-@pytest.mark.parametrize("cell", ["ssru", "sru", "self_attention", "average_attention"])
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("layers", [(0, 1), (0, 0)], ids=["untied", "tied"])
 def test_every_cell_equals_its_definition(cell, layers):
     width = {"average_dim": 48} if cell == "average_attention" else {}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.model.config import ModelConfig
@@ -19,17 +20,19 @@ from cpunmt.model.tensors import checkpoint_tensors
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 OUTPUT = "decoder_ff_logit_out_Wt"
 OUTPUT_TRANSPOSED = "decoder_ff_logit_out_W"
-_LETTERS = {"candidate": "", "forget": "f", "reset": "r", "input_gate": "i", "forget_gate": "f", "highway": "h"}
-_LETTERS |= {name: name[0] for name in ("query", "key", "value", "output")}
+# part of a block -> how its weight ends, after W, and its bias, after b
+_ENDINGS = {name: name[0] for name in ("query", "key", "value", "output", "forget", "reset")}
+_ENDINGS |= {"candidate": "", "input_gate": "i", "forget_gate": "f"}
 # block -> what its parameters are called, and its layer norms and highways, after the layer's name
 _BLOCKS = {
     "self_attention": ("self", "self_Wo"),
     "cross_attention": ("context", "context_Wo"),
     "feed_forward": ("ffn", "ffn_ffn"),
-    "ssru": ("rnn", "rnn_ffn"),
-    "sru": ("rnn", "rnn_ffn"),
     "average_attention": ("aan", "aan_ffn"),
+    **{name: ("rnn", "rnn_ffn") for name, cell in CELLS.items() if cell.recurrent},
 }
+# cell -> part -> how Marian calls its weight, and its bias if it has one, where that is not by these endings
+_CELLS = {}
 
 
 def marian_names(config: ModelConfig, decoder_numbers: list[int]) -> dict[str, str]:
@@ -81,7 +84,8 @@ def _inside(config, side, block, *parts):
         depth = config.architecture.average_depth if block == "cell" else _depth(config, side)
         number = {"inner": 1, "outer": depth}.get(path[0]) or int(path[1]) + 2
         return f"{prefix}_{letter}{number}"
-    return f"{prefix}_{letter}{_LETTERS[path[0]]}"
+    names = _CELLS.get(kind, {}).get(path[0])
+    return f"{prefix}_{names[vector == 'bias'] if names else letter + _ENDINGS[path[0]]}"
 
 
 def _depth(config, side):

@@ -1,7 +1,7 @@
 """What Marian's training options (`special:model.yml`) say of an architecture.
 
-Supported are Transformers with a decoder of SSRU, SRU, self-attention or average attention, in all the variants
-that `ModelConfig` knows. All else is refused by option name: nothing is guessed.
+Supported are Transformers, in all the variants that `TransformerConfig` knows. All else is refused by option name:
+nothing is guessed.
 
 Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
 (https://github.com/marian-nmt/marian-dev).
@@ -9,6 +9,7 @@ Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/
 
 from collections.abc import Collection, Mapping
 
+from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.yaml_text import parse_yaml
 from cpunmt.model.config import ModelConfig
@@ -31,7 +32,7 @@ _SUPPORTED = {
     "factors-combine": ("sum", ("sum",)),
 }
 _CELLS = {"self-attention": "self_attention", "average-attention": "average_attention"}
-_RECURRENT = ("ssru", "sru")
+_RECURRENT = [name for name, cell in CELLS.items() if cell.recurrent]
 # Marian's forks that run models in production compute gelu as x sigmoid(1.702 x); its newest master uses erf.
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu_sigmoid"}
 
