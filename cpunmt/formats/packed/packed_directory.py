@@ -11,7 +11,6 @@
 The writer makes the whole directory under another name and renames it: a directory that exists is complete.
 """
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.gzip_file import expanded
-from cpunmt.files.input_files import read_json
-from cpunmt.files.output_files import replacing_directory
+from cpunmt.files.input_files import describe, read_json
+from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 
@@ -127,23 +126,11 @@ def _write_files(directory, contents, metadata):
     """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
     for name, content in contents.items():
         (directory / name).write_bytes(content)
-    described = {file.name: _describe(file) for file in sorted(directory.iterdir())}
+    described = {file.name: describe(file) for file in sorted(directory.iterdir())}
     whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
     (directory / METADATA).write_bytes(_json_bytes(whole))
     for path in [*directory.iterdir(), directory]:  # on the disk before the directory gets its name,
-        descriptor = os.open(path, os.O_RDONLY)  # or a power cut leaves a complete-looking directory of holes
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _describe(path):
-    with open(path, "rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return {"size": file.tell(), "sha256": digest.hexdigest()}
+        sync(path)  # or a power cut leaves a complete-looking directory of holes
 
 
 def read_directory(path):
@@ -232,7 +219,7 @@ def verify(path):
     problems = []
     for name in sorted(listed.keys() | present | {CONFIG, WEIGHTS}):
         try:
-            found = _describe(path / name) if name in present else "no such file"
+            found = describe(path / name) if name in present else "no such file"
         except OSError as error:
             found = error.strerror
         expected = listed.get(name, "not in metadata.json")
