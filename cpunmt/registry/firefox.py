@@ -53,7 +53,7 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
         groups = _bucket(document, url)
     else:
         raise CpunmtError(f'{url}: expected a registry of Firefox\'s models, an object with "data" or "models"')
-    return sorted(_named(groups, url), key=lambda entry: entry.name)
+    return sorted(_named(groups), key=lambda entry: entry.name)
 
 
 def _attachments(url, fetch) -> str:
@@ -208,7 +208,7 @@ def _bucket_file(file, base):
     )
 
 
-def _named(groups, url):
+def _named(groups):
     pairs = {}
     for key, label, entry in groups:
         pairs.setdefault((entry.source, entry.target), []).append((key, label, entry))

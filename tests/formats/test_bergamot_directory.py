@@ -102,7 +102,6 @@ def test_the_configuration_decides(make):
 def test_a_configuration_without_files_leaves_them_to_their_names(make):
     folder = make(FIREFOX, {"config.yml": "beam-size: 1\ngemm-precision: int8shiftAlphaAll\n"})
     assert found(folder) == (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST, None)
-    assert find_files(folder).decoder_options.static_activation_scales
     folder = make([], {"config.yml": f"relative-paths: true\nmodels: [{ALPHAS}]\n"})
     assert found(folder) == (ALPHAS, VOCABULARY, VOCABULARY, None, None)
 

@@ -92,27 +92,22 @@ def test_a_student(path):
     folder = path.parent
     assert options.model == folder / "model.intgemm.alphas.bin"
     assert options.source_vocabulary == options.target_vocabulary == folder / "vocab.csen.spm"
-    assert options.shared_vocabulary
     assert options.shortlist == ShortlistOptions(folder / "lex.s2t.bin", 100, 100)
     assert (options.beam_size, options.normalize, options.word_penalty) == (1, 1.0, 0.0)
     assert (options.max_length_factor, options.max_length_break) == (2.5, 128)
-    assert (options.skip_cost, options.allow_unk) == (True, False)
-    assert options.gemm_precision == "int8shiftAlphaAll" and options.static_activation_scales
     assert options.given == set(yaml.safe_load(STUDENT))
 
 
 def test_firefox(path):
     options = read(path, FIREFOX)
     assert options.model is options.source_vocabulary is options.target_vocabulary is options.shortlist is None
-    assert not options.shared_vocabulary
     assert (options.beam_size, options.max_length_factor, options.max_length_break) == (1, 2.0, 128)
 
 
 def test_opus_mt(path):
     options = read(path, OPUS)
     assert (options.beam_size, options.normalize, options.max_length_factor) == (6, 1.0, 3.0)
-    assert options.model.name.endswith(".npz") and options.shared_vocabulary
-    assert options.gemm_precision == "float32" and not options.static_activation_scales
+    assert options.model.name.endswith(".npz") and options.source_vocabulary == options.target_vocabulary
 
 
 def test_defaults_are_those_of_marian(path):
@@ -131,7 +126,7 @@ def test_paths_without_relative_paths_are_those_of_the_current_directory(path):
     options = read(path, {"models": ["sub/model.npz"], "vocabs": ["a.spm", "/b.spm"], "shortlist": "lex.gz"})
     assert options.model == Path("sub/model.npz") and not options.model.is_absolute()
     assert (options.source_vocabulary, options.target_vocabulary) == (Path("a.spm"), Path("/b.spm"))
-    assert not options.shared_vocabulary and options.shortlist.path == Path("lex.gz")
+    assert options.shortlist.path == Path("lex.gz")
     options = read(path, {"relative-paths": "true", "models": ["sub/model.npz"], "vocabs": ["a.spm", "/b.spm"]})
     assert options.model == path.parent / "sub" / "model.npz" and options.target_vocabulary == Path("/b.spm")
 
@@ -162,10 +157,8 @@ def test_shortlists(path, value, expected):
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_precisions_by_name_and_by_flag(path, precision):
     for text in ({"gemm-precision": precision}, {precision: True}, {precision: "true", "gemm-precision": precision}):
-        options = read(path, text)
-        assert options.gemm_precision == precision
-        assert options.static_activation_scales == (precision in ("int8Alpha", "int8shiftAlpha", "int8shiftAlphaAll"))
-    assert read(path, {precision: False}).gemm_precision == "float32"
+        assert read(path, text) == DecoderOptions(given=frozenset(text))
+    assert read(path, {precision: False}) == DecoderOptions(given=frozenset({precision}))
 
 
 def test_two_precisions_are_refused(path):
@@ -302,4 +295,3 @@ def test_any_values_are_read_or_refused(options, tmp_path_factory):
         assert str(path) in str(error)
     else:
         assert 1 <= found.beam_size <= 1024 and 0 <= found.normalize <= 100
-        assert found.gemm_precision in PRECISIONS
