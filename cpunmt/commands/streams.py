@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import say
+from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.files.line_stream import count_lines, read_windows, write_all
 from cpunmt.process.interrupts import begin, finish, keep, uncut
 
@@ -151,15 +151,12 @@ def _told(problem):
 
 
 @contextlib.contextmanager
-def progress_bar(read_from: int, write_to: int):
+def line_bar(read_from: int, write_to: int):
     """A function to call with how many lines are done; shows a bar if someone sees it and waits."""
-    if os.isatty(write_to) or os.isatty(read_from) or sys.stderr is None or not sys.stderr.isatty():
+    if os.isatty(write_to) or os.isatty(read_from) or not is_watched():
         yield lambda lines: None
         return
-    from tqdm import tqdm  # 30 ms that most starts do not need
-
-    tqdm.monitor_interval = 0  # no thread of its own
-    with tqdm(total=count_lines(read_from), unit=" lines", file=sys.stderr, dynamic_ncols=True) as bar:
+    with progress_bar(total=count_lines(read_from), unit=" lines", dynamic_ncols=True) as bar:
         yield bar.update
 
 

@@ -41,6 +41,19 @@ def one_line(error: BaseException) -> str:
     return text or type(error).__name__
 
 
+def is_watched() -> bool:
+    """Whether a terminal shows standard error, so that someone may see a progress bar."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def progress_bar(items=None, **settings):
+    """tqdm's bar on standard error, with its settings: it counts along `items`, or what its `update` is told."""
+    from tqdm import tqdm  # 30 ms that most starts do not need
+
+    tqdm.monitor_interval = 0  # no thread of its own
+    return tqdm(items, file=sys.stderr, **settings)
+
+
 class Parser(argparse.ArgumentParser):
     """No abbreviations of options; what is wrong with the usage in one line."""
 

@@ -13,6 +13,7 @@ The writer makes the whole directory under another name and renames it: a direct
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from cpunmt.files.input_files import describe, read_json
 from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
+from cpunmt.text.piece_vocabulary import PieceVocabulary
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -112,6 +114,38 @@ def _vocabulary_bytes(config, vocabulary, tables):
         name: expanded(path, "vocabulary", _MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
     }
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
+
+
+def kept_metadata(metadata: dict, taken: Collection[str] = ()) -> dict:
+    """What a packed model can tell too of another one's metadata: all that JSON holds, but for the names `taken`."""
+    return {key: value for key, value in metadata.items() if _is_json({key: value}) and key not in (*_RESERVED, *taken)}
+
+
+def _is_json(fields) -> bool:
+    try:
+        _json_bytes(fields)
+    except ValueError:  # not a number, infinity, half a letter
+        return False
+    return True
+
+
+def vocabulary_arguments(config, files, opened, where) -> dict:
+    """The arguments `vocabulary` and `tables` of `write_directory`.
+
+    `files`: the VocabularyFiles of source and target; `opened`: what they hold. Raises ModelFileError, which
+    starts with `where`, for a pair that a packed model cannot have.
+    """
+    source, target = files
+    tables = [vocabulary.to_json() for vocabulary in opened if isinstance(vocabulary, PieceVocabulary)]
+    if len(tables) == 1:
+        raise ModelFileError(
+            f"{where}: one vocabulary is a table and the other is not, which a packed model cannot have; load "
+            "the directory as it is"
+        )
+    if tables and source.ids_from == target.ids_from:
+        del tables[1]
+    one = config.shared_vocabulary and not tables
+    return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
 def _vocabulary_names(config):
