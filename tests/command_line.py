@@ -27,6 +27,13 @@ def statistics(shown: str) -> dict[str, str]:
     return {name: value.strip() for name, value in (line.split(":", 1) for line in shown.splitlines())}
 
 
+def refusal(capfd) -> str:
+    """The one line on stderr after an error, without its beginning; nothing may stand on stdout."""
+    output, shown = capfd.readouterr()
+    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
+    return shown.removeprefix("cpunmt: error: ")
+
+
 def run(*arguments, stdin=b"", **settings):
     """The finished process; input and output are bytes."""
     return subprocess.run(

@@ -14,7 +14,7 @@ import cpunmt
 from cpunmt.commands import cli
 from cpunmt.engine import program
 from cpunmt.translation.options import MARIAN_FLAGS, Options
-from tests.command_line import ROOT, TIMEOUT, run, sentences, statistics, texts
+from tests.command_line import ROOT, TIMEOUT, refusal, run, sentences, statistics, texts
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.real_model import DIRECTORIES
@@ -104,13 +104,6 @@ def test_statistics_of_nothing(tmp_path, capfd):
 
 
 # Errors
-
-
-def refusal(capfd) -> str:
-    """The one line on stderr; nothing may stand on stdout."""
-    output, shown = capfd.readouterr()
-    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
-    return shown.removeprefix("cpunmt: error: ")
 
 
 def test_a_model_that_is_not_there(source, tmp_path, capfd):

@@ -146,9 +146,10 @@ def read_text(path):
 
 def read_vocabulary(path):
     vocabulary = Vocabulary(path)
-    ids = vocabulary.encode(TEXT[1])
+    ids = vocabulary.encode(TEXT[1] + " \u00e9\0")
     assert all(0 <= id_ < vocabulary.size for id_ in ids)
-    vocabulary.decode(ids)
+    assert isinstance(vocabulary.decode(ids[::-1]), str)
+    vocabulary.pieces(ids)
 
 
 def write_options(path):
