@@ -31,8 +31,7 @@ def unpack(archive: Path, folder: Path, where: str):
     Parameters
     ----------
     archive, folder : Path
-    where : str
-        The model and URL, for messages.
+    where : the model and URL, for messages
 
     Raises
     ------

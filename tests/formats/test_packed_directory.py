@@ -125,26 +125,6 @@ def test_force_replaces_and_open_tensors_stay_valid(written, vocabulary):
     assert not (written / "shortlist.bin").exists()
 
 
-def test_force_writes_a_new_directory_and_follows_links(tmp_path, vocabulary):
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "real", target_is_directory=True)
-    write_directory(link, CONFIG, TENSORS, vocabulary=vocabulary, force=True)
-    write_directory(link, CONFIG, {}, vocabulary=vocabulary, force=True)
-    assert link.is_symlink()
-    assert read_directory(tmp_path / "real").tensors == {}
-
-
-def test_force_destroys_nothing_else(written, tmp_path, vocabulary):
-    (written / "notes.txt").write_text("precious")
-    with pytest.raises(ModelFileError, match=r"other files \(notes.txt\)"):
-        write_directory(written, CONFIG, {}, vocabulary=vocabulary, force=True)
-    with pytest.raises(ModelFileError, match="not a directory"):
-        write_directory(vocabulary, CONFIG, {}, vocabulary=vocabulary, force=True)
-    assert (written / "notes.txt").read_text() == "precious"
-    verify(written)
-    assert sorted(os.listdir(tmp_path)) == ["model", "some.spm"]
-
-
 class Interrupted(dict):
     """Tensors whose second traversal (the data, after the header) is interrupted."""
 
@@ -187,12 +167,6 @@ def test_a_full_disk_is_one_clear_error(tmp_path, vocabulary):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert os.listdir(tmp_path) == [vocabulary.name]
-
-
-def test_a_parent_that_cannot_hold_it_is_one_clear_error(tmp_path, vocabulary):
-    for parent in (tmp_path / "missing", vocabulary):
-        with pytest.raises(ModelFileError, match="there is no directory"):
-            write_directory(parent / "model", CONFIG, TENSORS, vocabulary=vocabulary)
 
 
 def test_files_have_the_modes_of_the_umask(tmp_path, vocabulary):

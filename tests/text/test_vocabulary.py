@@ -1,7 +1,5 @@
 """Text to ids and back; whatever the text or the file, nothing but the documented errors."""
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +9,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
 from tests.real_model import DIRECTORIES
 from tests.refusal import refusal
+from tests.side_by_side import in_threads
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included
@@ -116,19 +115,11 @@ def test_text_that_is_no_string_is_a_type_error(vocabulary):
 
 def test_threads_share_a_vocabulary(vocabulary):
     expected = [vocabulary.encode(line) for line in TEXT]
-    different = []
 
-    def run():
-        for _ in range(50):
-            if vocabulary.encode_batch(TEXT) != expected:
-                different.append(True)
+    def run(_):
+        return all(vocabulary.encode_batch(TEXT) == expected for _ in range(50))
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not different
+    assert in_threads(4, run) == [True] * 4
 
 
 def test_files_that_are_no_vocabulary(tmp_path, path):
