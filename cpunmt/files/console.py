@@ -18,12 +18,19 @@ def tell(*lines: str):
     """
     if sys.stdout is None:
         raise CpunmtError("standard output is closed")
-    try:
+    with stream_errors("cannot write the output"):
         _write(sys.stdout, "".join(f"{line}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def stream_errors(problem: str):
+    """What goes wrong with a stream, as a CpunmtError that begins with `problem`; BrokenPipeError stays what it is."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CpunmtError(f"cannot write the output: {error.strerror}") from None
+        raise CpunmtError(f"{problem}: {error.strerror}") from None
 
 
 def say(text: str):

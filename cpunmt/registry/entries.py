@@ -18,7 +18,6 @@ class RemoteFile:
 
     Attributes
     ----------
-    url : str
     path : name inside the model's folder; see `check_file_name`
     size : bytes, as the registry says
     sha256 : hex digest of the file as it is sent
@@ -44,7 +43,6 @@ class ModelEntry:
     source, target : languages; several are joined by "+"
     architecture, version : empty where the registry does not tell
     registry : URL of the document that describes the model
-    files : tuple of RemoteFile
     licence : where the registry tells
     packed : the files are zip archives, whose content is the model
     """

@@ -13,7 +13,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.gzip_file import expanded
 from cpunmt.process.native_calls import native
 
-_MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
+MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -111,7 +111,7 @@ class Vocabulary:
 
 def load_processor(path, **options):
     """The SentencePiece model in a file, plain or gzipped; errors as of `Vocabulary`."""
-    content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
+    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
         with native:

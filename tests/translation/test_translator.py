@@ -1,4 +1,4 @@
-"""Text in, text out: streams, pieces, lengths; and every wrong call is one clear error. The laws: tests/test_laws.py."""
+"""Text in, text out: streams, pieces, lengths; each wrong call is one clear error. The laws: tests/test_laws.py."""
 
 import itertools
 import json

@@ -24,6 +24,7 @@ from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabulary import MAX_VOCABULARY
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -37,7 +38,6 @@ SPLIT_TABLES = ("source.json", "target.json")
 _LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
-_MAX_VOCABULARY = 64 << 20  # bytes
 
 
 class PackedDirectory(NamedTuple):
@@ -111,7 +111,7 @@ def _vocabulary_bytes(config, vocabulary, tables):
             f"{config.shared_vocabulary}"
         )
     found = {
-        name: expanded(path, "vocabulary", _MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
+        name: expanded(path, "vocabulary", MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
     }
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
