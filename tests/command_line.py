@@ -27,6 +27,20 @@ def statistics(shown: str) -> dict[str, str]:
     return {name: value.strip() for name, value in (line.split(":", 1) for line in shown.splitlines())}
 
 
+def translate(source, target, *flags) -> int:
+    """The exit status of a translation by this process."""
+    from cpunmt.commands import cli  # not in the processes that only start others
+
+    return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
+
+
+def refusal(capfd) -> str:
+    """The one line on stderr after an error, without its beginning; nothing may stand on stdout."""
+    output, shown = capfd.readouterr()
+    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
+    return shown.removeprefix("cpunmt: error: ")
+
+
 def run(*arguments, stdin=b"", **settings):
     """The finished process; input and output are bytes."""
     return subprocess.run(

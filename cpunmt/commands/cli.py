@@ -5,8 +5,8 @@ Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the
 """
 
 import argparse
+import functools
 import os
-import sys
 from pathlib import Path
 
 import cpunmt
@@ -16,7 +16,7 @@ from cpunmt.commands.score import score_lines
 from cpunmt.commands.translate import translate_lines
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import Parser, one_line, say, tell
+from cpunmt.files.console import Parser, is_watched, one_line, progress_bar, say, tell
 from cpunmt.formats.conversion import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
 from cpunmt.registry.store import find, is_name
@@ -110,13 +110,8 @@ def _convert(given) -> int:
 def _warm_up(given) -> int:
     where = program.cache_file()
     progress = iter
-    if sys.stderr is not None and sys.stderr.isatty():
-        from tqdm import tqdm
-
-        tqdm.monitor_interval = 0
-
-        def progress(kernels):
-            return tqdm(kernels, desc="compiling", unit=" kernels", file=sys.stderr)
+    if is_watched():
+        progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")
     else:
         say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
     if not program.warm_up(progress):

@@ -1,25 +1,24 @@
 """`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
 
-import json
 import math
 from pathlib import Path
 
 from cpunmt import __version__
-from cpunmt.errors import ModelFileError
 from cpunmt.files.output_files import check_directory, refuse_overwriting
-from cpunmt.formats.any_directory import kind_of, read_model
-from cpunmt.formats.packed.packed_directory import NAMES, WEIGHTS, read_directory, verify, write_directory
+from cpunmt.formats.any_directory import KINDS, kind_of, read_model
+from cpunmt.formats.packed.packed_directory import (
+    NAMES,
+    WEIGHTS,
+    kept_metadata,
+    read_directory,
+    verify,
+    vocabulary_arguments,
+    write_directory,
+)
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
-from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.translation.loading import open_parts
-
-_KINDS = {
-    "packed": "packed by cpunmt: loaded as it is",
-    "marian": "Marian, Bergamot or OPUS-MT: converted in memory; `cpunmt convert` does that once",
-    "huggingface": "Hugging Face MarianMT: converted in memory; `cpunmt convert` does that once",
-}
 
 
 def describe(path: Path, verified: bool) -> dict[str, str]:
@@ -43,11 +42,12 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     shapes = checkpoint_tensors(config)
     parameters = sum(math.prod(shape) for shape in shapes.values())
     size = sum(file.stat().st_size for file in Path(path).iterdir() if file.is_file())
+    loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
     lines = {
         "model": str(path),
-        "format": _KINDS[kind],
+        "format": KINDS[kind].title + (loaded if kind == "packed" else converted),
         "size": f"{size / 1e6:.1f} MB in {sum(file.is_file() for file in Path(path).iterdir())} files",
         "weights": weights,
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
@@ -87,36 +87,17 @@ def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, f
     check_directory(out, force, NAMES)  # before the work
     found = read_model(path, scheme, activation_scales)
     source, target, shortlist = open_parts(found)
-    if isinstance(source, PieceVocabulary) != isinstance(target, PieceVocabulary):
-        raise ModelFileError(
-            f"{path}: one vocabulary is a table and the other is not, which a packed model cannot have; load the "
-            "directory as it is"
-        )
-    tables = []
-    if isinstance(source, PieceVocabulary):
-        same = found.source_vocabulary.ids_from == found.target_vocabulary.ids_from
-        tables = [source.to_json()] if same else [source.to_json(), target.to_json()]
-    paths = [found.source_vocabulary.pieces, found.target_vocabulary.pieces]
-    one = found.config.shared_vocabulary and not tables
-    metadata = {key: value for key, value in found.metadata.items() if _can_be_kept(key, value)}
     write_directory(
         out,
         found.config,
         found.tensors,
-        vocabulary=paths[0] if one else paths,
-        tables=tables,
+        **vocabulary_arguments(
+            found.config, (found.source_vocabulary, found.target_vocabulary), (source, target), path
+        ),
         shortlist=shortlist and shortlist.to_bytes(),
-        metadata=metadata | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).resolve().name},
+        metadata=kept_metadata(found.metadata)
+        | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).resolve().name},
         force=force,
     )
     size = sum(file.stat().st_size for file in Path(out).iterdir())
     return [f"{out}: {_stored(found.config)}, {size / 1e6:.1f} MB"]
-
-
-def _can_be_kept(key, value) -> bool:
-    """Whether metadata.json can hold it, beside what is written there of ourselves."""
-    try:
-        json.dumps({key: value}, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError:  # not a number, infinity, half a letter
-        return False
-    return key not in ("format_version", "files")

@@ -4,7 +4,7 @@ import contextlib
 import sys
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import say, tell
+from cpunmt.files.console import is_watched, progress_bar, say, tell
 from cpunmt.registry import store
 
 _HEADER = ("NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED")
@@ -123,16 +123,13 @@ def _installed(name):
 @contextlib.contextmanager
 def _progress(entry):
     """(on_bytes, say): a bar on a terminal, elsewhere one line."""
-    if not sys.stderr.isatty():
+    if not is_watched():
         count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
         size = "" if entry.size is None else f", {_megabytes(entry.size)}"
         _say(f"fetching {entry.name}: {count}{size}")
         yield (lambda count: None), _say
         return
-    from tqdm import tqdm
-
-    tqdm.monitor_interval = 0
-    with tqdm(total=entry.size, desc=entry.name, unit="B", unit_scale=True, file=sys.stderr) as bar:
+    with progress_bar(total=entry.size, desc=entry.name, unit="B", unit_scale=True) as bar:
         yield bar.update, lambda text: bar.write(f"cpunmt: {text}", file=sys.stderr)
 
 

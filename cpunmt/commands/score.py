@@ -6,15 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from cpunmt.commands.streams import (
-    FIRST,
-    input_windows,
-    opened_input,
-    opened_output,
-    progress_bar,
-    refuse_same_file,
-    report_replaced,
-)
+from cpunmt.commands import streams
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.line_stream import count_lines, decode_line, encode_line
@@ -50,10 +42,12 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
         Nobody reads the output any more.
     """
     with contextlib.ExitStack() as stack:
-        inputs = [stack.enter_context(opened_input(path)) for path in ([None] if source is None else [source, target])]
-        write_to = stack.enter_context(opened_output(output))
+        inputs = [
+            stack.enter_context(streams.opened_input(path)) for path in ([None] if source is None else [source, target])
+        ]
+        write_to = stack.enter_context(streams.opened_output(output))
         for descriptor in inputs:
-            refuse_same_file(descriptor, write_to, output)
+            streams.refuse_same_file(descriptor, write_to, output)
         if source is not None:
             _refuse_same(*inputs)
             _refuse_unequal(*[count_lines(descriptor) for descriptor in inputs], source, target)
@@ -65,7 +59,7 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
         pairs = _pairs_of_tabs(inputs[0]) if source is None else _pairs_of_files(inputs, (source, target))
         replaced = number = 0
         problems = _Problems()
-        with progress_bar(inputs[0], write_to.descriptor) as advance:
+        with streams.line_bar(inputs[0], write_to.descriptor) as advance:
             for window in pairs:
                 decoded = [[decode_line(line) for line in pair] for pair in window]
                 replaced += sum(wrong for pair in decoded for _, wrong in pair)
@@ -74,7 +68,7 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
                 write_to.write(NOT_SCORED if result is None else _line(result, per_token) for result in results)
                 number += len(window)
                 advance(len(window))
-        report_replaced(replaced)
+        streams.report_replaced(replaced)
         problems.report()
     return problems.count
 
@@ -145,8 +139,11 @@ def _refuse_unequal(lines, others, source, target):
 
 
 def _pairs_of_files(descriptors, paths) -> Iterator[list[tuple[bytes, bytes]]]:
-    lines = [itertools.chain.from_iterable(input_windows(descriptor, FIRST, WINDOW)) for descriptor in descriptors]
-    for window in windows(itertools.zip_longest(*lines), FIRST, WINDOW):
+    lines = [
+        itertools.chain.from_iterable(streams.input_windows(descriptor, streams.FIRST, WINDOW))
+        for descriptor in descriptors
+    ]
+    for window in windows(itertools.zip_longest(*lines), streams.FIRST, WINDOW):
         complete = [pair for pair in window if None not in pair]
         if complete:
             yield complete
@@ -156,5 +153,5 @@ def _pairs_of_files(descriptors, paths) -> Iterator[list[tuple[bytes, bytes]]]:
 
 
 def _pairs_of_tabs(descriptor) -> Iterator[list[tuple[bytes, ...]]]:
-    for window in input_windows(descriptor, FIRST, WINDOW):
+    for window in streams.input_windows(descriptor, streams.FIRST, WINDOW):
         yield [tuple(line.split(b"\t")) for line in window]

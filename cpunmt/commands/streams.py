@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import say
+from cpunmt.files.console import is_watched, progress_bar, say, stream_errors
 from cpunmt.files.line_stream import count_lines, read_windows, write_all
 from cpunmt.process.interrupts import begin, finish, keep, uncut
 
@@ -51,7 +51,7 @@ class Output:
 
         Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more.
         """
-        with uncut, _told("cannot write the output"):
+        with uncut, stream_errors("cannot write the output"):
             self._touch()
             gathered, size = [], 0
             for chunk in chunks:
@@ -94,7 +94,7 @@ def opened_output(path) -> Iterator[Output]:
     output = Output(descriptor, True, made)
     try:
         yield output
-        with _told("cannot write the output"):
+        with stream_errors("cannot write the output"):
             output.finish()
     except BaseException:
         if made and output.untouched:
@@ -136,30 +136,17 @@ def refuse_same_file(read_from: int, output: Output, path):
 
 def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
     """`line_stream.read_windows`, whose OSError becomes a CpunmtError."""
-    with _told("cannot read the input"):
+    with stream_errors("cannot read the input"):
         yield from read_windows(descriptor, first, most)
 
 
 @contextlib.contextmanager
-def _told(problem):
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise CpunmtError(f"{problem}: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def progress_bar(read_from: int, write_to: int):
+def line_bar(read_from: int, write_to: int):
     """A function to call with how many lines are done; shows a bar if someone sees it and waits."""
-    if os.isatty(write_to) or os.isatty(read_from) or sys.stderr is None or not sys.stderr.isatty():
+    if os.isatty(write_to) or os.isatty(read_from) or not is_watched():
         yield lambda lines: None
         return
-    from tqdm import tqdm  # 30 ms that most starts do not need
-
-    tqdm.monitor_interval = 0  # no thread of its own
-    with tqdm(total=count_lines(read_from), unit=" lines", file=sys.stderr, dynamic_ncols=True) as bar:
+    with progress_bar(total=count_lines(read_from), unit=" lines", dynamic_ncols=True) as bar:
         yield bar.update
 
 

@@ -4,17 +4,9 @@ import itertools
 import os
 import time
 
+from cpunmt.commands import streams
 from cpunmt.commands.output_lines import OutputFormat, output_lines
 from cpunmt.commands.run_statistics import RunStatistics
-from cpunmt.commands.streams import (
-    FIRST,
-    input_windows,
-    opened_input,
-    opened_output,
-    progress_bar,
-    refuse_same_file,
-    report_replaced,
-)
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.translation.translator import WINDOW, Translator
@@ -41,8 +33,8 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
         Nobody reads the output any more.
     """
     began = time.perf_counter()
-    with opened_input(source) as read_from, opened_output(target) as output:
-        refuse_same_file(read_from, output, target)
+    with streams.opened_input(source) as read_from, streams.opened_output(target) as output:
+        streams.refuse_same_file(read_from, output, target)
         translator = Translator(model, inter_threads=threads)
         if options.get("num_hypotheses") == 0:
             options = {**options, "num_hypotheses": options.get("beam_size", translator.options.beam_size)}
@@ -58,8 +50,8 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
 
 def _translate(translator, read_from, output, options, form, statistics):
     number = replaced = 0
-    with progress_bar(read_from, output.descriptor) as advance:
-        for window in input_windows(read_from, 1 if os.isatty(output.descriptor) else FIRST, WINDOW):
+    with streams.line_bar(read_from, output.descriptor) as advance:
+        for window in streams.input_windows(read_from, 1 if os.isatty(output.descriptor) else streams.FIRST, WINDOW):
             began = time.perf_counter()
             texts = []
             for line in window:
@@ -73,4 +65,4 @@ def _translate(translator, read_from, output, options, form, statistics):
                 statistics.add(texts, results, time.perf_counter() - began)
             number += len(window)
             advance(len(window))
-    report_replaced(replaced)
+    streams.report_replaced(replaced)

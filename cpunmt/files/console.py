@@ -18,12 +18,19 @@ def tell(*lines: str):
     """
     if sys.stdout is None:
         raise CpunmtError("standard output is closed")
-    try:
+    with stream_errors("cannot write the output"):
         _write(sys.stdout, "".join(f"{line}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def stream_errors(problem: str):
+    """What goes wrong with a stream, as a CpunmtError that begins with `problem`; BrokenPipeError stays what it is."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CpunmtError(f"cannot write the output: {error.strerror}") from None
+        raise CpunmtError(f"{problem}: {error.strerror}") from None
 
 
 def say(text: str):
@@ -39,6 +46,19 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
     return text or type(error).__name__
+
+
+def is_watched() -> bool:
+    """Whether a terminal shows standard error, so that someone may see a progress bar."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def progress_bar(items=None, **settings):
+    """tqdm's bar on standard error, with its settings: it counts along `items`, or what its `update` is told."""
+    from tqdm import tqdm  # 30 ms that most starts do not need
+
+    tqdm.monitor_interval = 0  # no thread of its own
+    return tqdm(items, file=sys.stderr, **settings)
 
 
 class Parser(argparse.ArgumentParser):

@@ -24,19 +24,10 @@ _MAX_MEMBERS = 1 << 16
 def expanded(path, kind, limit):
     """The content of `path` as a read-only (size,) uint8 array: a memory map, or in memory if it is gzipped.
 
-    Parameters
-    ----------
-    path : str or path-like
-    kind : str
-        What the file should be, for the message: "vocabulary".
-    limit : int
-        Bytes, of the file and of what it expands to.
+    Arguments are those of `input_files.read_bytes`; the limit is that of what a gzip file expands to, too.
 
-    Raises
-    ------
-    ModelFileError
-        As `files.map_bytes`; the gzip data is damaged, or expands beyond the limit or beyond RATIO; the file is
-        packed with zstd, or is a Git LFS pointer.
+    Raises ModelFileError as `map_bytes` does, for gzip data that is damaged or expands beyond the limit or beyond
+    RATIO, and for a file that is packed with zstd or is a Git LFS pointer.
     """
     content = _mapped(path, kind, limit)
     if content[:2].tobytes() != _GZIP:

@@ -1,14 +1,18 @@
 """Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path."""
 
+import hashlib
 import json
 import mmap  # noqa: F401  NumPy would import it when it maps a file: late, and not under the lock of first use
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+
+_BLOCK = 1 << 20
 
 
 def read_bytes(path, kind, limit):
@@ -62,6 +66,21 @@ def _checked_size(path, kind, limit):
     if status.st_size > limit:
         raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
     return status.st_size
+
+
+def digest_of(file: BinaryIO, digest=None) -> str:
+    """SHA-256 of all that is left to read in `file`, or what else `digest`, of hashlib, makes of it; hexadecimal."""
+    digest = digest or hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def describe(path: str | os.PathLike) -> dict:
+    """Size and SHA-256 of a file, as a metadata.json has them. Raises OSError."""
+    with open(path, "rb") as file:
+        digest = digest_of(file)
+        return {"size": file.tell(), "sha256": digest}
 
 
 def read_json(path, kind, limit=16 << 20):

@@ -68,12 +68,21 @@ def write_file(path: str | os.PathLike, content: bytes):
 
 
 @contextlib.contextmanager
-def told(path) -> Iterator[None]:
-    """What goes wrong when `path` is written, as one CpunmtError."""
+def told(path, advice: str = "") -> Iterator[None]:
+    """What goes wrong when `path` is written, as one CpunmtError, which ends with the advice."""
     try:
         yield
     except OSError as error:
-        raise CpunmtError(f"{os.fsdecode(path)}: cannot be written: {error.strerror or error}") from None
+        raise CpunmtError(f"{os.fsdecode(path)}: cannot be written: {error.strerror or error}{advice}") from None
+
+
+def sync(path: str | os.PathLike):
+    """Bring a file or directory onto the disk, before a name says that it is complete: power may fail after that."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def check_file(path: str | os.PathLike, force: bool):
@@ -146,7 +155,7 @@ def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[
             mode = stat.S_IMODE(there.st_mode) if there else 0
             if there:
                 os.chmod(partial, mode | stat.S_IRWXU)
-            finish(partial, lambda: _swap(partial, target, old if there else None), leaves=old if there else None)
+            finish(partial, lambda: swap(partial, target, old if there else None), leaves=old if there else None)
         except BaseException:
             finish(partial, lambda: shutil.rmtree(partial, ignore_errors=True))
             raise
@@ -156,8 +165,11 @@ def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[
             os.chmod(target, mode)
 
 
-def _swap(partial, target, old):
-    """Give `partial` the name `target`; what has that name, if `old` is not None, becomes `old`."""
+def swap(partial: Path, target: Path, old: Path | None):
+    """Give the directory `partial` the name `target`; what has that name, if `old` is not None, becomes `old`.
+
+    Raises OSError; then all have the names that they had.
+    """
     if old is None:
         os.rename(partial, target)  # refuses a directory that appeared meanwhile
         return

@@ -2,18 +2,32 @@
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.foreign_model import ForeignModel
 from cpunmt.process.first_use import LOCK
 
+
+class Kind(NamedTuple):
+    """A kind of directory, for people."""
+
+    title: str
+    files: str  # what one holds
+
+
 KINDS = {
-    "packed": "config.json of cpunmt, weights.safetensors and vocabulary.spm",
-    "marian": "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm "
-    "and target.spm",
-    "huggingface": "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and "
-    "target.spm",
+    "packed": Kind("packed by cpunmt", "config.json of cpunmt, weights.safetensors and vocabulary.spm"),
+    "marian": Kind(
+        "Marian, Bergamot or OPUS-MT",
+        "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm and "
+        "target.spm",
+    ),
+    "huggingface": Kind(
+        "Hugging Face MarianMT",
+        "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and target.spm",
+    ),
 }
 
 
@@ -43,7 +57,7 @@ def kind_of(path: str | os.PathLike) -> str:
     if "model.safetensors" in names or "pytorch_model.bin" in names:
         return "huggingface"
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    expected = "; or ".join(KINDS.values())
+    expected = "; or ".join(kind.files for kind in KINDS.values())
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
 
 

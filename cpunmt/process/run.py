@@ -13,7 +13,7 @@ import sys
 import threading
 
 _LOOK = 0.2  # seconds; a signal that comes just before Python waits is heard when it wakes
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends when it is closed
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last is what a terminal sends when it is closed
 
 
 def run(name: str, module: str) -> int:
@@ -79,7 +79,6 @@ def _is_watched() -> bool:
 
 def _on_signals(end):
     """Call `end(exit status)` on each signal that ends programs, unless it is ignored, as by nohup."""
-    for name in _ENDING:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: end(128 + number))

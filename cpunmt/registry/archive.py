@@ -1,6 +1,5 @@
 """Unpacking a model from a zip archive of unknown origin: flat, bounded, and each file checked by its CRC-32."""
 
-import contextlib
 import os
 import shutil
 import struct
@@ -9,6 +8,8 @@ import zlib
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.line_stream import write_all
+from cpunmt.files.output_files import told
 from cpunmt.registry.entries import LARGEST_MODEL, check_file_name
 
 _MOST_FILES = 1000
@@ -30,8 +31,7 @@ def unpack(archive: Path, folder: Path, where: str):
     Parameters
     ----------
     archive, folder : Path
-    where : str
-        The model and URL, for messages.
+    where : the model and URL, for messages
 
     Raises
     ------
@@ -94,18 +94,11 @@ def _unpack_file(opened, file, path, where):
             if written > file.file_size:
                 raise BrokenArchiveError(f"{where}: {file.filename} is larger than announced, {file.file_size} bytes")
             with _told(path):
-                _write_all(target, block)
+                write_all(target.fileno(), block)
         with _told(path):
             os.fsync(target.fileno())
     if written != file.file_size:
         raise BrokenArchiveError(f"{where}: {file.filename} has {written} bytes, its archive says {file.file_size}")
-
-
-def _write_all(target, block):
-    """Write a block into an unbuffered file; a disk that is nearly full takes a part of it at first."""
-    written = target.write(block)
-    while written < len(block):
-        written += target.write(block[written:])
 
 
 def _writing(path):
@@ -113,10 +106,6 @@ def _writing(path):
         return open(path, "xb", buffering=0)
 
 
-@contextlib.contextmanager
 def _told(path):
     """Failures to write are no damage of the archive."""
-    try:
-        yield
-    except OSError as error:
-        raise CpunmtError(f"{path}: cannot be written: {error.strerror}; make room and fetch again") from None
+    return told(path, "; make room and fetch again")

@@ -4,21 +4,23 @@ What has arrived is kept in NAME.part, with the server's tag of that content in 
 on there: after a broken connection, a full disk or Ctrl-C.
 """
 
+import contextlib
 import errno
-import gzip
 import hashlib
 import http.client
 import os
 import re
-import zlib
 from pathlib import Path
 
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.files.gzip_file import open_expanded
+from cpunmt.files.input_files import digest_of
+from cpunmt.files.line_stream import write_all
+from cpunmt.files.output_files import sync
 from cpunmt.registry.connection import Attempts, HttpStatusError, Interrupted, blocks, open_url
 from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile
 
 _ENOUGH_PROGRESS = 1 << 20  # bytes between two failures, for counting the failures anew
-_BLOCK = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -68,8 +70,7 @@ def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
         kept = 0
     if file.path.endswith(".gz") and not _is_gzip(part):
         final = _unpacked(final)
-    with open(part, "rb") as written:
-        os.fsync(written.fileno())
+    sync(part)
     os.replace(part, final)
     _etag_file(part).unlink(missing_ok=True)
     return final
@@ -132,34 +133,31 @@ def _attempt(file, part, on_bytes):
 def _append(part, content, start, limit, url, on_bytes) -> int:
     """Write what comes, unbuffered: Ctrl-C, which ends the process at once, loses nothing of it."""
     arrived = start
-    with _writable(part) as target:
+    with _told(part):
+        target = open(part, "ab", buffering=0)  # noqa: SIM115  closed below
+    with target:
         for block in content:
             if arrived + len(block) > limit:
                 target.close()
                 on_bytes(-arrived)
                 _restart(part)
                 raise CpunmtError(f"{url}: more comes than the expected {limit} bytes; removed")
-            try:
-                written = target.write(block)
-                while written < len(block):  # a disk that is nearly full takes a part of it
-                    written += target.write(block[written:])
-            except OSError as error:
-                raise _no_room(part, error) from None
+            with _told(part):
+                write_all(target.fileno(), block)
             arrived += len(block)
             on_bytes(len(block))
     return arrived
 
 
-def _writable(part):
+@contextlib.contextmanager
+def _told(path):
+    """As `output_files.told`, with the advice that fits the error."""
     try:
-        return open(part, "ab", buffering=0)
+        yield
     except OSError as error:
-        raise _no_room(part, error) from None
-
-
-def _no_room(path, error) -> CpunmtError:
-    advice = "make room and fetch again" if error.errno in _FULL else "check the folder and fetch again"
-    return CpunmtError(f"{path}: cannot be written: {error.strerror}; what has come is kept: {advice}")
+        advice = "make room and fetch again" if error.errno in _FULL else "check the folder and fetch again"
+        message = f"{path}: cannot be written: {error.strerror}; what has come is kept: {advice}"
+        raise CpunmtError(message) from None
 
 
 def _content_range(response) -> tuple[int | None, int | None]:
@@ -173,13 +171,11 @@ def _content_range(response) -> tuple[int | None, int | None]:
 def _keep_etag(response, part):
     """A weak tag does not name bytes, so it is of no use here."""
     tag = response.headers.get("ETag", "")
-    try:
+    with _told(part):
         if re.fullmatch(r'"[!-~]{0,200}"', tag):
             _etag_file(part).write_text(tag, "latin-1")
         else:
             _etag_file(part).unlink(missing_ok=True)
-    except OSError as error:
-        raise _no_room(part, error) from None
 
 
 def _etag_file(part):
@@ -217,22 +213,16 @@ def _difference(path, file: RemoteFile) -> str | None:
         if expected is None:
             continue
         with open(path, "rb") as content:
-            while block := content.read(_BLOCK):
-                digest.update(block)
-        if digest.hexdigest() != expected.lower():
-            return f"{name} is {digest.hexdigest()}, expected {expected.lower()}"
+            found = digest_of(content, digest)
+        if found != expected.lower():
+            return f"{name} is {found}, expected {expected.lower()}"
     if not file.path.endswith(".gz"):
         return None
     try:
-        with gzip.open(path) if _is_gzip(path) else open(path, "rb") as content:
-            unpacked, size = hashlib.sha256(), 0
-            while block := content.read(_BLOCK):
-                unpacked.update(block)
-                size += len(block)
-                if size > LARGEST_MODEL:
-                    return f"it unpacks to over {LARGEST_MODEL} bytes"
-    except (OSError, EOFError, zlib.error) as error:
+        with open_expanded(path, "download", LARGEST_MODEL) as content:
+            found = digest_of(content)
+    except ModelFileError as error:
         return f"it is no gzip file or a damaged one ({error})"
-    if file.unpacked_sha256 is not None and unpacked.hexdigest() != file.unpacked_sha256.lower():
-        return f"SHA-256 of the unpacked content is {unpacked.hexdigest()}, expected {file.unpacked_sha256}"
+    if file.unpacked_sha256 is not None and found != file.unpacked_sha256.lower():
+        return f"SHA-256 of the unpacked content is {found}, expected {file.unpacked_sha256}"
     return None

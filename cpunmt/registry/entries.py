@@ -18,17 +18,11 @@ class RemoteFile:
 
     Attributes
     ----------
-    url : str
-    path : str
-        Name inside the model's folder; see `check_file_name`.
-    size : int, optional
-        Bytes, as the registry says.
-    sha256 : str, optional
-        Hex digest of the file as it is sent.
-    git_blob : str, optional
-        SHA-1 by which git names the content; for files of a repository that have no SHA-256.
-    unpacked_sha256 : str, optional
-        Hex digest of what a .gz file holds.
+    path : name inside the model's folder; see `check_file_name`
+    size : bytes, as the registry says
+    sha256 : hex digest of the file as it is sent
+    git_blob : SHA-1 by which git names the content; for files of a repository that have no SHA-256
+    unpacked_sha256 : hex digest of what a .gz file holds
     """
 
     url: str
@@ -45,19 +39,12 @@ class ModelEntry:
 
     Attributes
     ----------
-    name : str
-        As the user writes it: "firefox:ende"; of what is not the newest release, "firefox:ende@1.0".
-    source, target : str
-        Languages; several are joined by "+".
-    architecture, version : str
-        Empty where the registry does not tell.
-    registry : str
-        URL of the document that describes the model.
-    files : tuple of RemoteFile
-    licence : str, optional
-        Where the registry tells.
-    packed : bool
-        The files are zip archives, whose content is the model.
+    name : as the user writes it: "firefox:ende"; of what is not the newest release, "firefox:ende@1.0"
+    source, target : languages; several are joined by "+"
+    architecture, version : empty where the registry does not tell
+    registry : URL of the document that describes the model
+    licence : where the registry tells
+    packed : the files are zip archives, whose content is the model
     """
 
     name: str

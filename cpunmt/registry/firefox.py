@@ -53,7 +53,7 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
         groups = _bucket(document, url)
     else:
         raise CpunmtError(f'{url}: expected a registry of Firefox\'s models, an object with "data" or "models"')
-    return sorted(_named(groups, url), key=lambda entry: entry.name)
+    return sorted(_named(groups), key=lambda entry: entry.name)
 
 
 def _attachments(url, fetch) -> str:
@@ -92,20 +92,23 @@ def _remote_settings(records, url, base):
             for audience in ("", _filter(model)):  # what is for the same audience counts before what is for everyone
                 if found := companions.get((*_release(model), kind, audience)):
                     files[kind] = found
-        if not any(kinds <= set(files) for kinds in _VOCABULARIES):
+        if not _is_complete(files):
             continue
         (source, target, version), audience = _release(model), _audience(_filter(model))
-        entry = ModelEntry(
-            name="",
-            source=source,
-            target=target,
-            architecture=word(model.get("architecture")),
-            version=word(version),
-            registry=url,
-            files=tuple(_attachment(files[kind], base) for kind in sorted(files)),
-        )
+        files = {kind: _attachment(record, base) for kind, record in files.items()}
+        entry = _unnamed(source, target, word(model.get("architecture")), word(version), url, files)
         label = version + (f"-{audience}" if audience else "")
         yield (audience in ("", "desktop"), *_version_key(version)), label, entry
+
+
+def _is_complete(files) -> bool:
+    """Whether a model can be loaded with these kinds of files."""
+    return "model" in files and any(kinds <= set(files) for kinds in _VOCABULARIES)
+
+
+def _unnamed(source, target, architecture, version, url, files) -> ModelEntry:
+    """An entry whose name is not decided yet; `files`: kind -> RemoteFile."""
+    return ModelEntry("", source, target, architecture, version, url, tuple(files[kind] for kind in sorted(files)))
 
 
 def _is_record(record) -> bool:
@@ -181,18 +184,9 @@ def _bucket(document, url):
                 for key, kind in _BUCKET_KINDS.items()
                 if isinstance(model["files"].get(key), dict) and isinstance(model["files"][key].get("path"), str)
             }
-            complete = "model" in files and any(kinds <= set(files) for kinds in _VOCABULARIES)
-            if not complete or not architecture or not is_language(source) or not is_language(target):
+            if not _is_complete(files) or not architecture or not is_language(source) or not is_language(target):
                 continue
-            entry = ModelEntry(
-                name="",
-                source=source,
-                target=target,
-                architecture=architecture,
-                version="",
-                registry=url,
-                files=tuple(files[kind] for kind in sorted(files)),
-            )
+            entry = _unnamed(source, target, architecture, "", url, files)
             status = str(model.get("releaseStatus") or "")
             sizes = ("tiny", "base-memory", "base")
             key = status == "Release Desktop", status == "Release", status.startswith("Release")
@@ -208,7 +202,7 @@ def _bucket_file(file, base):
     )
 
 
-def _named(groups, url):
+def _named(groups):
     pairs = {}
     for key, label, entry in groups:
         pairs.setdefault((entry.source, entry.target), []).append((key, label, entry))

@@ -4,13 +4,14 @@ The temporary folder, .NAME.part, stays when something fails, and the next run g
 """
 
 import dataclasses
-import hashlib
 import json
 import os
 import shutil
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.input_files import describe
+from cpunmt.files.output_files import swap, sync
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack
 from cpunmt.registry.download import download
@@ -18,7 +19,6 @@ from cpunmt.registry.entries import METADATA, ModelEntry, check_entry
 from cpunmt.registry.lock import locked
 
 _PLAN = ".plan.json"  # what the temporary folder is for
-_BLOCK = 1 << 20
 
 
 def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
@@ -54,9 +54,7 @@ def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
             _prepare(part, entry)
             ready = _fetch(entry, part, on_bytes, say)
             _remove(old)
-            if target.exists():
-                os.replace(target, old)
-            os.replace(ready, target)
+            swap(ready, target, old if target.exists() else None)
             _remove(old)
             _remove(part)
     except OSError as error:
@@ -92,7 +90,7 @@ def _fetch(entry, part, on_bytes, say) -> Path:
             except BrokenArchiveError:
                 path.unlink()  # another run should fetch it again
                 raise
-    described = {path: _description(path) for path in {*ready.iterdir(), *(path for _, path in downloads)}}
+    described = {path: describe(path) for path in {*ready.iterdir(), *(path for _, path in downloads)}}
     metadata = {
         "name": entry.name,
         "sourceLanguage": entry.source,
@@ -104,21 +102,10 @@ def _fetch(entry, part, on_bytes, say) -> Path:
         "downloads": [{"url": file.url, **described[path]} for file, path in downloads],
         "files": {path.name: described[path] for path in sorted(ready.iterdir()) if path.name != _PLAN},
     }
-    with open(ready / METADATA, "w", encoding="utf-8") as file:
-        json.dump(metadata, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
+    (ready / METADATA).write_text(json.dumps(metadata, indent=2) + "\n", "utf-8")
+    sync(ready / METADATA)
     (part / _PLAN).unlink()
     return ready
-
-
-def _description(path) -> dict:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return {"size": path.stat().st_size, "sha256": digest.hexdigest()}
 
 
 def _remove(folder):

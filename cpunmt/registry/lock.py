@@ -1,6 +1,7 @@
 """One process at a time: a lock that ends with its process, and leaves no file behind."""
 
 import contextlib
+import fcntl
 import os
 import time
 from pathlib import Path
@@ -25,15 +26,12 @@ def locked(path: Path, on_wait):
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except PermissionError:
-            if os.name != "nt" or not path.exists():  # there, one that is just being removed cannot be opened
-                raise CpunmtError(f"{path}: cannot be made: no permission; set CPUNMT_MODELS_DIR") from None
-            handle = None
+            raise CpunmtError(f"{path}: cannot be made: no permission; set CPUNMT_MODELS_DIR") from None
         except OSError as error:
             raise CpunmtError(f"{path}: cannot be made: {error.strerror}") from None
-        if handle is not None:
-            if _acquire(handle) and _is_the_file(handle, path):
-                break
-            os.close(handle)
+        if _acquire(handle) and _is_the_file(handle, path):
+            break
+        os.close(handle)
         if not told:
             on_wait()
             told = True
@@ -42,31 +40,21 @@ def locked(path: Path, on_wait):
     try:
         yield
     finally:
-        finish(path, lambda: None if os.name == "nt" else path.unlink(missing_ok=True))  # while it is held
+        finish(path, lambda: path.unlink(missing_ok=True))  # while it is held
         os.close(handle)
-        if os.name == "nt":
-            with contextlib.suppress(OSError):  # another process has opened it
-                path.unlink()
 
 
 def _is_the_file(handle, path) -> bool:
     """Whether the locked file still has its name: its last holder may just have removed it."""
     try:
-        return os.name == "nt" or os.path.samestat(os.fstat(handle), os.stat(path))
+        return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:
         return False
 
 
 def _acquire(handle) -> bool:
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

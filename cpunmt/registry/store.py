@@ -9,12 +9,12 @@ tells where it came from.
 import hashlib
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
+from cpunmt.files.user_folder import user_folder
 from cpunmt.registry.entries import METADATA, plain
 
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
@@ -63,14 +63,9 @@ def models_folder() -> Path:
     if chosen:
         return Path(chosen)
     try:
-        home = Path.home()
-    except RuntimeError:  # no HOME, and a user without an entry in the password file: a container
+        return user_folder("data") / "models"
+    except RuntimeError:
         raise CpunmtError("there is no home folder; name a folder for models in CPUNMT_MODELS_DIR") from None
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "cpunmt" / "models"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "cpunmt" / "models"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "cpunmt" / "models"
 
 
 def folder_of(name: str) -> Path:

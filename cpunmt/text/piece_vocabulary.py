@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.process.native_calls import native
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import broken, clean, load_processor
+from cpunmt.text.vocabulary import before_end, call_processor, clean, load_processor
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -79,18 +78,10 @@ class PieceVocabulary:
         return [], text
 
     def _cut(self, text):
-        try:
-            with native:
-                return self._processor.encode(text, out_type=str)
-        except UnicodeDecodeError as error:
-            raise broken(self._pieces_path, error) from None
+        return call_processor(self._pieces_path, self._processor.encode, text, out_type=str)
 
     def _joined(self, pieces):
-        try:
-            with native:
-                return self._processor.decode_pieces(pieces).replace("▁", " ").strip()
-        except UnicodeDecodeError as error:
-            raise broken(self._pieces_path, error) from None
+        return call_processor(self._pieces_path, self._processor.decode_pieces, pieces).replace("▁", " ").strip()
 
     def encode_batch(self, texts):
         """Ids of each of `texts`: a list of lists."""
@@ -101,11 +92,7 @@ class PieceVocabulary:
 
         Raises ValueError if an id is not in the vocabulary.
         """
-        ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        if self.eos_id in ids:
-            ids = ids[: ids.index(self.eos_id)]
-        pieces = self.pieces([id_ for id_ in ids if id_ != self.unk_id])
-        return self._joined(pieces)
+        return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))
 
     def pieces(self, ids):
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""

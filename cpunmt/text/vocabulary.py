@@ -13,7 +13,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.gzip_file import expanded
 from cpunmt.process.native_calls import native
 
-_MAX_FILE = 64 << 20  # bytes; a model of 32,000 pieces has less than one
+MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -72,26 +72,21 @@ class Vocabulary:
         ModelFileError
             The vocabulary file makes text that is not UTF-8.
         """
-        ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
-        if self.eos_id in ids:
-            ids = ids[: ids.index(self.eos_id)]
         try:
-            with native:
-                return self._processor.decode(ids)
-        except (IndexError, UnicodeDecodeError) as error:
-            raise self._refused(error) from None
+            return call_processor(self.path, self._processor.decode, before_end(ids, self.eos_id))
+        except IndexError:
+            raise self._no_such_id() from None
 
     def pieces(self, ids):
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
             return [self._known.get(id_) or self._piece(id_) for id_ in ids]
-        except (IndexError, UnicodeDecodeError) as error:
-            raise self._refused(error) from None
+        except IndexError:
+            raise self._no_such_id() from None
 
     def _piece(self, id_):
-        with native:
-            return self._known.setdefault(id_, self._processor.id_to_piece(id_))
+        return self._known.setdefault(id_, call_processor(self.path, self._processor.id_to_piece, id_))
 
     def ids(self, pieces):
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
@@ -100,33 +95,23 @@ class Vocabulary:
 
     def surfaces(self, text):
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
-        try:
-            with native:
-                return self._processor.encode(clean(text), out_type=str)[:-1]
-        except UnicodeDecodeError as error:
-            raise self._refused(error) from None
+        return call_processor(self.path, self._processor.encode, clean(text), out_type=str)[:-1]
 
     def text_of(self, pieces):
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text, in which there is no mark
         spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
-        try:
-            with native:
-                text = self._processor.decode(spaced)
-        except UnicodeDecodeError as error:
-            raise self._refused(error) from None
+        text = call_processor(self.path, self._processor.decode, spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 
-    def _refused(self, error):
-        if isinstance(error, IndexError):
-            return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
-        return broken(self.path, error)
+    def _no_such_id(self):
+        return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
 
 
 def load_processor(path, **options):
     """The SentencePiece model in a file, plain or gzipped; errors as of `Vocabulary`."""
-    content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
+    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
         with native:
@@ -139,9 +124,22 @@ def load_processor(path, **options):
     return processor
 
 
-def broken(path, error: UnicodeDecodeError) -> ModelFileError:
-    """Of a SentencePiece model that makes what is no text, which may show only when it does."""
-    return ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again")
+def call_processor(path, method, *arguments, **options):
+    """What a method of the SentencePiece model in the file `path` gives.
+
+    Raises ModelFileError if that is no text, which may show only now.
+    """
+    try:
+        with native:
+            return method(*arguments, **options)
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again") from None
+
+
+def before_end(ids, eos_id: int) -> list[int]:
+    """`ids` (list or integer array) up to the first `eos_id`, if there is one."""
+    ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    return ids[: ids.index(eos_id)] if eos_id in ids else ids
 
 
 def clean(text):

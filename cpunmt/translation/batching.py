@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import split_pieces
 
@@ -68,7 +69,7 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
     A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
     """
     if engine.model.config.right_to_left:
-        parts = [part._replace(ids=_turned(part.ids, 1), prefix=_turned(part.prefix, 1)) for part in parts]
+        parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
     sizes = [len(part.ids) for part in parts]
     cells = [search.num_hypotheses * part.limit for part in parts]
     if search.attention:
@@ -84,25 +85,17 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
         for i, hypotheses in zip(batch, translated, strict=True):
             found[i] = hypotheses
     if engine.model.config.right_to_left:
-        found = [[_turned_hypothesis(hypothesis) for hypothesis in of_part] for of_part in found]
+        found = [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]
     return found
 
 
-def _turned(sequence, kept: int):
-    """A sequence reversed, but for its last `kept` items."""
-    end = len(sequence) - kept
-    return [*sequence[:end][::-1], *sequence[end:]]
-
-
-def _turned_hypothesis(found: Hypothesis) -> Hypothesis:
-    ended = 0 if found.truncated else 1
-    terms, attention = found.token_log_probs, found.attention
+def _reversed(found: Hypothesis) -> Hypothesis:
+    ended, terms, attention = not found.truncated, found.token_log_probs, found.attention
     if attention is not None:
-        rows, columns = (_turned(range(n), kept) for n, kept in zip(attention.shape, (ended, 1), strict=True))
-        attention = attention[np.ix_(rows, columns)]
-    return found._replace(
-        ids=_turned(found.ids, ended), token_log_probs=terms and _turned(terms, ended), attention=attention
-    )
+        rows, columns = map(range, attention.shape)
+        attention = attention[np.ix_(reversed_pieces(rows, ended), reversed_pieces(columns))]
+    terms = terms and reversed_pieces(terms, ended)
+    return found._replace(ids=reversed_pieces(found.ids, ended), token_log_probs=terms, attention=attention)
 
 
 def batches(sizes: list[int], cells: list[int], options: Options) -> Iterator[list[int]]:

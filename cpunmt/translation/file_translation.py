@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import encode_line
@@ -12,11 +13,22 @@ from cpunmt.translation.results import ExecutionStats
 from cpunmt.values.checks import switch
 
 
+class FilePaths(NamedTuple):
+    """The files of `translate_file`: each a str, bytes or path-like.
+
+    source  the sentences
+    output  their translations; written under another name and renamed when all is done; a line for each hypothesis
+    target  None, or a file with a target prefix on each line, which may be empty
+    """
+
+    source: str | bytes | os.PathLike
+    output: str | bytes | os.PathLike
+    target: str | bytes | os.PathLike | None = None
+
+
 def translate_file(
     translator,
-    source_path,
-    output_path,
-    target_path=None,
+    paths: FilePaths,
     *,
     read_batch_size: int = 0,
     with_scores: bool = False,
@@ -35,8 +47,6 @@ def translate_file(
     Parameters
     ----------
     translator : Translator
-    output_path : written under another name and renamed when all is done; one line for each hypothesis
-    target_path : a file with a target prefix on each line, which may be empty
     read_batch_size : has no effect: results do not depend on how many lines are sorted together
     with_scores : write the score and ` ||| ` before each hypothesis
     options : those of `translate_batch`
@@ -44,8 +54,7 @@ def translate_file(
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
     began, with_scores = time.perf_counter(), switch("with_scores", with_scores)
-    source_path, output_path = os.fsdecode(source_path), os.fsdecode(output_path)
-    target_path = None if target_path is None else os.fsdecode(target_path)
+    source_path, output_path, target_path = (None if path is None else os.fsdecode(path) for path in paths)
     detokenize = target_detokenize_fn or " ".join
     sources = map(source_tokenize_fn or _pieces, _lines(source_path))
     prefixes = missing = None

@@ -14,7 +14,6 @@ from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.splitting import joined
-from cpunmt.translation.unknowns import replaced
 
 
 def translate_sentences(
@@ -89,6 +88,15 @@ def _of_part(found: engine.Hypothesis, vocabulary, source_pieces, keep_attention
         text = vocabulary.decode(ids)
     kept = (attention,) if keep_attention else None
     return Hypothesis(text, score, log_prob, truncated, tuple(pieces), token_log_probs, kept)
+
+
+def replaced(pieces, ids, unk_id: int, attention: np.ndarray, source_pieces) -> list[str]:
+    """`pieces`, with the source piece that got most attention for each that is unknown."""
+    best = attention.argmax(1)
+    return [
+        source_pieces[best[place]] if id_ == unk_id else piece
+        for place, (id_, piece) in enumerate(zip(ids, pieces, strict=True))
+    ]
 
 
 def _joined(parts: list[Hypothesis], lengths) -> Hypothesis:

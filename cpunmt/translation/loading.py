@@ -36,7 +36,7 @@ class LoadedModel(NamedTuple):
 
 
 def load_model(path: Path, compute_type: str = "default", activation_scales: str | None = None) -> LoadedModel:
-    """Load a directory of any kind that `model_files.any_directory` knows.
+    """Load a directory of any kind that `formats.any_directory` knows.
 
     Parameters
     ----------
@@ -100,9 +100,7 @@ def open_parts(found: ForeignModel) -> tuple:
 
     Raises ModelFileError unless they fit the model and each other.
     """
-    source, target = open_vocabularies(found)
-    check_vocabulary(source, found.config, found.config.source_size)  # a shortlist is compared with them:
-    check_vocabulary(target, found.config, found.config.vocab_size)  # it is not its fault if they are wrong
+    source, target = _fitting_vocabularies(found)  # a shortlist is compared with them
     if found.shortlist is None:
         return source, target, None
     path, first, best = found.shortlist
@@ -124,20 +122,25 @@ def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     weights = path / WEIGHTS
     check_tensors(packed.tensors, expected_tensors(config), weights)
     check_finite(packed.tensors, weights)
-    source, target = open_vocabularies(
+    source, target = _fitting_vocabularies(
         packed._replace(
             source_vocabulary=VocabularyFiles(packed.source_vocabulary, packed.source_table),
             target_vocabulary=VocabularyFiles(packed.target_vocabulary, packed.target_table),
         )
     )
-    check_vocabulary(source, config, config.source_size)
-    check_vocabulary(target, config, config.vocab_size)
     shortlist = None
     if packed.shortlist is not None:
         sizes = config.source_size, config.vocab_size
         shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
         _check_shortlist(shortlist, config)
     return _loaded(packed, source, target, shortlist)
+
+
+def _fitting_vocabularies(found) -> tuple:
+    source, target = open_vocabularies(found)
+    check_vocabulary(source, found.config, found.config.source_size)
+    check_vocabulary(target, found.config, found.config.vocab_size)
+    return source, target
 
 
 def _loaded(found, source, target, shortlist) -> LoadedModel:

@@ -15,14 +15,3 @@ def repeats(pieces) -> bool:
             if equal == wanted:
                 return True
     return False
-
-
-def repeats_reference(pieces) -> bool:
-    """The definition of `repeats`, word by word."""
-    for size in range(1, LONGEST_GROUP + 1):
-        for begin in range(len(pieces)):
-            times = max(LEAST_TIMES, -(-LEAST_PIECES // size))
-            group = pieces[begin : begin + size]
-            if len(group) == size and pieces[begin : begin + times * size] == group * times:
-                return True
-    return False

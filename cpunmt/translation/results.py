@@ -1,12 +1,15 @@
 """What a translation gives: our own types, and those of CTranslate2."""
 
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,16 @@ class Hypothesis:
         return self.text
 
 
+class _OfBest(Generic[T]):
+    """An attribute of a Result that its best hypothesis has."""
+
+    def __set_name__(self, owner, name):
+        self._name, self.__doc__ = name, f"Of the best translation: see `Hypothesis.{name}`."
+
+    def __get__(self, result, owner=None) -> T:
+        return self if result is None else getattr(result.hypotheses[0], self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The translations of one sentence, best first, and as attributes of its own what the best one has.
@@ -63,50 +76,15 @@ class Result:
     hypotheses: tuple[Hypothesis, ...]
     source_pieces: tuple[str, ...] | None = None
 
-    @property
-    def text(self) -> str:
-        """The translation."""
-        return self.hypotheses[0].text
-
-    @property
-    def score(self) -> float:
-        """The length-normalized score."""
-        return self.hypotheses[0].score
-
-    @property
-    def log_prob(self) -> float:
-        """Sum of the log-probabilities of the pieces, </s> included."""
-        return self.hypotheses[0].log_prob
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the length limit cut it off."""
-        return self.hypotheses[0].truncated
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        """Its pieces, </s> left out."""
-        return self.hypotheses[0].pieces
-
-    @property
-    def token_log_probs(self) -> tuple[float, ...] | None:
-        """The log-probability of each piece and </s>; None unless asked for."""
-        return self.hypotheses[0].token_log_probs
-
-    @property
-    def attention(self) -> np.ndarray | None:
-        """The soft alignment, float32 [pieces, source_pieces]; see `Hypothesis.attention`."""
-        return self.hypotheses[0].attention
-
-    @property
-    def alignments(self) -> list[tuple[int, int]] | None:
-        """Pairs (source piece, target piece), ascending; None unless asked for."""
-        return self.hypotheses[0].alignments
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it looks like a loop: see `Hypothesis.repeats`."""
-        return self.hypotheses[0].repeats
+    text = _OfBest[str]()
+    score = _OfBest[float]()
+    log_prob = _OfBest[float]()
+    truncated = _OfBest[bool]()
+    pieces = _OfBest[tuple[str, ...]]()
+    token_log_probs = _OfBest[tuple[float, ...] | None]()
+    attention = _OfBest[np.ndarray | None]()
+    alignments = _OfBest[list[tuple[int, int]] | None]()
+    repeats = _OfBest[bool]()
 
     def __str__(self):
         return self.text

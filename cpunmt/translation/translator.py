@@ -22,7 +22,7 @@ from cpunmt.translation.arguments import (
 )
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import Call, Settings, settings_of
-from cpunmt.translation.file_translation import translate_file
+from cpunmt.translation.file_translation import FilePaths, translate_file
 from cpunmt.translation.item_stream import checked_items
 from cpunmt.translation.joining import make_result, translate_sentences
 from cpunmt.translation.loading import load_model
@@ -233,7 +233,7 @@ class Translator:
 
     def translate_file(self, source_path, output_path, target_path=None, **arguments) -> ExecutionStats:
         """Translate a file of pieces, one sentence a line: see `cpunmt.translation.file_translation.translate_file`."""
-        return translate_file(self, source_path, output_path, target_path, **arguments)
+        return translate_file(self, FilePaths(source_path, output_path, target_path), **arguments)
 
     def score(self, source, target, **options) -> ScoringResult | list[ScoringResult]:
         """How probable the text `target` is as a translation of the text `source`; or lists of both.

@@ -14,16 +14,12 @@ import cpunmt
 from cpunmt.commands import cli
 from cpunmt.engine import program
 from cpunmt.translation.options import MARIAN_FLAGS, Options
-from tests.command_line import ROOT, TIMEOUT, run, sentences, statistics, texts
+from tests.command_line import ROOT, TIMEOUT, refusal, run, sentences, statistics, texts, translate
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.real_model import DIRECTORIES
 
 # In this process, as nothing but files is involved.
-
-
-def translate(source, target, *flags) -> int:
-    return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
 
 
 def test_files_are_translated_as_pipes_are(student, source, tmp_path, capfd):
@@ -104,13 +100,6 @@ def test_statistics_of_nothing(tmp_path, capfd):
 
 
 # Errors
-
-
-def refusal(capfd) -> str:
-    """The one line on stderr; nothing may stand on stdout."""
-    output, shown = capfd.readouterr()
-    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
-    return shown.removeprefix("cpunmt: error: ")
 
 
 def test_a_model_that_is_not_there(source, tmp_path, capfd):

@@ -11,7 +11,7 @@ import pytest
 from cpunmt import Translator, contains_model
 from cpunmt.commands import cli
 from cpunmt.formats.packed.packed_directory import read_directory, verify
-from tests.command_line import statistics
+from tests.command_line import refusal, statistics
 from tests.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
 from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.marian_bin_writer import bin_bytes
@@ -135,12 +135,10 @@ def test_convert_says_what_was_asked_for(made, tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packed"]
 
 
-def refusal(capfd, *arguments) -> str:
+def refused(capfd, *arguments) -> str:
     """The one line that a command ends with."""
     assert cli.main(list(map(str, arguments))) == 1
-    output, shown = capfd.readouterr()
-    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
-    return shown.removeprefix("cpunmt: error: ").rstrip("\n")
+    return refusal(capfd).rstrip("\n")
 
 
 def test_convert_destroys_nothing(made, copied, tmp_path, capfd):
@@ -148,20 +146,20 @@ def test_convert_destroys_nothing(made, copied, tmp_path, capfd):
     kept.mkdir()
     (kept / "letter").write_text("dear")
     convert = ["convert", made("bergamot")]
-    assert refusal(capfd, *convert, kept).startswith(f"{kept}: exists; choose another directory")
-    assert "holds other files (letter), so it is not replaced" in refusal(capfd, *convert, kept, "--force")
+    assert refused(capfd, *convert, kept).startswith(f"{kept}: exists; choose another directory")
+    assert "holds other files (letter), so it is not replaced" in refused(capfd, *convert, kept, "--force")
     folder = copied("bergamot")
-    assert "is read, and would be replaced" in refusal(capfd, "convert", folder, folder, "--force")
+    assert "is read, and would be replaced" in refused(capfd, "convert", folder, folder, "--force")
     assert (kept / "letter").read_text() == "dear" and contains_model(folder)
-    assert "there is no directory" in refusal(capfd, *convert, tmp_path / "no" / "where")
-    message = refusal(capfd, "convert", DIRECTORIES["int8"], tmp_path / "packed")
+    assert "there is no directory" in refused(capfd, *convert, tmp_path / "no" / "where")
+    message = refused(capfd, "convert", DIRECTORIES["int8"], tmp_path / "packed")
     assert message == f"{DIRECTORIES['int8']}: is packed already; load it as it is"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "model"]
 
 
 @pytest.mark.parametrize("kind", ["bergamot without alphas", "marian npz", "opus", "huggingface"])
 def test_static_scales_that_are_not_there(made, tmp_path, capfd, kind):
-    message = refusal(capfd, "convert", made(kind), tmp_path / "packed", "--activation-scales", "static")
+    message = refused(capfd, "convert", made(kind), tmp_path / "packed", "--activation-scales", "static")
     assert "no activation scales" in message and "activation_scales='dynamic'" in message
     assert not (tmp_path / "packed").exists()
 
@@ -263,9 +261,9 @@ def refused_by_all(capfd, folder, message):
     """All that loads it is refused alike, with one line, and nothing is written."""
     packed, source, output = (folder.parent / name for name in ("packed", "source", "output"))
     source.write_text(TEXT[0], "utf-8")
-    assert message in refusal(capfd, "translate", "-m", folder, "-i", source, "-o", output)
-    assert message in refusal(capfd, "convert", folder, packed)
-    assert message in refusal(capfd, "info", folder)
+    assert message in refused(capfd, "translate", "-m", folder, "-i", source, "-o", output)
+    assert message in refused(capfd, "convert", folder, packed)
+    assert message in refused(capfd, "info", folder)
     assert not packed.exists() and not output.exists()
 
 
@@ -308,5 +306,5 @@ def test_a_vocabulary_of_two_kinds_is_refused(copied, capfd):
     )
     train_vocabulary(folder / "vocab.spm", 96)
     assert Translator(folder).translate("A dog.") is not None
-    message = refusal(capfd, "convert", folder, folder.parent / "packed")
+    message = refused(capfd, "convert", folder, folder.parent / "packed")
     assert "one vocabulary is a table and the other is not" in message and not (folder.parent / "packed").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from cpunmt.commands import cli
 from cpunmt.translation.scoring import LONGEST
-from tests.command_line import run, sentences
+from tests.command_line import refusal, run, sentences
 from tests.real_model import DIRECTORIES
 
 SOURCES = [*sentences(100), "", "Yes."]
@@ -26,12 +26,6 @@ def files(student, tmp_path):
 
 def score(source, target, *flags) -> int:
     return cli.main(["score", "--source", str(source), "--target", str(target), *map(str, flags)])
-
-
-def refusal(capfd) -> str:
-    output, shown = capfd.readouterr()
-    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
-    return shown.removeprefix("cpunmt: error: ")
 
 
 def test_a_line_for_each_pair(files, tmp_path, capfd):

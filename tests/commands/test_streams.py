@@ -6,11 +6,7 @@ import subprocess
 import pytest
 
 from cpunmt.commands import cli
-from tests.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts
-
-
-def translate(source, target) -> int:
-    return cli.main(["translate", "-i", str(source), "-o", str(target)])
+from tests.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts, translate
 
 
 @pytest.mark.parametrize("command", ["translate", "score"])

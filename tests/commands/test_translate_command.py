@@ -2,13 +2,8 @@
 
 import pytest
 
-from cpunmt.commands import cli
 from cpunmt.commands.output_lines import OutputFormat, output_lines
-from tests.command_line import run, sentences
-
-
-def translate(source, target, *flags) -> int:
-    return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
+from tests.command_line import run, sentences, translate
 
 
 def made_lines(translator, lines, form, **options) -> str:

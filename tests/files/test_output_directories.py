@@ -59,8 +59,8 @@ def test_permissions_are_handed_on(tmp_path):
 
 
 def test_of_a_link_its_target_is_replaced(tmp_path):
-    write(tmp_path / "real", content="old")
     (tmp_path / "out").symlink_to("real")
+    write(tmp_path / "out", force=True, content="old")
     write(tmp_path / "out", force=True)
     assert (tmp_path / "out").is_symlink() and (tmp_path / "real" / "a").read_text() == "new"
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import yaml
 
-from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, read_model
 from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.marian.bergamot_directory import find_files
@@ -16,16 +15,11 @@ from cpunmt.text.vocabulary import Vocabulary
 from tests.huggingface_model import write_huggingface, write_vocabulary
 from tests.marian_model import write_marian_npz
 from tests.real_model import DIRECTORIES
+from tests.refusal import refusal
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 SIZES = {"d": 32, "f": 64, "heads": 2, "enc": 1, "dec": 1, "vocab": 96}
 MODEL = "opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz"
-
-
-def refusal(call, *arguments) -> str:
-    with pytest.raises(ModelFileError) as caught:
-        call(*arguments)
-    return str(caught.value)
 
 
 def write_opus(folder, tables=("opus.spm32k-spm32k.vocab.yml",)):

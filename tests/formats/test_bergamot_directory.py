@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.bergamot_directory import find_files
+from tests.refusal import refusal
 
 ALPHAS, SHORTLIST, VOCABULARY = "model.ende.intgemm.alphas.bin", "lex.50.50.ende.s2t.bin", "vocab.deen.spm"
 FIREFOX = [ALPHAS, SHORTLIST, VOCABULARY]
@@ -34,13 +34,6 @@ def found(folder) -> tuple:
     paths = (files.model, source.pieces, target.pieces, files.shortlist, files.metadata)
     assert all(path is None or path.is_file() for path in paths)
     return tuple(path and path.name for path in paths)
-
-
-def refusal(folder) -> str:
-    with pytest.raises(ModelFileError) as caught:
-        find_files(folder)
-    assert str(caught.value).startswith(str(folder))
-    return str(caught.value)
 
 
 def config(model, vocabularies=("vocab.deen.spm", "vocab.deen.spm"), shortlist="lex.s2t.bin", **more):
@@ -102,7 +95,6 @@ def test_the_configuration_decides(make):
 def test_a_configuration_without_files_leaves_them_to_their_names(make):
     folder = make(FIREFOX, {"config.yml": "beam-size: 1\ngemm-precision: int8shiftAlphaAll\n"})
     assert found(folder) == (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST, None)
-    assert find_files(folder).decoder_options.static_activation_scales
     folder = make([], {"config.yml": f"relative-paths: true\nmodels: [{ALPHAS}]\n"})
     assert found(folder) == (ALPHAS, VOCABULARY, VOCABULARY, None, None)
 
@@ -127,17 +119,17 @@ def test_of_several_configurations_that_of_the_preferred_model_is_taken(make):
         files = find_files(folder)
         assert (files.model.name, files.decoder_options.beam_size) == (name, beam)
     make([], {"config.again.yml": texts["config.intgemm8bitalpha.yml"]})
-    message = refusal(folder)
+    message = refusal(find_files, folder)
     assert "config.again.yml, config.intgemm8bitalpha.yml" in message and "expected one" in message
 
 
 def test_what_is_missing_or_too_much_is_listed_at_once(make, tmp_path):
-    assert "no such directory" in refusal(tmp_path / "none")
-    message = refusal(tmp_path)
+    assert "no such directory" in refusal(find_files, tmp_path / "none")
+    message = refusal(find_files, tmp_path)
     assert "no model: expected a file model*.bin" in message and "vocabulary: none" in message
     assert message.endswith("Found: no file")
     folder = make(["model.a.npz", "model.b.npz", "vocab.en.spm", "vocab.ja.spm", "lex.a.bin", "lex.b.bin"])
-    message = refusal(folder)
+    message = refusal(find_files, folder)
     assert "model: 2 files (model.a.npz, model.b.npz), expected one *.npz" in message
     assert "vocabulary: vocab.en.spm, vocab.ja.spm; expected srcvocab*.spm and trgvocab*.spm" in message
     assert "shortlist: 2 files (lex.a.bin, lex.b.bin)" in message
@@ -145,26 +137,26 @@ def test_what_is_missing_or_too_much_is_listed_at_once(make, tmp_path):
 
 @pytest.mark.parametrize("names", [["srcvocab.spm"], ["srcvocab.spm", "trgvocab.spm", "vocab.spm"], ["trgvocab.spm"]])
 def test_half_of_two_vocabularies_and_three_are_refused(make, names):
-    assert "expected srcvocab*.spm and trgvocab*.spm" in refusal(make([ALPHAS, *names]))
+    assert "expected srcvocab*.spm and trgvocab*.spm" in refusal(find_files, make([ALPHAS, *names]))
 
 
 def test_a_configuration_that_names_missing_files_is_refused(make):
     folder = make([*FIREFOX], {"decoder.yml": config("model.npz", shortlist="lex.bin")})
-    message = refusal(folder)
+    message = refusal(find_files, folder)
     assert "models of the decoder options names" in message and "model.npz, which is not there" in message
     assert "shortlist of the decoder options names" in message and ALPHAS in message
 
 
 def test_a_broken_configuration_is_refused(make):
-    assert "beam-size" in refusal(make(FIREFOX, {"config.yml": "beam-size: 0"}))
+    assert "beam-size" in refusal(find_files, make(FIREFOX, {"config.yml": "beam-size: 0"}))
 
 
 def test_files_packed_with_zstd_are_named(make):
-    assert "unzstd" in refusal(make([f"{name}.zst" for name in FIREFOX]))
+    assert "unzstd" in refusal(find_files, make([f"{name}.zst" for name in FIREFOX]))
 
 
 def test_directories_are_no_files_and_many_names_are_not_all_shown(make):
     folder = make([f"text{i:03}" for i in range(100)])
     (folder / "model.npz").mkdir()
-    message = refusal(folder)
+    message = refusal(find_files, folder)
     assert "no model" in message and "and 80 more" in message and len(message) < 1000

@@ -18,6 +18,7 @@ from cpunmt.formats.packed.safetensors_file import (
     read_safetensors,
     write_safetensors,
 )
+from tests.refusal import refusal
 
 names = st.from_regex(r"[a-z0-9_]{1,9}(\.[a-z0-9_]{1,9}){0,3}", fullmatch=True).filter(
     lambda name: not name.startswith("padding.")
@@ -55,13 +56,6 @@ def write_raw(path, header, data=b""):
 
 def entry(dtype="U8", shape=(64,), begin=0, end=64):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
-
-
-def refusal(path):
-    with pytest.raises(ModelFileError) as caught:
-        read_safetensors(path)
-    assert str(path) in str(caught.value)
-    return str(caught.value)
 
 
 @given(tensors=st.dictionaries(names, some_arrays, max_size=4))
@@ -186,23 +180,23 @@ def test_a_file_written_by_hand(path):
     ],
 )
 def test_a_hostile_header_is_refused(path, header, message):
-    text = refusal(write_raw(path, header, bytes(128)))
+    text = refusal(read_safetensors, write_raw(path, header, bytes(128)))
     assert message in text or any(part in text for part in message.split("|"))
 
 
 @pytest.mark.parametrize("length", [2**64 - 1, 2**63, 2**32, (2 << 20) + 56, 121, 57])
 def test_a_hostile_header_length_is_refused(path, length):
     path.write_bytes(length.to_bytes(8, "little") + b"{}" + b" " * 118)
-    assert "header of" in refusal(path) or "multiple of 64" in refusal(path)
+    assert "header of" in refusal(read_safetensors, path) or "multiple of 64" in refusal(read_safetensors, path)
 
 
 def test_files_that_are_none(path):
-    assert "not found" in refusal(path)
+    assert "not found" in refusal(read_safetensors, path)
     path.write_bytes(b"")
-    assert "empty" in refusal(path)
+    assert "empty" in refusal(read_safetensors, path)
     for short in (b"\0", b"\0" * 7, b"\0" * 8):
         path.write_bytes(short)
-        refusal(path)
+        refusal(read_safetensors, path)
 
 
 @pytest.fixture(scope="module")
@@ -219,9 +213,9 @@ def test_a_truncated_or_extended_file_is_refused(small, data, tmp_path_factory):
     content, _ = small
     path = tmp_path_factory.getbasetemp() / "cut.safetensors"
     path.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
-    refusal(path)
+    refusal(read_safetensors, path)
     path.write_bytes(content + data.draw(st.binary(min_size=1, max_size=200)))
-    refusal(path)
+    refusal(read_safetensors, path)
 
 
 @settings(max_examples=500)
@@ -242,15 +236,6 @@ def test_a_flipped_header_is_refused_or_names_other_tensors(small, data, tmp_pat
         assert str(path) in str(error)
     else:
         assert equal(read, tensors)  # only blanks became other blanks, or padding another name
-
-
-@given(content=st.binary(max_size=300))
-def test_any_header_is_refused_or_read(content, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "any.safetensors"
-    try:
-        read_safetensors(write_raw(path, content))
-    except ModelFileError as error:
-        assert str(path) in str(error)
 
 
 def test_check_tensors_reports_everything_at_once():

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from cpunmt import Translator
 from tests.command_line import TIMEOUT, sentences
 from tests.real_model import DIRECTORIES, ROOT
+from tests.side_by_side import in_threads
 
 STARTED = ("cpunmt worker_0", "cpunmt worker_1")
 
@@ -40,18 +40,7 @@ def test_the_same_bits_in_the_same_order(student, threaded):
 
 def test_threads_of_ones_own_share_threads(student, threaded):
     texts = sentences(200)
-    expected = student.translate(texts)
-    found = [None] * 4
-
-    def work(number):
-        found[number] = threaded.translate(texts)
-
-    own = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in own:
-        thread.start()
-    for thread in own:
-        thread.join()
-    assert found == [expected] * 4
+    assert in_threads(4, lambda _: threaded.translate(texts)) == [student.translate(texts)] * 4
 
 
 def test_an_error_in_a_worker_comes_through_and_the_next_call_works(student, threaded):
@@ -107,7 +96,6 @@ print(threading.active_count(), "concurrent.futures.thread" in sys.modules)
     assert run(code, DIRECTORIES["int8"]).stdout == "1 False\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork there")
 def test_a_forked_child_translates_with_the_translator_of_its_parent():
     """While its parent's threads are at work, and again in a child of its own."""
     code = """

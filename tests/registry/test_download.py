@@ -245,7 +245,7 @@ def test_gzip_without_a_digest_has_its_own(server, tmp_path):
 
 def test_gzip_bombs(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "LARGEST_MODEL", 1 << 20)
-    with pytest.raises(CpunmtError, match="unpacks to over 1048576 bytes"):
+    with pytest.raises(CpunmtError, match="expands to more than 1048576 bytes"):
         run(remote(server, gzip.compress(bytes(2 << 20)), PATH + ".gz", size=None), tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -11,6 +10,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.registry import lock
 from cpunmt.registry.lock import locked
 from tests.command_line import ROOT
+from tests.side_by_side import in_threads
 
 
 def test_the_file_goes_with_the_lock(tmp_path):
@@ -34,7 +34,7 @@ def test_only_one_has_it(tmp_path):
     """Eight threads, each with its own handle of the file, take turns."""
     inside, most, waits = [], [], []
 
-    def work():
+    def work(_):
         for _ in range(3):
             with locked(tmp_path / "lock", lambda: waits.append(1)):
                 inside.append(1)
@@ -42,11 +42,7 @@ def test_only_one_has_it(tmp_path):
                 time.sleep(0.002)
                 inside.pop()
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert set(most) == {1} and len(most) == 24 and waits
     assert not (tmp_path / "lock").exists()
 

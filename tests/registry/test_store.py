@@ -128,13 +128,11 @@ def test_what_is_no_model_is_passed_over(content):
         ("linux", {}, "/home/me/.local/share/cpunmt/models"),
         ("linux", {"XDG_DATA_HOME": "/data"}, "/data/cpunmt/models"),
         ("darwin", {"XDG_DATA_HOME": "/data"}, "/home/me/Library/Application Support/cpunmt/models"),
-        ("win32", {}, "/home/me/AppData/Local/cpunmt/models"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/cpunmt/models"),
         ("linux", {"CPUNMT_MODELS_DIR": "/mine"}, "/mine"),
     ],
 )
 def test_the_folder_of_each_system(monkeypatch, platform, variables, expected):
-    for name in ("CPUNMT_MODELS_DIR", "XDG_DATA_HOME", "LOCALAPPDATA"):
+    for name in ("CPUNMT_MODELS_DIR", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": "/home/me", **variables}.items():
         monkeypatch.setenv(name, value)

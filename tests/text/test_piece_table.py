@@ -100,14 +100,3 @@ def test_json_and_a_line_for_each_piece(tmp_path):
 )
 def test_what_is_no_table_is_refused(content, told, tmp_path):
     assert told in refusal(tmp_path / "vocab.yml", content)
-
-
-@given(st.binary(min_size=1, max_size=300))
-@settings(deadline=None)
-def test_any_bytes_are_read_or_refused(tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "bytes.yml"
-    path.write_bytes(content)
-    try:
-        assert all(type(id_) is int for id_ in read_table(path).values())
-    except ModelFileError as error:
-        assert str(path) in str(error)

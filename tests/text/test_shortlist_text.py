@@ -126,13 +126,3 @@ def test_files_that_are_no_text_shortlist(tmp_path, vocabulary, content, message
         with pytest.raises(ModelFileError, match=message) as caught:
             read(path, vocabulary, vocabulary)
         assert str(path) in str(caught.value)
-
-
-@given(content=st.binary(max_size=200))
-def test_any_bytes_are_refused_or_read(vocabulary, tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "any"
-    path.write_bytes(content)
-    try:
-        Shortlist.load(path, vocabulary, vocabulary)
-    except ModelFileError as error:
-        assert str(path) in str(error)

@@ -1,15 +1,15 @@
 """Text to ids and back; whatever the text or the file, nothing but the documented errors."""
 
-import threading
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
 from tests.real_model import DIRECTORIES
+from tests.refusal import refusal
+from tests.side_by_side import in_threads
 from tests.small_vocabulary import TEXT, train_vocabulary
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included
@@ -30,13 +30,6 @@ def marian_vocabulary(tmp_path_factory):
     """With Marian's normaliser."""
     path = tmp_path_factory.mktemp("vocabulary") / "nfkc.spm"
     return Vocabulary(train_vocabulary(path, normalization_rule_name="nmt_nfkc"))
-
-
-def refusal(path):
-    with pytest.raises(ModelFileError) as caught:
-        Vocabulary(path)
-    assert str(path) in str(caught.value)
-    return str(caught.value)
 
 
 def test_ids_are_those_of_the_model(vocabulary, path):
@@ -122,36 +115,28 @@ def test_text_that_is_no_string_is_a_type_error(vocabulary):
 
 def test_threads_share_a_vocabulary(vocabulary):
     expected = [vocabulary.encode(line) for line in TEXT]
-    different = []
 
-    def run():
-        for _ in range(50):
-            if vocabulary.encode_batch(TEXT) != expected:
-                different.append(True)
+    def run(_):
+        return all(vocabulary.encode_batch(TEXT) == expected for _ in range(50))
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not different
+    assert in_threads(4, run) == [True] * 4
 
 
 def test_files_that_are_no_vocabulary(tmp_path, path):
-    assert "not found" in refusal(tmp_path / "none.spm")
-    assert "not a regular file" in refusal(tmp_path)
+    assert "not found" in refusal(Vocabulary, tmp_path / "none.spm")
+    assert "not a regular file" in refusal(Vocabulary, tmp_path)
     (tmp_path / "empty.spm").touch()
-    assert "empty" in refusal(tmp_path / "empty.spm")
+    assert "empty" in refusal(Vocabulary, tmp_path / "empty.spm")
     (tmp_path / "text.spm").write_text("</s>\n<unk>\nthe\n")
-    assert "not a SentencePiece model" in refusal(tmp_path / "text.spm")
+    assert "not a SentencePiece model" in refusal(Vocabulary, tmp_path / "text.spm")
     with open(tmp_path / "huge.spm", "wb") as file:
         file.truncate((64 << 20) + 1)  # sparse: takes no space
-    assert "expected at most 67108864" in refusal(tmp_path / "huge.spm")
+    assert "expected at most 67108864" in refusal(Vocabulary, tmp_path / "huge.spm")
 
 
 def test_a_model_without_eos_is_refused(tmp_path):
     without = train_vocabulary(tmp_path / "without.spm", eos_id=-1, unk_id=0)
-    assert "no </s>" in refusal(without)
+    assert "no </s>" in refusal(Vocabulary, without)
 
 
 def test_other_ids_of_eos_and_unk_are_followed(tmp_path):
@@ -185,33 +170,3 @@ def test_a_damaged_normalizer_is_refused_when_it_makes_what_is_no_text(tmp_path)
     with pytest.raises(ModelFileError, match="damaged.spm: a piece is not UTF-8"):
         damaged.surfaces("\u00bd")
     assert damaged.encode("\u00bd")[-1] == damaged.eos_id
-
-
-def loads_or_is_refused(file, content):
-    """A broken model is refused, or works: it never crashes, and what it makes is text and valid ids."""
-    file.write_bytes(content)
-    try:
-        vocabulary = Vocabulary(file)
-        ids = vocabulary.encode(TEXT[1] + " \u00e9\0")
-        assert all(0 <= id_ < vocabulary.size for id_ in ids)
-        assert isinstance(vocabulary.decode(ids[::-1]), str)
-        vocabulary.pieces(ids)
-    except ModelFileError as error:
-        assert str(file) in str(error)
-
-
-@settings(max_examples=200)
-@given(data=st.data())
-def test_a_truncated_model_is_refused(path, data, tmp_path_factory):
-    content = path.read_bytes()
-    file = tmp_path_factory.getbasetemp() / "truncated.spm"
-    loads_or_is_refused(file, content[: data.draw(st.integers(0, len(content) - 1))])
-
-
-@settings(max_examples=500)
-@given(data=st.data())
-def test_flipped_bits_never_crash(path, data, tmp_path_factory):
-    content = bytearray(path.read_bytes())
-    for bit in data.draw(st.lists(st.integers(0, 8 * len(content) - 1), min_size=1, max_size=5)):
-        content[bit // 8] ^= 1 << bit % 8
-    loads_or_is_refused(tmp_path_factory.getbasetemp() / "flipped.spm", bytes(content))

@@ -7,7 +7,6 @@ import pytest
 import sentencepiece
 
 import cpunmt as ctranslate2
-from cpunmt.translation.options import CTRANSLATE2_OFF
 from tests.command_line import sentences
 from tests.real_model import DIRECTORIES
 
@@ -104,13 +103,6 @@ def test_a_line_by_line_server(student, tokenizer):
         assert result.hypotheses == [list(expected.pieces)]
 
 
-def test_sources_that_end_with_the_end(student, tokenizer):
-    """As the tokenizers of OPUS-MT models make them."""
-    source = [*tokenizer.encode("A dog.", out_type=str), "</s>"]
-    translator = ctranslate2.Translator(model_path=MODEL)
-    assert translator.translate_batch([source])[0].hypotheses[0] == list(student.translate("A dog.").pieces)
-
-
 def test_a_stream_of_a_file(student, tokenizer, tmp_path):
     path = tmp_path / "input.txt"
     path.write_text("".join(f"{line}\n" for line in sentences(70)), "utf-8")
@@ -192,11 +184,3 @@ def test_what_a_translator_says_of_itself():
 def test_what_cannot_be_done_is_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
         ctranslate2.Translator(MODEL, **arguments)
-
-
-def test_options_that_are_missing_here_are_refused_by_name(student):
-    for name in CTRANSLATE2_OFF:
-        with pytest.raises(ValueError, match=f"^{name} is 'x', which is not supported"):
-            student.translate_batch([["▁A"]], **{name: "x"})
-    with pytest.raises(TypeError, match="^unknown option 'beams'"):
-        student.translate_batch([["▁A"]], beams=4)

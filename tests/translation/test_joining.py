@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from cpunmt.engine import engine
-from cpunmt.translation.joining import blank_result, make_result
+from cpunmt.translation.joining import blank_result, make_result, replaced
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis
-from cpunmt.translation.unknowns import replaced
 
 PLAIN, ALIGNED = Options(), Options(return_alignments=True, return_token_log_probs=True)
 REPLACING = Options(replace_unknowns=True)

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.translation.repetition import repeats, repeats_reference
+from cpunmt.translation.repetition import LEAST_PIECES, LEAST_TIMES, LONGEST_GROUP, repeats
+
+
+def repeats_reference(pieces) -> bool:
+    """The definition of `repeats`, word by word."""
+    for size in range(1, LONGEST_GROUP + 1):
+        for begin in range(len(pieces)):
+            times = max(LEAST_TIMES, -(-LEAST_PIECES // size))
+            group = pieces[begin : begin + size]
+            if len(group) == size and pieces[begin : begin + times * size] == group * times:
+                return True
+    return False
 
 
 @pytest.mark.parametrize(

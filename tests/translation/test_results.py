@@ -7,10 +7,8 @@ import pytest
 
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import (
-    ExecutionStats,
     Hypothesis,
     Result,
-    ScoringResult,
     TranslationResult,
     translation_result,
 )
@@ -33,12 +31,6 @@ def test_without_alignments_there_are_none():
     bare = Hypothesis("a", 0.0, 0.0, False, ("a",))
     assert bare.alignments is bare.attention is bare.token_log_probs is None
     assert Result((bare,)).alignments is Result((bare,)).source_pieces is None
-
-
-def test_a_loop_is_seen():
-    loop = Hypothesis("ha" * 9, -1.0, -9.0, True, ("▁ha",) * 9)
-    assert loop.repeats and Result((loop,)).repeats
-    assert not RESULT.repeats
 
 
 def test_results_cannot_be_changed_and_are_equal_by_content():
@@ -68,10 +60,3 @@ def test_there_are_always_as_many_as_were_asked_for():
     padded = translation_result(RESULT, wanted)
     assert padded.hypotheses == [["▁Ein", "▁Mann."], *[["▁Mann"]] * 3]
     assert padded.scores == [-0.5, -1.0, -1.0, -1.0] and len(padded.attention) == 4
-
-
-def test_the_other_types_have_ctranslate2s_attributes():
-    scored = ScoringResult(["▁Ein", "</s>"], [-1.0, -0.5], -1.5, -0.75)
-    assert (scored.tokens, scored.log_probs) == (["▁Ein", "</s>"], [-1.0, -0.5])
-    stats = ExecutionStats(7, 2, 1.5)
-    assert (stats.num_tokens, stats.num_examples, stats.total_time_in_ms) == (7, 2, 1.5)

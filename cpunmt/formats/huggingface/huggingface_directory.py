@@ -33,17 +33,9 @@ _CONVERT = (
 def read_huggingface_directory(
     directory: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic"
 ) -> ForeignModel:
-    """Read and convert a directory.
+    """Read and convert a directory; arguments and errors are those of `read_marian_directory`.
 
-    Parameters
-    ----------
-    scheme : "int8" or "float32"; None: int8
-    activation_scales : "dynamic"
-
-    Raises
-    ------
-    ModelFileError
-        A file is missing, damaged or not supported, or activation scales are asked for: the format has none.
+    `activation_scales` can only be "dynamic": the format holds none.
     """
     folder = Path(directory)
     _check_files(folder)

@@ -42,11 +42,9 @@ class BergamotFiles(NamedTuple):
     Attributes
     ----------
     model : Path
-    source_vocabulary, target_vocabulary : VocabularyFiles
-        With the same `ids_from` if it is shared.
+    source_vocabulary, target_vocabulary : with the same `ids_from` if it is shared
     shortlist : Path or None
-    decoder_options : DecoderOptions or None
-        None if there is no such file.
+    decoder_options : None if there is no such file
     metadata : Path or None
     """
 

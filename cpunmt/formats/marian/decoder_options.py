@@ -38,7 +38,7 @@ _NUMBERS = {
     "max-length-factor": ("max_length_factor", 0.1, 100.0),
     "max-length-break": ("max_length_break", 2, 1 << 16),
 }
-_FLAGS = {"allow-unk": "allow_unk", "skip-cost": "skip_cost"}
+_FLAGS = ("allow-unk", "skip-cost", *PRECISIONS)  # true or false, which changes nothing here
 # option -> the only values that are supported: they turn it off
 _OFF = {
     "allow-special": (False,),
@@ -87,20 +87,7 @@ class DecoderOptions:
     word_penalty: float = 0.0  # subtracted for each piece before that
     max_length_factor: float = 3.0  # at most ceil(factor * source pieces) target pieces, both with </s>
     max_length_break: int = 128  # source pieces with </s>; a longer sentence is split (bergamot)
-    allow_unk: bool = False
-    skip_cost: bool = False  # scores are logits, not log-probabilities
-    gemm_precision: str = "float32"
     given: frozenset[str] = frozenset()
-
-    @property
-    def shared_vocabulary(self) -> bool:
-        """Whether source and target are one file: then a shortlist adds the source's own ids."""
-        return self.source_vocabulary is not None and self.source_vocabulary == self.target_vocabulary
-
-    @property
-    def static_activation_scales(self) -> bool:
-        """Whether activations are quantized with the multipliers ("alphas") that the model file holds."""
-        return "Alpha" in self.gemm_precision
 
 
 def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
@@ -136,12 +123,13 @@ def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
         fields["source_vocabulary"], fields["target_vocabulary"] = vocabularies
     for name, (field, low, high) in _NUMBERS.items():
         fields[field] = take(name, _number, low, high)
-    for name, field in _FLAGS.items():
-        fields[field] = take(name, _flag)
-    fields["gemm_precision"] = _precision(options, take, problems)
+    precisions = [name for name in _FLAGS if take(name, _flag) and name in PRECISIONS]
+    named = take("gemm-precision", _precision)
+    if len({*precisions, *([named] if named else [])}) > 1:
+        problems.append(f"gemm-precision is {named!r} and also {', '.join(precisions)} is set, expected one of them")
     for name, values in _OFF.items():
         take(name, _off, values)
-    known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision", *PRECISIONS}
+    known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision"}
     unknown = sorted(name for name in options.keys() - known if not name.startswith(_ARCHITECTURE))
     problems += [f"{name[:80]!r} is no option of Marian's decoder or of bergamot" for name in unknown]
     if problems:
@@ -215,16 +203,7 @@ def _shortlist(value, folder):
     return ShortlistOptions(path) if numbers in ([0], [1]) else ShortlistOptions(path, *(max(1, n) for n in numbers))
 
 
-def _precision(options, take, problems):
-    """`gemm-precision`, or the flag of that name which older files have instead."""
-    flags = [name for name in PRECISIONS if take(name, _flag)]
-    named = take("gemm-precision", _named_precision)
-    if len({*flags, *([named] if named else [])}) > 1:
-        problems.append(f"gemm-precision is {named!r} and also {', '.join(flags)} is set, expected one of them")
-    return named or (flags[0] if flags else None)
-
-
-def _named_precision(value):
+def _precision(value):
     if value not in PRECISIONS:
         raise ValueError(f"expected one of {', '.join(PRECISIONS)}")
     return value

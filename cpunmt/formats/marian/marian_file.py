@@ -23,8 +23,7 @@ class StoredIntegers(NamedTuple):
         by its name is [out, in] here, and an untied output layer `_Wt`, [vocabulary, dim], is [dim, vocabulary].
     multiplier : float
         127 / max|weight| for int8, 1024 for int16. Finite and positive.
-    transposed : bool
-        Whether `values` is the transpose of the weight that Marian's name stands for.
+    transposed : whether `values` is the transpose of the weight that Marian's name stands for
     """
 
     values: np.ndarray
@@ -51,8 +50,7 @@ class MarianFile(NamedTuple):
         `special:model.yml`, read by `marian_options.parse_options`.
     tensors : dict
         Marian's name -> float array or `StoredIntegers`, in the order of the file; no `special:` items, no alphas.
-    alphas : dict
-        Name of a weight -> multiplier of the activations it is multiplied with; see `output_alpha`. May be empty.
+    alphas : name of a weight -> multiplier of the activations it is multiplied with; see `output_alpha`. May be empty.
     """
 
     options: dict

@@ -19,8 +19,8 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.gzip_file import expanded
+from cpunmt.formats.marian.marian_bin import MAX_FILE
 
-_MAX_FILE = 1 << 36  # bytes
 _MAGIC = b"\x93NUMPY\x01\x00"
 _DTYPES = {"<f2": "<f2", "<f4": "<f4", "<f8": "<f8", "|i1": "i1", "<i1": "i1", "|u1": "u1"}
 _HEADER = re.compile(
@@ -43,7 +43,7 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """
     where = os.fspath(path)
     try:
-        content = expanded(where, "model", _MAX_FILE)
+        content = expanded(where, "model", MAX_FILE)
         with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content)) as archive:
             members = _checked_members(archive, content.size, where)
             return {name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()}

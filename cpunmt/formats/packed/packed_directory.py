@@ -11,18 +11,20 @@
 The writer makes the whole directory under another name and renames it: a directory that exists is complete.
 """
 
-import hashlib
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.gzip_file import expanded
-from cpunmt.files.input_files import read_json
-from cpunmt.files.output_files import replacing_directory
+from cpunmt.files.input_files import describe, read_json
+from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabulary import MAX_VOCABULARY
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -36,7 +38,6 @@ SPLIT_TABLES = ("source.json", "target.json")
 _LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
-_MAX_VOCABULARY = 64 << 20  # bytes
 
 
 class PackedDirectory(NamedTuple):
@@ -110,9 +111,41 @@ def _vocabulary_bytes(config, vocabulary, tables):
             f"{config.shared_vocabulary}"
         )
     found = {
-        name: expanded(path, "vocabulary", _MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
+        name: expanded(path, "vocabulary", MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
     }
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
+
+
+def kept_metadata(metadata: dict, taken: Collection[str] = ()) -> dict:
+    """What a packed model can tell too of another one's metadata: all that JSON holds, but for the names `taken`."""
+    return {key: value for key, value in metadata.items() if _is_json({key: value}) and key not in (*_RESERVED, *taken)}
+
+
+def _is_json(fields) -> bool:
+    try:
+        _json_bytes(fields)
+    except ValueError:  # not a number, infinity, half a letter
+        return False
+    return True
+
+
+def vocabulary_arguments(config, files, opened, where) -> dict:
+    """The arguments `vocabulary` and `tables` of `write_directory`.
+
+    `files`: the VocabularyFiles of source and target; `opened`: what they hold. Raises ModelFileError, which
+    starts with `where`, for a pair that a packed model cannot have.
+    """
+    source, target = files
+    tables = [vocabulary.to_json() for vocabulary in opened if isinstance(vocabulary, PieceVocabulary)]
+    if len(tables) == 1:
+        raise ModelFileError(
+            f"{where}: one vocabulary is a table and the other is not, which a packed model cannot have; load "
+            "the directory as it is"
+        )
+    if tables and source.ids_from == target.ids_from:
+        del tables[1]
+    one = config.shared_vocabulary and not tables
+    return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
 def _vocabulary_names(config):
@@ -127,23 +160,11 @@ def _write_files(directory, contents, metadata):
     """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
     for name, content in contents.items():
         (directory / name).write_bytes(content)
-    described = {file.name: _describe(file) for file in sorted(directory.iterdir())}
+    described = {file.name: describe(file) for file in sorted(directory.iterdir())}
     whole = {"format_version": FORMAT_VERSION, **metadata, "files": described}
     (directory / METADATA).write_bytes(_json_bytes(whole))
     for path in [*directory.iterdir(), directory]:  # on the disk before the directory gets its name,
-        descriptor = os.open(path, os.O_RDONLY)  # or a power cut leaves a complete-looking directory of holes
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _describe(path):
-    with open(path, "rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return {"size": file.tell(), "sha256": digest.hexdigest()}
+        sync(path)  # or a power cut leaves a complete-looking directory of holes
 
 
 def read_directory(path):
@@ -232,7 +253,7 @@ def verify(path):
     problems = []
     for name in sorted(listed.keys() | present | {CONFIG, WEIGHTS}):
         try:
-            found = _describe(path / name) if name in present else "no such file"
+            found = describe(path / name) if name in present else "no such file"
         except OSError as error:
             found = error.strerror
         expected = listed.get(name, "not in metadata.json")
