@@ -92,7 +92,7 @@ def test_tied_layers_share_a_parameter_set(path, tied_layers, expected):
 @pytest.mark.parametrize("nuls", [0, 1, 2, 300])
 def test_options_end_at_the_first_nul(path, tensors, nuls):
     write(path, tensors, marian_options(), nuls)
-    assert read_marian_npz(path)[0].model_dim == 32
+    assert read_marian_npz(path)[0].architecture.model_dim == 32
 
 
 def test_options_saved_as_text_are_understood(path, tensors):
@@ -100,7 +100,7 @@ def test_options_saved_as_text_are_understood(path, tensors):
     texts = {name: str(value).lower() for name, value in options.items() if isinstance(value, bool | int)}
     assert texts["tied-embeddings-all"] == "true" and texts["dim-emb"] == "32"
     write(path, tensors, options | texts | {"dim-vocabs": ["96", "96"]})
-    assert read_marian_npz(path)[0].model_dim == 32
+    assert read_marian_npz(path)[0].architecture.model_dim == 32
 
 
 def test_absent_options_have_marian_defaults(path):

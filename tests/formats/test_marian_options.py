@@ -1,7 +1,5 @@
 """Marian's options: what they say of the architecture; what is not supported is named; no YAML does harm."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -102,7 +100,7 @@ def test_what_options_mean(changes, field, value):
 
 def test_trained_positions_are_those_that_are_there():
     """Older Marian saves the option without using it."""
-    assert config_of(**{"transformer-train-position-embeddings": True}).positions == "marian"
+    assert config_of(**{"transformer-train-position-embeddings": True}).architecture.positions == "marian"
     config, _ = read_config(marian_options(), ("Wpos",), "some.npz")
     assert config.architecture.positions == "trained" and not config.architecture.scale_embedding
 
@@ -140,8 +138,7 @@ def test_what_is_exported_is_read_again(config):
         return
     names = ("Wpos",) if config.architecture.positions == "trained" else ()
     made, _ = read_config(options, names, "some.npz")
-    kept = dataclasses.replace(
-        made,
+    kept = made.changed(
         scale_embedding=config.architecture.scale_embedding,
         cell_projection=config.architecture.cell_projection,
         average_dim=config.architecture.average_dim,

@@ -200,7 +200,7 @@ def test_a_missing_file_is_named(written, name):
     ("name", "change", "message"),
     [
         ("config.json", lambda fields: fields.update(version=99), "upgrade cpunmt"),
-        ("config.json", lambda fields: fields.update(heads=0), "config.json: config: heads is 0"),
+        ("config.json", lambda fields: fields["architecture"].update(heads=0), "config: heads is 0"),
         ("config.json", lambda fields: fields.update(beam=4), "unknown field(s) beam"),
         ("config.json", lambda fields: fields.pop("format"), "not a cpunmt model config"),
         (
