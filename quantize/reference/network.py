@@ -1,6 +1,6 @@
 """The network, written down in NumPy float32: the definition that everything else is compared with.
 
-A Transformer encoder, and a decoder with cross-attention and one of four recurrent or attentional cells, one
+A Transformer encoder, and a decoder with cross-attention and one of some recurrent or attentional cells, one
 sentence at a time, without any of the runtime's code; `quantize.onnx` makes graphs of the same code. Equations as in
 Marian, for which most models are trained:
 
@@ -22,6 +22,9 @@ Cells (c': the state that the step before left):
     average_attention  c = c' + x;  y = network(pre(c / steps));  block(x) = i x + f y, for the gates
                        i = sigmoid(x Wi + bi), f = sigmoid(y Wf + bf); Zhang et al. 2018,
                        https://arxiv.org/abs/1805.00631
+
+    gru                r, z = sigmoid(x W + b + c' U);  block(x) = c = z c' + (1 - z) tanh(x W' + b' + r (c' U'));
+                       Cho et al. 2014, https://arxiv.org/abs/1406.1078, as Marian computes it
 
 Shapes: d = model_dim; "rows" are the hypotheses of one sentence, which share the encoded source.
 """
@@ -175,6 +178,14 @@ class Reference:
         cell = self._forgetting(block, x, cell)
         reset = sigmoid(self._affine(f"{block}.reset", x))
         return self._projected(block, interpolated(reset, tanh(cell), x)), cell
+
+    def _gru(self, block, x, cell, position):
+        x = self._before(block, x)
+        gates = sigmoid(self._affine(f"{block}.gates", x) + self.product(f"{block}.state_gates.weight", cell))
+        reset, update = np.split(gates, 2, axis=1)
+        renewed = reset * self.product(f"{block}.state_candidate.weight", cell)
+        cell = interpolated(update, cell, tanh(self._affine(f"{block}.candidate", x) + renewed))
+        return self._projected(block, cell), cell
 
     def _forgetting(self, block, x, cell):
         forget = sigmoid(self._affine(f"{block}.forget", x))

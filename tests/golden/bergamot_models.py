@@ -32,6 +32,7 @@ SHAPES = {
     "normalized-top": _SMALL | {"top_norm": True, "activation": "gelu_sigmoid"},
     "deep-network": _SMALL | {"ffn_depth": 3, "decoder_ffn_depth": 3},
     "no-projection": _SMALL | {"attention_projection": False, "cell": "self_attention"},
+    "gru": _SMALL | {"cell": "gru"},
 }
 
 

@@ -32,7 +32,14 @@ _BLOCKS = {
     **{name: ("rnn", "rnn_ffn") for name, cell in CELLS.items() if cell.recurrent},
 }
 # cell -> part -> how Marian calls its weight, and its bias if it has one, where that is not by these endings
-_CELLS = {}
+_CELLS = {
+    "gru": {
+        "gates": ("W", "b"),
+        "candidate": ("Wx", "bx"),
+        "state_gates": ("U",),
+        "state_candidate": ("Ux",),
+    },
+}
 
 
 def marian_names(config: ModelConfig, decoder_numbers: list[int]) -> dict[str, str]:

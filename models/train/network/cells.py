@@ -62,7 +62,20 @@ def average_attention(network, block, x, state, steps):
     return y, sums[:, -1]
 
 
-CELLS = {cell.__name__: cell for cell in (ssru, sru, self_attention, average_attention)}
+def gru(network, block, x, state, steps):
+    """Cho et al. 2014, https://arxiv.org/abs/1406.1078: gates read the state, so there is no scan over all steps."""
+    x, states = network.before(block, x), []
+    gates, candidates = (network.affine(f"{block}.{name}", x) for name in ("gates", "candidate"))
+    for t in range(x.shape[1]):
+        given = torch.sigmoid((gates[:, t] + network.product(f"{block}.state_gates.weight", state)).float())
+        reset, update = given.chunk(2, -1)
+        renewed = reset * network.product(f"{block}.state_candidate.weight", state)
+        state = update * state + (1 - update) * torch.tanh((candidates[:, t] + renewed).float())
+        states.append(state)
+    return _projected(network, block, torch.stack(states, 1)), state
+
+
+CELLS = {cell.__name__: cell for cell in (ssru, sru, self_attention, average_attention, gru)}
 
 
 def _forgetting(network, block, x, state):

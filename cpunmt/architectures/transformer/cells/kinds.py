@@ -48,6 +48,8 @@ CELLS = {
         "self-attention", {"query": 1, "key": 1, "value": 1}, state=0, recurrent=False, more=_projected
     ),
     "average_attention": Cell("average-attention", {"input_gate": 1}, recurrent=False, more=_averaging),
+    # the gates are reset, then update
+    "gru": Cell("GRU", {"gates": 2, "candidate": 1}, state_gates={"state_gates": 2, "state_candidate": 1}),
 }
 
 
