@@ -14,6 +14,7 @@ NAMED = {
     "average, pre-norm": {"cell": "average_attention", "average_dim": 32, "preprocess": "n", "postprocess": "an"},
     "sru": {"cell": "sru"},
     "gru": {"cell": "gru", "cell_projection": True},
+    "lstm": {"cell": "lstm", "preprocess": "n", "postprocess": "an"},
     "highway": {"cell": "ssru", "postprocess": "hn", "embedding_norm": True},
     "deep": {"ffn_depth": 4, "decoder_ffn_depth": 3, "decoder_ffn_dim": 80, "activation": "gelu"},
     "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},

@@ -26,6 +26,9 @@ Cells (c': the state that the step before left):
     gru                r, z = sigmoid(x W + b + c' U);  block(x) = c = z c' + (1 - z) tanh(x W' + b' + r (c' U'));
                        Cho et al. 2014, https://arxiv.org/abs/1406.1078, as Marian computes it
 
+    lstm               f, i, g, o = x W + b + h' U;  c = sigmoid(f) c' + sigmoid(i) tanh(g);
+                       block(x) = h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997
+
 Shapes: d = model_dim; "rows" are the hypotheses of one sentence, which share the encoded source.
 """
 
@@ -56,7 +59,8 @@ class State(NamedTuple):
     """What a decoder step needs; never written in place."""
 
     position: int  # tokens emitted so far
-    cells: list[np.ndarray]  # state of each decoder layer: (rows, d), or of self-attention (rows, position, 2 d)
+    # state of each decoder layer: (rows, d), of an LSTM (rows, 2 d), of self-attention (rows, position, 2 d)
+    cells: list[np.ndarray]
     memories: list[tuple[np.ndarray, np.ndarray]]  # keys and values of each decoder layer, (source_length, d)
     alignment: np.ndarray | None = None  # of the last step: what the aligning head attends to, (rows, source_length)
 
@@ -186,6 +190,14 @@ class Reference:
         renewed = reset * self.product(f"{block}.state_candidate.weight", cell)
         cell = interpolated(update, cell, tanh(self._affine(f"{block}.candidate", x) + renewed))
         return self._projected(block, cell), cell
+
+    def _lstm(self, block, x, cell, position):
+        hidden, memory = np.split(cell, 2, axis=1)
+        gates = self._affine(f"{block}.gates", self._before(block, x))
+        forget, new, candidate, shown = np.split(gates + self.product(f"{block}.state_gates.weight", hidden), 4, axis=1)
+        memory = sigmoid(forget) * memory + sigmoid(new) * tanh(candidate)
+        hidden = sigmoid(shown) * tanh(memory)
+        return self._projected(block, hidden), np.concatenate([hidden, memory], axis=1)
 
     def _forgetting(self, block, x, cell):
         forget = sigmoid(self._affine(f"{block}.forget", x))

@@ -33,7 +33,7 @@ def config_of(**changes):
         ("type", None),
         ("transformer-decoder-autoreg", "other"),
         ("dec-cell", "mlstm"),
-        ("dec-cell", "lstm"),
+        ("dec-cell", "mgru"),
         ("transformer-ffn-activation", "tanh"),
         ("transformer-preprocess", "r"),
         ("transformer-preprocess", "a"),
@@ -116,7 +116,9 @@ def test_the_options_that_those_tests_change_are_supported():
 
 
 def test_all_unsupported_options_are_listed_at_once():
-    message = refusal(marian_options() | {"dec-cell": "gru-nematus", "transformer-preprocess": "r", "input-types": ["class"]})
+    message = refusal(
+        marian_options() | {"dec-cell": "gru-nematus", "transformer-preprocess": "r", "input-types": ["class"]}
+    )
     assert "dec-cell" in message and "transformer-preprocess" in message and "input-types" in message
 
 

@@ -33,6 +33,7 @@ SHAPES = {
     "deep-network": _SMALL | {"ffn_depth": 3, "decoder_ffn_depth": 3},
     "no-projection": _SMALL | {"attention_projection": False, "cell": "self_attention"},
     "gru": _SMALL | {"cell": "gru"},
+    "lstm": _SMALL | {"cell": "lstm"},
 }
 
 

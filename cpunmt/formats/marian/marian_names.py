@@ -39,6 +39,7 @@ _CELLS = {
         "state_gates": ("U",),
         "state_candidate": ("Ux",),
     },
+    "lstm": {"gates": ("W", "b"), "state_gates": ("U",)},
 }
 
 

@@ -75,7 +75,20 @@ def gru(network, block, x, state, steps):
     return _projected(network, block, torch.stack(states, 1)), state
 
 
-CELLS = {cell.__name__: cell for cell in (ssru, sru, self_attention, average_attention, gru)}
+def lstm(network, block, x, state, steps):
+    """Hochreiter and Schmidhuber 1997; likewise step by step."""
+    gates, outputs = network.affine(f"{block}.gates", network.before(block, x)), []
+    hidden, memory = state.chunk(2, -1)
+    for t in range(x.shape[1]):
+        made = (gates[:, t] + network.product(f"{block}.state_gates.weight", hidden)).float()
+        forget, new, candidate, shown = made.chunk(4, -1)
+        memory = torch.sigmoid(forget) * memory + torch.sigmoid(new) * torch.tanh(candidate)
+        hidden = torch.sigmoid(shown) * torch.tanh(memory)
+        outputs.append(hidden)
+    return _projected(network, block, torch.stack(outputs, 1)), torch.cat([hidden, memory], -1)
+
+
+CELLS = {cell.__name__: cell for cell in (ssru, sru, self_attention, average_attention, gru, lstm)}
 
 
 def _forgetting(network, block, x, state):

@@ -50,6 +50,8 @@ CELLS = {
     "average_attention": Cell("average-attention", {"input_gate": 1}, recurrent=False, more=_averaging),
     # the gates are reset, then update
     "gru": Cell("GRU", {"gates": 2, "candidate": 1}, state_gates={"state_gates": 2, "state_candidate": 1}),
+    # forget, input, candidate, output; the state is h, then c
+    "lstm": Cell("LSTM", {"gates": 4}, state_gates={"state_gates": 4}, state=2),
 }
 
 
