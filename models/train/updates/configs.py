@@ -45,6 +45,8 @@ def _students(name, model_dim, ffn_dim, encoder_layers):
         "": ((0, 0), {}),
         "-untied": ((0, 1), {}),
         "-sru": ((0, 1), {"cell": "sru"}),
+        "-gru": ((0, 1), {"cell": "gru"}),
+        "-lstm": ((0, 1), {"cell": "lstm"}),
         "-aan": ((0, 1), average),
         "-attention": ((0, 1), _ATTENTION),
     }
