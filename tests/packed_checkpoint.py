@@ -8,7 +8,7 @@ from cpunmt.model.tensors import linears, norms, table_sizes
 
 
 def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:
-    """What `architecture.checkpoint_tensors` lists: the inverse of `conversion.packed_tensors` with "float32"."""
+    """What `model.tensors.checkpoint_tensors` lists: the inverse of `conversion.packed_tensors` with "float32"."""
     config, tensors = packed.config, packed.tensors
     if config.scheme != "float32":
         raise ValueError(f"the model is {config.scheme}, expected float32: other weights are rounded")

@@ -47,9 +47,9 @@ def packed_tensors(
 
     Parameters
     ----------
-    tensors : what `architecture.checkpoint_tensors` lists, float32 or stored integers
+    tensors : what `model.tensors.checkpoint_tensors` lists, float32 or stored integers
     scheme : one of `config.SCHEMES`
-    schemes : exceptions: name of a linear layer or a table (`architecture.matrices`) -> its scheme
+    schemes : exceptions: name of a linear layer or a table (`model.tensors.matrices`) -> its scheme
     quantizer : called with (name, float32 weights [in, out], scheme) for every matrix that becomes integers here;
         gives (integers [in, out], float32 scales [out]). A table is handed over as [model_dim, pieces]. None:
         `QUANTIZERS`

@@ -36,7 +36,7 @@ class Checkpoint(NamedTuple):
     """A model with all its parts; they fit each other."""
 
     config: ModelConfig
-    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what architecture.checkpoint_tensors lists
+    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what model.tensors.checkpoint_tensors lists
     alphas: dict[str, float] | None  # scales of activations that the file has: see conversion.packed_tensors
     files: tuple[VocabularyFiles, VocabularyFiles]  # of source and target
     vocabularies: tuple[Vocabulary | PieceVocabulary, Vocabulary | PieceVocabulary]

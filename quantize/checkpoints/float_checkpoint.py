@@ -18,7 +18,7 @@ from quantize.checkpoints.stored_weights import stored_matrix
 
 
 def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config, and what `architecture.checkpoint_tensors` lists.
+    """Config, and what `model.tensors.checkpoint_tensors` lists.
 
     Integers that another program stored become what they stand for. A packed model must be float32 or float16; if
     `rounded`, it may have integers too (but not with static activation scales), which also become what they stand for.

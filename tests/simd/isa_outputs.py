@@ -20,6 +20,9 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests import real_model
+from tests.architectures import test_gru as gru
+from tests.architectures import test_lstm as lstm
+from tests.architectures import test_sru as sru
 from tests.architectures import test_ssru as ssru
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
@@ -82,6 +85,9 @@ def kernel_outputs(program):
         yield "int16_linear", int16_matmul.multiply(program, q16, w16, AFFINE, np.abs(bias), bias, scales16)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
         yield from (("ssru_row", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
+        yield from (("sru_row", a) for a in sru.step(program, *sru.random_operands(rows, depth)))
+        yield from (("gru_row", a) for a in gru.step(program, *gru.random_operands(rows, rows, depth)))
+        yield from (("lstm_row", a) for a in lstm.step(program, *lstm.random_operands(rows, rows, depth)))
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
         yield "softmax_columns", softmax.softmax_columns(program, 5 * x, 0.5)
         qkv = attention.random_matrix(rows, rows, 3 * depth)

@@ -66,7 +66,7 @@ class Checkpoint(NamedTuple):
     """A model as its file has it, under canonical names."""
 
     config: ModelConfig
-    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what architecture.checkpoint_tensors lists, weights [in, out]
+    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what model.tensors.checkpoint_tensors lists, weights [in, out]
     alphas: dict[str, float] | None  # name of a weight, or of the output table -> multiplier of its input
 
 
