@@ -20,8 +20,8 @@ import pytest
 from cpunmt import Translator
 from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
-from tests import real_model
-from tests.generated_lines import generated_lines
+from tests.sample_models import real_model
+from tests.support.generated_lines import generated_lines
 
 MODEL = str(real_model.DIRECTORIES["int8"])
 COUNTS = [400, pytest.param(100_000, marks=pytest.mark.slow)]
@@ -105,7 +105,7 @@ def test_law_2_with_any_options(student, count):
 _TRANSLATE = """
 import hashlib, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 lines = generated_lines(int(sys.argv[2]), seed=6)
 state = hashlib.sha256()
 translator = Translator(sys.argv[1])
@@ -165,7 +165,7 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
 _MEMORY = """
 import itertools, json, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
 translator, count = Translator(sys.argv[1]), int(sys.argv[2])
@@ -232,7 +232,7 @@ def test_law_8_a_forked_child_translates_the_same(inter_threads):
     code = """
 import os, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
 lines = generated_lines(60, seed=11, short=True)
 before = [r.text for r in translator.translate(lines)]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 
 # Folders of cpunmt, lowest first: the README's table, which begins with the highest. A module imports only from its own
 # folder, from those below it, and the errors.

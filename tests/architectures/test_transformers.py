@@ -9,8 +9,8 @@ from cpunmt.engine.engine import Search
 from cpunmt.model.config import SCHEMES
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.random_models import engine_of, random_sources, random_tensors
-from tests.transformers import NAMED, configs, make_config
+from tests.sample_models.random_models import engine_of, random_sources, random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
 
 NEAR = 2e-3  # two hypotheses of nearly equal score; gates by table are off by 1e-6, which deep random models multiply
 

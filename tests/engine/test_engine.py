@@ -14,9 +14,9 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
 from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
-from tests import real_model
 from tests.definitions.packed_network import PackedReference
-from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models import real_model
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 
 MODELS = {
     "untied": {"d": 32, "f": 64, "heads": 2, "enc": 2, "dec": 2, "vocab": 96},

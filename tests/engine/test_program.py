@@ -14,8 +14,8 @@ import pytest
 from cpunmt.engine import program
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.simd import isa
-from tests.command_line import on_terminal, run
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
+from tests.support.command_line import on_terminal, run
 
 START = """
 import sys
@@ -28,7 +28,7 @@ print(best[0][0], "numba" in sys.modules)
 """
 TRANSLATE = """
 import sys
-from tests import real_model
+from tests.sample_models import real_model
 sources = list(real_model.sources(6))
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)

@@ -33,10 +33,10 @@ from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safe
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
-from tests.marian_bin_writer import is_quantized, write_marian_bin
-from tests.marian_model import marian_options, marian_tensors, options_item
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
+from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
+from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
 SECONDS = 2.0

@@ -17,7 +17,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 from quantize.checkpoints.marian_export import marian_options
 from quantize.reference.network import Reference
-from tests.marian_bin_writer import write_marian_bin
+from tests.sample_models.marian_bin_writer import write_marian_bin
 
 
 class Calibrating(Reference):

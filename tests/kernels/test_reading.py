@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.layers import reading, records
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 
 FOLDERS = [path.parent for path in (ROOT / "cpunmt").rglob("records.py")]
 

@@ -15,8 +15,8 @@ from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import linears, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
-from tests.random_models import random_tensors
-from tests.transformers import make_config
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.transformers import make_config
 
 UNPACKED = {records.FLOAT32: unpack_float32, records.INT8: unpack_int8, records.INT16: unpack_int16}
 

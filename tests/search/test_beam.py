@@ -12,7 +12,7 @@ from cpunmt.engine.engine import TOKENS, Search
 from cpunmt.search.records import WORKSPACE
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 
 NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 EOS, UNK, VOCAB = 0, 1, 96

@@ -13,8 +13,8 @@ from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
-from tests.random_models import random_shortlist, random_sources, random_tensors
-from tests.transformers import NAMED, configs, make_config
+from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
 
 
 def check(config, seed, scheme, schemes=None):

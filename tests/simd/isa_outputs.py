@@ -19,7 +19,6 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
-from tests import real_model
 from tests.architectures import test_ssru as ssru
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
@@ -31,8 +30,9 @@ from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_top_k as top_k
-from tests.random_models import random_sources, random_tensors
-from tests.transformers import make_config
+from tests.sample_models import real_model
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.transformers import make_config
 
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
 

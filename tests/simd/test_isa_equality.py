@@ -13,7 +13,7 @@ from cpunmt.kernels.matmul.int8_matmul import int8_matmul_reference
 from cpunmt.kernels.matmul.int16_matmul import int16_matmul_reference
 from cpunmt.kernels.matmul.packing import pack_int8, pack_int16
 from cpunmt.simd import isa
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 from tests.simd import isa_outputs
 
 PATHS = [path.value for path in isa.supported()]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.shortlist import MAGIC, Shortlist, checksum_of
-from tests.refusal import refusal
+from tests.support.refusal import refusal
 
 
 def make(lists, first=2, vocab_size=64, best=9):

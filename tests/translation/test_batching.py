@@ -10,7 +10,7 @@ from cpunmt.engine.engine import Search
 from cpunmt.model.config import ModelConfig
 from cpunmt.translation.batching import MOST_CELLS, batches, cut_sentences, target_limit, translate_parts
 from cpunmt.translation.options import Options
-from tests import real_model
+from tests.sample_models import real_model
 
 CONFIG = ModelConfig.of(
     model_dim=32,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
 
 SENTENCE = "A man is riding a bicycle in the park."
 OPTIONS = st.fixed_dictionaries(

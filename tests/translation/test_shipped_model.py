@@ -5,7 +5,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.commands import cli
 from cpunmt.formats.packed.packed_directory import WEIGHTS, verify
-from tests.real_model import SHIPPED
+from tests.sample_models.real_model import SHIPPED
 
 SENTENCES = {
     "A man is riding a bicycle through the snow.": {"Mann", "fährt", "Schnee"},

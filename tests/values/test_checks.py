@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cpunmt.engine.engine import Engine
 from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, Options, kind
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
-from tests.command_line import sentences
+from tests.support.command_line import sentences
 
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
