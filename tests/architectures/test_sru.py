@@ -5,41 +5,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.sru import sru_row_reference
-from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
-
-SIGMOID = 1.1e-6  # error bound of kernels/activations
-
-
-def step(program, gates, x, cell, misaligned=0):
-    """(new cell, y) of the kernel; the guards are checked."""
-    guard = Guards(misaligned)
-    next_cell, out = guard.empty(cell.shape, np.float32), guard.empty(cell.shape, np.float32)
-    table = guard.copy(sigmoid_table())
-    program.sru_row(guard.copy(gates), guard.copy(x), guard.copy(cell), len(cell), table, next_cell, out)
-    guard.check()
-    return next_cell.copy(), out.copy()
-
-
-def random_operands(seed, depth, spread=3.0):
-    generator = np.random.default_rng(seed)
-    return tuple((spread * generator.standard_normal(n)).astype(np.float32) for n in (3 * depth, depth, depth))
-
-
-@given(
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 20).map(lambda n: 16 * n),
-    st.sampled_from([0.01, 3.0, 100.0]),
-    st.sampled_from([0, 4, 36]),
+from tests.architectures.recurrent_rows import (
+    DEPTHS,
+    MISALIGNED,
+    ROWS,
+    SEEDS,
+    SIGMOID,
+    check_overwriting,
+    random_rows,
+    step,
 )
+from tests.float_steps import UNIT
+
+
+def random_operands(seed, rows, depth, spread=3.0):
+    """(gates, x, states)."""
+    return random_rows(seed, rows, (3 * depth, depth, depth), spread)
+
+
+@given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 100.0]), MISALIGNED)
 @settings(deadline=None)
-def test_equals_its_reference(program, seed, depth, spread, misaligned):
-    gates, x, cell = random_operands(seed, depth, spread)
+def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
+    gates, x, states = random_operands(seed, rows, depth, spread)
+    made, out = step(program.sru_row, depth, gates, None, x, states, misaligned)
     with np.errstate(over="ignore"):
-        expected, y = sru_row_reference(gates, x, cell)
-    made, out = step(program, gates, x, cell, misaligned)
-    off = (SIGMOID + UNIT) * np.abs(cell - gates[:depth].astype(np.float64)) + UNIT * np.abs(expected)
+        references = [sru_row_reference(*operands) for operands in zip(gates, x, states, strict=True)]
+    expected, y = map(np.stack, zip(*references, strict=True))
+    off = (SIGMOID + UNIT) * np.abs(states - gates[:, :depth].astype(np.float64)) + UNIT * np.abs(expected)
     assert (np.abs(made - expected) <= off).all()
     # tanh = 2 sigmoid(2 c) - 1 is off by what c is, and by twice the table's error; the reset gate as the other
     limit = off + 2 * SIGMOID + 4 * UNIT + (SIGMOID + 2 * UNIT) * (1 + np.abs(x)) + UNIT * np.abs(y)
@@ -47,7 +39,5 @@ def test_equals_its_reference(program, seed, depth, spread, misaligned):
 
 
 def test_the_state_may_be_overwritten(program):
-    gates, x, cell = random_operands(2, 48)
-    expected, out = step(program, gates, x, cell)
-    program.sru_row(gates, x, cell, 48, sigmoid_table(), cell, np.empty_like(out))
-    assert same_bits(cell, expected)
+    gates, x, states = random_operands(2, 1, 48)
+    check_overwriting(program.sru_row, 48, gates, None, x, states)

@@ -80,3 +80,7 @@ def write_marian_npz(path, seed=0, **sizes) -> dict[str, np.ndarray]:
     tensors = marian_tensors(seed, **sizes)
     np.savez(path, **tensors, **{"special:model.yml": options_item(marian_options(**sizes))})
     return tensors
+
+
+SMALL = {"d": 16, "f": 48, "heads": 1, "enc": 1, "dec": 2, "vocab": 24}
+SMALL_OPTIONS = yaml.safe_dump(marian_options(**SMALL)).encode()

@@ -5,27 +5,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import yaml
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian import read_npz_model
 from cpunmt.formats.marian.marian_bin import read_marian_bin
 from tests.sample_models.marian_bin_writer import Item, bin_bytes, items_of, write_marian_bin
-from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
+from tests.sample_models.marian_model import SMALL_OPTIONS, marian_options, options_item
 from tests.support.refusal import cheap_refusal
-
-SIZES = {"d": 16, "f": 48, "heads": 1, "enc": 1, "dec": 2, "vocab": 24}
-TEXT = yaml.safe_dump(marian_options(**SIZES)).encode()
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.bin"
-
-
-@pytest.fixture(scope="module")
-def tensors():
-    return marian_tensors(1, **SIZES)
 
 
 def changed(items, name, **fields):
@@ -134,7 +120,7 @@ def test_names_that_are_none_are_refused(path, name, message):
     ],
 )
 def test_quantized_items_that_lie_are_refused(path, tensors, fields, message):
-    items = changed(items_of(tensors, TEXT, "int8"), b"encoder_l1_self_Wq", **fields)
+    items = changed(items_of(tensors, SMALL_OPTIONS, "int8"), b"encoder_l1_self_Wq", **fields)
     path.write_bytes(bin_bytes(items))
     found = cheap_refusal(read_marian_bin, path)
     assert ": encoder_l1_self_Wq " in found and message in found
@@ -144,21 +130,21 @@ def test_quantized_items_that_lie_are_refused(path, tensors, fields, message):
 @pytest.mark.parametrize("code", [0x402, 0x404, 0x408])
 def test_values_that_are_not_finite_are_refused(path, value, code):
     data = np.array([1, value, 2], {0x402: "<f2", 0x404: "<f4", 0x408: "<f8"}[code]).tobytes()
-    path.write_bytes(bin_bytes([Item(b"x\0", code, (3,), data), *items_of({}, TEXT)]))
+    path.write_bytes(bin_bytes([Item(b"x\0", code, (3,), data), *items_of({}, SMALL_OPTIONS)]))
     assert "x holds NaN or infinity" in cheap_refusal(read_marian_bin, path)
 
 
 def test_float64_beyond_float32_is_refused(path):
-    path.write_bytes(bin_bytes([Item(b"x\0", 0x408, (1,), np.array([1e300]).tobytes()), *items_of({}, TEXT)]))
+    path.write_bytes(bin_bytes([Item(b"x\0", 0x408, (1,), np.array([1e300]).tobytes()), *items_of({}, SMALL_OPTIONS)]))
     assert "x holds NaN or infinity" in cheap_refusal(read_marian_bin, path)
 
 
 @pytest.mark.parametrize("value", [0, -3, np.nan, np.inf])
 def test_alphas_that_are_no_multipliers_are_refused(path, value):
     data = np.array([value], "<f4").tobytes()
-    path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 1), data), *items_of({}, TEXT)]))
+    path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 1), data), *items_of({}, SMALL_OPTIONS)]))
     assert "a_Wq_QuantMultA" in cheap_refusal(read_marian_bin, path)
-    path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 2), data * 2), *items_of({}, TEXT)]))
+    path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 2), data * 2), *items_of({}, SMALL_OPTIONS)]))
     assert "expected one number" in cheap_refusal(read_marian_bin, path)
 
 
@@ -174,7 +160,7 @@ def test_alphas_in_npz_are_checked_too(tmp_path, value):
 
 def test_a_table_of_many_small_items_costs_little(path):
     """8,192 items of 45 bytes: the list of them is what is allocated."""
-    items = [Item(b"%04x\0" % i, 0x404, (1,), b"\0\0\0\0") for i in range(8191)] + items_of({}, TEXT)
+    items = [Item(b"%04x\0" % i, 0x404, (1,), b"\0\0\0\0") for i in range(8191)] + items_of({}, SMALL_OPTIONS)
     path.write_bytes(bin_bytes(items))
     tracemalloc.start()
     assert len(read_marian_bin(path).tensors) == 8191
@@ -196,24 +182,24 @@ def test_a_table_of_many_small_items_costs_little(path):
     ],
 )
 def test_options_that_are_none_are_refused(path, tensors, fields, message):
-    path.write_bytes(bin_bytes(changed(items_of(tensors, TEXT), b"special:model.yml", **fields)))
+    path.write_bytes(bin_bytes(changed(items_of(tensors, SMALL_OPTIONS), b"special:model.yml", **fields)))
     found = cheap_refusal(read_marian_bin, path)
     assert "special:model.yml" in found and message in found
 
 
 def test_a_file_without_options_is_refused(path, tensors):
-    path.write_bytes(bin_bytes(items_of(tensors, TEXT)[:-1]))
+    path.write_bytes(bin_bytes(items_of(tensors, SMALL_OPTIONS)[:-1]))
     assert "holds no special:model.yml" in cheap_refusal(read_marian_bin, path)
 
 
 def test_lengths_that_do_not_add_up_are_refused(path, tensors):
-    content = write_marian_bin(path, tensors, TEXT)
+    content = write_marian_bin(path, tensors, SMALL_OPTIONS)
     for wrong in (content[:-1], content + b"\0", content[: len(content) // 2]):
         path.write_bytes(wrong)
         assert f"a file of {len(wrong)} bytes, expected {len(content)} by its header" in cheap_refusal(
             read_marian_bin, path
         )
-    items = changed(items_of(tensors, TEXT), b"special:model.yml", length=len(TEXT))
+    items = changed(items_of(tensors, SMALL_OPTIONS), b"special:model.yml", length=len(SMALL_OPTIONS))
     path.write_bytes(bin_bytes(items))
     assert "by its header" in cheap_refusal(read_marian_bin, path)
 
