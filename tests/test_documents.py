@@ -14,8 +14,20 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in FILES]
 MODULES = {name: ROOT.joinpath(name).read_text("utf-8") for name in NAMES if name.endswith(".py")}
 PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
 MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|s2t|my-")  # by whoever follows the text, or a pattern
-ELSEWHERE = {"model.npz", "vocab.spm", "lex.s2t.gz", "onnx.checker", "curve.jsonl", "curve.png", "best/"}
+ELSEWHERE = {
+    "model.npz",
+    "vocab.spm",
+    "lex.s2t.gz",
+    "onnx.checker",
+    "curve.jsonl",
+    "curve.png",
+    "best/",
+    "students.yaml",
+    "pairs.yaml",
+    "pytorch_model.bin",
+}
 
 
 def quoted(document) -> list[str]:
@@ -42,7 +54,7 @@ def is_defined(dotted: str) -> bool:
         ]
         if count == 1:
             found += [text for text in MODULES.values() if re.search(rf"^class {place}\b", text, re.M)]
-        if any(all(re.search(rf"\b{word}\b", text) for word in rest) for text in found):
+        if any(all(re.search(DEFINED.format(word), text) for word in rest) for text in found):
             return True
     return False
 

@@ -47,7 +47,7 @@ def test_descent_is_its_definition(seed, scheme, depth, columns):
 
 
 def test_blocks_of_rows_and_columns_change_nothing(monkeypatch):
-    weights, moments = problem(3, 150, 30)
+    weights, moments = problem(3, 70, 30)
     q, scales = quantize(weights, "code4", Range())
     h, nearest = damped(moments), nearest_of("code4")
     whole = round_with_feedback(weights, scales, h, nearest), descend(weights, q, scales, h, nearest)
