@@ -23,6 +23,7 @@ from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
 from cpunmt.translation.options import SCORING
 from tests.sample_models import real_model
+from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines
 from tests.support.option_values import consistent_options
 from tests.support.side_by_side import in_threads
@@ -34,7 +35,11 @@ FEW = [150, pytest.param(10_000, marks=pytest.mark.slow)]
 
 def bits(result):
     """What must be equal to the last bit."""
-    return [(h.text, h.pieces, h.score, h.log_prob, h.truncated) for h in result.hypotheses]
+    found = []
+    for h in result.hypotheses:
+        attention = None if h.attention is None else h.attention.tobytes()
+        found.append((h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention))
+    return found
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -79,11 +84,12 @@ def test_law_2_alone_and_together(student, count):
 @pytest.mark.parametrize("scheme", ["int8", "float32"])
 def test_law_2_with_any_options(student, float_student, scheme, count):
     translator, lines = {"int8": student, "float32": float_student}[scheme], generated_lines(1000, seed=4, short=True)
+    long = " ".join(sentences(40))  # more than the model takes at once: it is split
 
     @given(consistent_options(), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
-        chosen = lines[first : first + 15]
+        chosen = [*lines[first : first + 15], long[: generator.randrange(len(long))]]
         expected = [bits(translator.translate(line, **options)) for line in chosen]
         order = generator.sample(range(len(chosen)), len(chosen))
         made = translator.translate([chosen[i] for i in order], **options)
@@ -140,6 +146,8 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
             scores = [h.score for h in result.hypotheses]
             assert 1 <= len(scores) <= options.get("num_hypotheses", 1) and scores == sorted(scores, reverse=True)
             assert len({(h.pieces, h.truncated) for h in result.hypotheses}) == len(scores)
+        for text, result in zip(chosen, results, strict=True):
+            assert bits(student.translate(text, **options | {"num_hypotheses": 1})) == bits(result)[:1]
         ended = [(line, r.hypotheses[-1]) for line, r in zip(chosen, results, strict=True)]
         ended = [(line, h) for line, h in ended if not h.truncated]
         sources, targets = [student.tokenize(line) for line, _ in ended], [list(h.pieces) for _, h in ended]

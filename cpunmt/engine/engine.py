@@ -193,7 +193,7 @@ class Engine:
         return results
 
     def _run(self, batch_at: int, workspace: Workspace):
-        """Translate a batch; an interrupt is heard between two calls of compiled code, an exit waits for one."""
+        """Translate a batch; an interrupt is handled between two calls of compiled code, an exit waits for one."""
         begin, budget, more = 1, BUDGET, True
         while more:
             began = time.perf_counter()

@@ -2,14 +2,14 @@
 
 Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
 A sentence that ends leaves at once; when half of the slots are free, the next sentences are encoded and take
-their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so what it becomes does not depend
-on who is beside it.
+their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation does not
+depend on its batch.
 
 Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
 hypothesis has said is a chain of items in the history of its sentence.
 
-All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python hears
-an interrupt only while it is not in compiled code.
+All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python
+handles an interrupt only outside compiled code.
 """
 
 from cpunmt.architectures.calls import encode, step

@@ -4,8 +4,8 @@
     choose        the best continuations of one hypothesis, by its own logits
     select        the best of all continuations of a sentence, by the sum of their log-probabilities
 
-A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is barred, but keeps its share of
-the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is never chosen, but keeps its share
+of the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
 """
 
 import numpy as np
@@ -160,7 +160,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
         total = parent.log_prob
         if column < 0:
-            s.outside = 1  # the sum leaves it out, or nothing could be told apart any more
+            s.outside = 1  # the sum leaves it out: otherwise all sums would be minus infinity
         else:
             total = total + log_prob
         entry.piece, entry.parent = np.int32(piece), np.int32(origin.item)
