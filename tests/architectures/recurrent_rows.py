@@ -1,5 +1,7 @@
 """The elementwise part of a recurrent cell, row by row: what the tests of every cell need."""
 
+from typing import NamedTuple
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -14,28 +16,43 @@ SEEDS = st.integers(0, 2**32 - 1)
 MISALIGNED = st.sampled_from([0, 4, 36])
 
 
-def random_rows(seed, rows, widths, spread=3.0):
-    """float32 arrays [rows, width], normally distributed with deviation `spread`."""
+# What each row reads, in multiples of model_dim: gates of the input, gates of the state, the input itself, the state.
+WIDTHS = {"ssru": (2, 0, 0, 1), "sru": (3, 0, 1, 1), "gru": (3, 3, 0, 1), "lstm": (4, 4, 0, 2)}
+
+
+class Operands(NamedTuple):
+    """float32 [rows, width]; None: the cell does not read it."""
+
+    gates: np.ndarray
+    state_gates: np.ndarray | None
+    x: np.ndarray | None
+    states: np.ndarray
+
+
+def random_operands(cell, seed, rows, depth, spread=3.0) -> Operands:
+    """Normally distributed numbers of deviation `spread`."""
     generator = np.random.default_rng(seed)
-    return [(spread * generator.standard_normal((rows, width))).astype(np.float32) for width in widths]
+    shapes = [(rows, width * depth) for width in WIDTHS[cell]]
+    return Operands(*((spread * generator.standard_normal(n)).astype(np.float32) if n[1] else None for n in shapes))
 
 
-def step(kernel, depth, gates, state_gates, x, states, misaligned=0, in_place=False):
-    """(new states, y) of a kernel, each row by a call; None is what it does not read. The guards are checked."""
+def step(program, cell, operands, misaligned=0, in_place=False):
+    """(new states, y) of a cell's kernel, each row by a call; the guards are checked."""
     guard = Guards(misaligned)
-    operands = [guard.copy(array) for array in (gates, state_gates, x) if array is not None]
+    *read, states = operands
+    read = [guard.copy(array) for array in read if array is not None]
     states, table = guard.copy(states, written=in_place), guard.copy(sigmoid_table())
-    made = states if in_place else guard.empty(states.shape, np.float32)
+    made, depth = states if in_place else guard.empty(states.shape, np.float32), states.shape[1] // WIDTHS[cell][3]
     out = guard.empty((len(states), depth), np.float32)
     for row in range(len(states)):
-        kernel(*(array[row] for array in operands), states[row], depth, table, made[row], out[row])
+        kernel = getattr(program, f"{cell}_row")
+        kernel(*(array[row] for array in read), states[row], depth, table, made[row], out[row])
     guard.check()
     return made.copy(), out.copy()
 
 
-def check_overwriting(kernel, depth, *operands):
+def check_overwriting(program, cell):
     """The new state may be written over the old one."""
-    for plain, overwritten in zip(
-        step(kernel, depth, *operands), step(kernel, depth, *operands, in_place=True), strict=True
-    ):
-        assert same_bits(plain, overwritten)
+    operands = random_operands(cell, 2, 1, 48)
+    results = step(program, cell, operands), step(program, cell, operands, in_place=True)
+    assert all(same_bits(*pair) for pair in zip(*results, strict=True))

@@ -12,23 +12,19 @@ from tests.architectures.recurrent_rows import (
     SEEDS,
     SIGMOID,
     check_overwriting,
-    random_rows,
+    random_operands,
     step,
 )
 from tests.float_steps import UNIT, same_bits
 
 
-def random_operands(seed, rows, depth, spread=3.0):
-    """(gates, gates of the state, states)."""
-    return random_rows(seed, rows, (3 * depth, 3 * depth, depth), spread)
-
-
 @given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 30.0]), MISALIGNED)
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
-    gates, state_gates, states = random_operands(seed, rows, depth, spread)
+    operands = random_operands("gru", seed, rows, depth, spread)
+    gates, state_gates, _, states = operands
     expected = gru_row_reference(gates, state_gates, states)
-    made, out = step(program.gru_row, depth, gates, state_gates, None, states, misaligned)
+    made, out = step(program, "gru", operands, misaligned)
     # sums round by UNIT of their terms, which tanh and sigmoid do not enlarge; the reset gate's error is multiplied
     renewed = np.abs(state_gates[:, 2 * depth :].astype(np.float64))
     sums = UNIT * (np.abs(gates).sum(axis=1) + np.abs(state_gates).sum(axis=1))[:, None]
@@ -39,14 +35,14 @@ def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
 
 
 def test_open_and_closed_gates_keep_and_replace(program):
-    gates, state_gates, states = random_operands(1, 2, 16)
+    operands = random_operands("gru", 1, 2, 16)
+    gates, _, _, states = operands
     gates[0, 16:32], gates[1, 16:32] = 1000, -1000  # update gates of 1 and 0
     gates[1, :16] = -1000  # and nothing of the state is in the candidate
-    made, _ = step(program.gru_row, 16, gates, state_gates, None, states)
+    made, _ = step(program, "gru", operands)
     assert np.abs(made[0] - states[0]).max() <= 1e-6 * (1 + np.abs(states[0])).max()
     assert np.abs(made[1] - np.tanh(gates[1, 32:])).max() <= 1e-5
 
 
 def test_the_state_may_be_overwritten(program):
-    gates, state_gates, states = random_operands(2, 1, 48)
-    check_overwriting(program.gru_row, 48, gates, state_gates, None, states)
+    check_overwriting(program, "gru")

@@ -12,23 +12,19 @@ from tests.architectures.recurrent_rows import (
     SEEDS,
     SIGMOID,
     check_overwriting,
-    random_rows,
+    random_operands,
     step,
 )
 from tests.float_steps import UNIT, same_bits
 
 
-def random_operands(seed, rows, depth, spread=3.0):
-    """(gates, gates of the state, states)."""
-    return random_rows(seed, rows, (4 * depth, 4 * depth, 2 * depth), spread)
-
-
 @given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 30.0]), MISALIGNED)
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
-    gates, state_gates, states = random_operands(seed, rows, depth, spread)
+    operands = random_operands("lstm", seed, rows, depth, spread)
+    gates, state_gates, _, states = operands
     expected = lstm_row_reference(gates, state_gates, states)
-    made, out = step(program.lstm_row, depth, gates, state_gates, None, states, misaligned)
+    made, out = step(program, "lstm", operands, misaligned)
     # sums round by UNIT of their terms, which tanh and sigmoid do not enlarge
     sums = UNIT * (np.abs(gates).max(axis=1) + np.abs(state_gates).max(axis=1))[:, None]
     gate, before = SIGMOID + sums, np.abs(states[:, depth:].astype(np.float64))
@@ -39,15 +35,15 @@ def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
 
 
 def test_open_and_closed_gates_keep_and_replace(program):
-    gates, state_gates, states = random_operands(1, 2, 16)
+    operands = random_operands("lstm", 1, 2, 16)
+    gates, state_gates, _, states = operands
     gates[0, :16], gates[0, 16:32] = 1000, -1000  # remember everything, learn nothing
     gates[1, :16], gates[1, 16:32] = -1000, 1000  # the other way round
-    made, _ = step(program.lstm_row, 16, gates, state_gates, None, states)
+    made, _ = step(program, "lstm", operands)
     assert np.abs(made[0, 16:] - states[0, 16:]).max() <= 1e-6 * (1 + np.abs(states[0])).max()
     candidate = np.tanh(gates[1, 32:48].astype(np.float64) + state_gates[1, 32:48])
     assert np.abs(made[1, 16:] - candidate).max() <= 1e-5 * (1 + np.abs(states[1])).max()
 
 
 def test_the_state_may_be_overwritten(program):
-    gates, state_gates, states = random_operands(2, 1, 48)
-    check_overwriting(program.lstm_row, 48, gates, state_gates, None, states)
+    check_overwriting(program, "lstm")

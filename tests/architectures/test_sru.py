@@ -12,22 +12,18 @@ from tests.architectures.recurrent_rows import (
     SEEDS,
     SIGMOID,
     check_overwriting,
-    random_rows,
+    random_operands,
     step,
 )
 from tests.float_steps import UNIT
 
 
-def random_operands(seed, rows, depth, spread=3.0):
-    """(gates, x, states)."""
-    return random_rows(seed, rows, (3 * depth, depth, depth), spread)
-
-
 @given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 100.0]), MISALIGNED)
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
-    gates, x, states = random_operands(seed, rows, depth, spread)
-    made, out = step(program.sru_row, depth, gates, None, x, states, misaligned)
+    operands = random_operands("sru", seed, rows, depth, spread)
+    gates, _, x, states = operands
+    made, out = step(program, "sru", operands, misaligned)
     with np.errstate(over="ignore"):
         references = [sru_row_reference(*operands) for operands in zip(gates, x, states, strict=True)]
     expected, y = map(np.stack, zip(*references, strict=True))
@@ -39,5 +35,4 @@ def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
 
 
 def test_the_state_may_be_overwritten(program):
-    gates, x, states = random_operands(2, 1, 48)
-    check_overwriting(program.sru_row, 48, gates, None, x, states)
+    check_overwriting(program, "sru")

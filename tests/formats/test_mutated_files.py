@@ -145,7 +145,7 @@ def write_text(zipped):
     def write(path):
         pieces = small_vocabulary().pieces(range(small_vocabulary().size))
         generator = np.random.default_rng(4)
-        rows = zip(generator.choice(pieces, 2_000), generator.choice(pieces, 2_000), strict=True)
+        rows = zip(generator.choice(pieces, 1_000), generator.choice(pieces, 1_000), strict=True)
         text = "".join(f"{target} {source} {generator.random():.7f}\n" for target, source in rows).encode()
         path.write_bytes(gzip.compress(text) if zipped else text)
 

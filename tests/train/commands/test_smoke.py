@@ -13,5 +13,5 @@ def test_the_recipe_makes_students_that_translate(tmp_path):
 
 
 def test_every_step_runs(tmp_path):
-    made = smoke(main, tmp_path, lines=60, updates=4)
+    made = smoke(main, tmp_path, lines=40, updates=2)
     assert set(made) == {"teacher", "averaged", "student", "log4"}
