@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import same_bits
-from tests.guarded import Guards
+from tests.support.float_steps import same_bits
+from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations; of tanh twice as much
 ROWS = st.integers(1, 5)

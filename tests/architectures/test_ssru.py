@@ -15,7 +15,7 @@ from tests.architectures.recurrent_rows import (
     random_operands,
     step,
 )
-from tests.float_steps import UNIT
+from tests.support.float_steps import UNIT
 
 
 @given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 1000.0]), MISALIGNED)

@@ -5,7 +5,7 @@ import pytest
 
 from cpunmt.kernels.activations import sigmoid_reference
 from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import UNIT, same_bits
+from tests.support.float_steps import UNIT, same_bits
 
 
 def sigmoid(program, x):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from cpunmt.kernels import records
 from cpunmt.kernels.attention import attention_reference
 from cpunmt.kernels.matmul.packing import pack_float32
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
+from tests.support.float_steps import UNIT, same_bits
+from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
 lengths = st.integers(1, 70)

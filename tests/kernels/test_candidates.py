@@ -18,7 +18,7 @@ from cpunmt.kernels.matmul.packing import (
 from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.text.shortlist import Shortlist
-from tests.guarded import Guards
+from tests.support.guarded import Guards
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT, float_linear_reference
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack_float32, panels
-from tests.float_steps import UNIT, fma, same_bits
-from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import float_record
+from tests.support.float_steps import UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import float_record
 
 rows = st.integers(1, 70)
 misaligned = st.sampled_from([0, 4, 36])

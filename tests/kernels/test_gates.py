@@ -16,8 +16,8 @@ from cpunmt.kernels.gates import (
     weigh_reference,
 )
 from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import UNIT
-from tests.guarded import Guards
+from tests.support.float_steps import UNIT
+from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations
 ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp that is off by 2e-7 and its five roundings

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.int16_matmul import int16_linear_reference, int16_matmul_reference
 from cpunmt.kernels.matmul.packing import pack_int16, panels
-from tests.float_steps import TINY, UNIT, fma, same_bits
-from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import int16_record
+from tests.support.float_steps import TINY, UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import int16_record
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)

@@ -14,10 +14,10 @@ from cpunmt.kernels.matmul.int8_matmul import (
 )
 from cpunmt.kernels.matmul.packing import pack_int8, panels
 from cpunmt.kernels.matmul.quantize_rows import stored_bytes
-from tests.float_steps import TINY, UNIT, fma, same_bits
-from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import coded_record, column_totals, int8_record
+from tests.support.float_steps import TINY, UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import coded_record, column_totals, int8_record
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)

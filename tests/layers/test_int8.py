@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.layers.schemes.int8 import quantize_columns
-from tests.float_steps import TINY, UNIT
+from tests.support.float_steps import TINY, UNIT
 
 seeds = st.integers(0, 2**32 - 1)
 FLOATS = st.floats(-(2.0**120), 2.0**120, width=32)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import PANEL, pack_codes, pack_int8, pack_int16
-from tests.guarded import Guards
 from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded
+from tests.support.guarded import Guards
 
 
 class Kind(NamedTuple):

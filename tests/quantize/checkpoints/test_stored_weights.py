@@ -8,8 +8,8 @@ from cpunmt.kernels.matmul.packing import pack_int8, padded
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
-from tests.float_steps import UNIT
 from tests.sample_models.random_models import random_checkpoint
+from tests.support.float_steps import UNIT
 
 LARGEST = {"int8": 127.5, "int16": 32767.5, "log4": 64 + 16, "code4": 127 + 15.5}  # rounded up to here
 

@@ -5,7 +5,7 @@ import numpy as np
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded, panels
 from cpunmt.simd import isa
-from tests.guarded import Guards
+from tests.support.guarded import Guards
 
 
 def column_totals(weights: np.ndarray, scales: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.guarded import Guards
+from tests.support.guarded import Guards
 
 
 @pytest.mark.parametrize("misaligned", [0, 4, 60])
