@@ -9,8 +9,6 @@ Sixteen scores are one vector. In self-attention those are of sixteen queries an
 keys is sixteen at once, lane by lane; one query alone (cross-attention) has sixteen keys side by side.
 """
 
-import numpy as np
-
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
 from cpunmt.kernels.reading import scratch_at, settings_at
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
@@ -92,11 +90,3 @@ def cross_attention_row(
     product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
     product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
     float_heads(address_of(product), w.scores, values, out)
-
-
-def attention_reference(q, k, v, heads: int) -> np.ndarray:
-    """float64 [queries, model_dim] from float32 [queries, model_dim], [length, model_dim] twice."""
-    q, k, v = (np.stack(np.split(array.astype(np.float64), heads, axis=1)) for array in (q, k, v))
-    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
-    power = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return np.concatenate(list(power / power.sum(axis=2, keepdims=True) @ v), axis=1)

@@ -81,10 +81,3 @@ def residual_layer_norm(
         quantize_rows(out, rows, depth, weights.multiplier, q, row_scales)
     elif q != 0 and weights.scheme == INT16:
         quantize_rows16(out, rows, depth, weights.multiplier, q, row_scales)
-
-
-def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:
-    """float64 [rows, depth]."""
-    s = x.astype(np.float64) + y.astype(np.float64)
-    centred = s - s.mean(axis=1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architectures.transformer.cells.gru import gru_row_reference
 from cpunmt.kernels.tables import sigmoid_table
+from tests.definitions.cells import gru_row_reference
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
 

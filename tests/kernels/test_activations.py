@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.activations import sigmoid_reference
 from cpunmt.kernels.tables import sigmoid_table
+from tests.definitions.kernels import sigmoid_reference
 from tests.float_steps import UNIT, same_bits
 
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels import records
-from cpunmt.kernels.attention import attention_reference
 from cpunmt.kernels.matmul.packing import pack_float32
+from tests.definitions.kernels import attention_reference
 from tests.float_steps import UNIT, same_bits
 from tests.guarded import Guards
 

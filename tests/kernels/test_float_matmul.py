@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT, float_linear_reference
+from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack_float32, panels
+from tests.definitions.matmul import float_linear_reference
 from tests.float_steps import UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent

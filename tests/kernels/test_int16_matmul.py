@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.matmul.int16_matmul import int16_linear_reference, int16_matmul_reference
 from cpunmt.kernels.matmul.packing import pack_int16, panels
+from tests.definitions.matmul import int16_linear_reference, int16_matmul_reference
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent

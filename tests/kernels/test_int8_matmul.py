@@ -5,15 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.int8_matmul import (
-    AFFINE,
-    INTEGERS,
-    RELU,
-    int8_linear_reference,
-    int8_matmul_reference,
-)
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack_int8, panels
 from cpunmt.kernels.matmul.quantize_rows import stored_bytes
+from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent

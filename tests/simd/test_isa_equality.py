@@ -9,10 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from cpunmt.kernels.matmul.int8_matmul import int8_matmul_reference
-from cpunmt.kernels.matmul.int16_matmul import int16_matmul_reference
 from cpunmt.kernels.matmul.packing import pack_int8, pack_int16
 from cpunmt.simd import isa
+from tests.definitions.matmul import int8_matmul_reference, int16_matmul_reference
 from tests.real_model import ROOT
 from tests.simd import isa_outputs
 

@@ -7,7 +7,6 @@ rows and the instruction set, so its bits depend on nothing else.
 import numpy as np
 
 from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
-from cpunmt.kernels.matmul.packing import unpack_float32
 from cpunmt.kernels.reading import linear_at
 from cpunmt.simd.float_tile import FloatTile, float_tiles, head_tiles
 from cpunmt.simd.intrinsics import address_of, lesser, local_record, record_reader
@@ -129,9 +128,3 @@ def float_linear(linear: address, x: address, rows: count, out: address, mode: c
             target = out + row * 64 * panels
             for column in range(0, 16 * panels, 16):
                 store(target, column, maximum(load(target, column) + load(weights.bias, column), floor))
-
-
-def float_linear_reference(x, packed, columns, bias, relu=False) -> np.ndarray:
-    """y = x W + b in float64: [rows, columns]."""
-    out = x.astype(np.float64) @ unpack_float32(packed, columns).astype(np.float64) + bias[:columns]
-    return np.maximum(out, 0) if relu else out

@@ -190,39 +190,6 @@ def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: addre
         quantize_row16(x + 4 * row * depth, depth, reach, q + 2 * row * depth, row_scales + 8 * row)
 
 
-def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """float32 [rows, depth] -> (int8 [rows, depth], scales, shifts), float32 [rows]: the same bits as the kernel."""
-    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
-    if multiplier > 0:
-        with np.errstate(over="ignore"):
-            q = np.rint(np.clip(x * np.float32(multiplier), -LARGEST, LARGEST)).astype(np.int8)
-        return q, np.ones(len(x), np.float32), np.zeros(len(x), np.float32)
-    low, high = np.minimum(x.min(axis=1), ZERO), np.maximum(x.max(axis=1), ZERO)
-    half = high * HALF - low * HALF
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = STEPS * HALF / half
-    tiny = half < STEPS * HALF / LARGEST_INVERSE
-    inverse = np.where(tiny, ZERO, inverse)
-    scales = np.where(tiny, ONE, half / (STEPS * HALF))
-    zeros = np.where(tiny, MIDDLE, np.rint(-low.astype(np.float64) * inverse)).astype(np.float32)
-    product = x.astype(np.float64) * inverse[:, None]  # exact
-    # the even of both integers' sum, whatever it is, has the parity that the sum modulo 2 has
-    odd = zeros[:, None] % 2
-    steps = np.rint(product + odd) - odd + zeros[:, None]
-    return (steps - 128).astype(np.int8), scales, (MIDDLE - zeros) * scales
-
-
-def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """float32 [rows, depth] -> (int16 [rows, depth], scales), float32 [rows]: the same bits as the kernel."""
-    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
-    most, reach = np.abs(x).max(axis=1), np.float32(reach)
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = reach / most
-    tiny = most < reach / LARGEST_INVERSE
-    q = np.rint(x.astype(np.float64) * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
-    return q, np.where(tiny, ONE, most / reach)
-
-
 def stored_bytes(q: np.ndarray) -> np.ndarray:
     """int8 [rows, depth] as the kernels store it: uint8 [rows, PLANES * depth]."""
     planes = [(q.astype(np.int16) + OFFSET).astype(np.uint8)]

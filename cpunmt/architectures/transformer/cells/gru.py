@@ -6,12 +6,10 @@
 Cho et al. 2014, https://arxiv.org/abs/1406.1078, with the reset gate after the product, as in Marian. State: s.
 """
 
-import numpy as np
-
 from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states, multiply_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
+from cpunmt.kernels.activations import sigmoid, tanh
 from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -58,11 +56,3 @@ def gru_cell(layer: address, number: count, network: address, memory: address, r
         next_state = w.next_states + first + i * w.state_bytes
         gru_row(gates, state_gates, state, depth, settings.sigmoid_table, next_state, out)
     end_cell(layer, network, memory, n)
-
-
-def gru_row_reference(gates, state_gates, states) -> np.ndarray:
-    """New states, which are y too: float64 [..., depth]."""
-    (r, z, h), (rs, zs, hs) = (np.split(x.astype(np.float64), 3, axis=-1) for x in (gates, state_gates))
-    candidate = np.tanh(h + sigmoid_reference(r + rs) * hs)
-    z = sigmoid_reference(z + zs)
-    return (1 - z) * candidate + z * states

@@ -7,12 +7,10 @@ Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, wit
 in Marian's order. State: h, then c.
 """
 
-import numpy as np
-
 from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states, multiply_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
+from cpunmt.kernels.activations import sigmoid, tanh
 from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -62,10 +60,3 @@ def lstm_cell(layer: address, number: count, network: address, memory: address, 
         next_state = w.next_states + first + i * w.state_bytes
         lstm_row(gates, state_gates, state, depth, settings.sigmoid_table, next_state, out)
     end_cell(layer, network, memory, n)
-
-
-def lstm_row_reference(gates, state_gates, states) -> np.ndarray:
-    """New states, whose first half is y: float64 [..., 2 * depth]."""
-    f, i, g, o = np.split(gates.astype(np.float64) + state_gates, 4, axis=-1)
-    memory = sigmoid_reference(f) * states[..., states.shape[-1] // 2 :] + sigmoid_reference(i) * np.tanh(g)
-    return np.concatenate([sigmoid_reference(o) * np.tanh(memory), memory], axis=-1)

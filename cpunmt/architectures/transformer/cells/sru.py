@@ -6,12 +6,10 @@
 Lei et al. 2018, https://arxiv.org/abs/1709.02755, equations 3 to 6. State: c.
 """
 
-import numpy as np
-
 from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
+from cpunmt.kernels.activations import sigmoid, tanh
 from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -49,11 +47,3 @@ def sru_cell(layer: address, number: count, network: address, memory: address, r
         next_state = w.next_states + first + i * w.state_bytes
         sru_row(s.wide + 12 * i * depth, x, state, depth, settings.sigmoid_table, next_state, out)
     end_cell(layer, network, memory, n)
-
-
-def sru_row_reference(gates, x, states) -> tuple[np.ndarray, np.ndarray]:
-    """(new states, y), float64 [..., depth] each."""
-    z, g, h = np.split(gates.astype(np.float64), 3, axis=-1)
-    f, r = sigmoid_reference(g), sigmoid_reference(h)
-    state = f * states + (1 - f) * z
-    return state, r * np.tanh(state) + (1 - r) * x

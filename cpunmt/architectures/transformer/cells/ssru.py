@@ -10,7 +10,7 @@ import numpy as np
 from cpunmt.architectures.reading import row_at
 from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states
 from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference
+from cpunmt.kernels.activations import sigmoid
 from cpunmt.kernels.reading import scratch_at
 from cpunmt.simd.intrinsics import address_of
 from cpunmt.simd.jit import address, count, kernel
@@ -44,11 +44,3 @@ def ssru_cell(layer: address, number: count, network: address, memory: address, 
         next_state = w.next_states + first + i * w.state_bytes
         ssru_row(s.wide + 8 * i * depth, state, depth, settings.sigmoid_table, next_state, s.y + 4 * i * depth)
     end_cell(layer, network, memory, n)
-
-
-def ssru_row_reference(gates, states) -> tuple[np.ndarray, np.ndarray]:
-    """(new states, y), float64 [..., depth] each."""
-    z, g = np.split(gates.astype(np.float64), 2, axis=-1)
-    f = sigmoid_reference(g)
-    state = f * states + (1 - f) * z
-    return state, np.maximum(state, 0)
