@@ -22,7 +22,7 @@ def step(program, gates, state_gates, states, misaligned=0, in_place=False):
     made = states if in_place else guard.empty(states.shape, np.float32)
     out, table = guard.empty(states.shape, np.float32), guard.copy(sigmoid_table())
     for row in range(len(states)):
-        program.gru_row(gates[row], state_gates[row], states[row], states.shape[1], table, made[row], out[row])
+        program.gru_row(gates[row], state_gates[row], 0, states[row], states.shape[1], table, made[row], out[row])
     guard.check()
     return made.copy(), out.copy()
 

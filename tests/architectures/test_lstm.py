@@ -23,7 +23,7 @@ def step(program, gates, state_gates, states, misaligned=0, in_place=False):
     depth = states.shape[1] // 2
     out, table = guard.empty((len(states), depth), np.float32), guard.copy(sigmoid_table())
     for row in range(len(states)):
-        program.lstm_row(gates[row], state_gates[row], states[row], depth, table, made[row], out[row])
+        program.lstm_row(gates[row], state_gates[row], 0, states[row], depth, table, made[row], out[row])
     guard.check()
     return made.copy(), out.copy()
 

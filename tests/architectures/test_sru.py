@@ -17,7 +17,7 @@ def step(program, gates, x, cell, misaligned=0):
     guard = Guards(misaligned)
     next_cell, out = guard.empty(cell.shape, np.float32), guard.empty(cell.shape, np.float32)
     table = guard.copy(sigmoid_table())
-    program.sru_row(guard.copy(gates), guard.copy(x), guard.copy(cell), len(cell), table, next_cell, out)
+    program.sru_row(guard.copy(gates), 0, guard.copy(x), guard.copy(cell), len(cell), table, next_cell, out)
     guard.check()
     return next_cell.copy(), out.copy()
 
@@ -49,5 +49,5 @@ def test_equals_its_reference(program, seed, depth, spread, misaligned):
 def test_the_state_may_be_overwritten(program):
     gates, x, cell = random_operands(2, 48)
     expected, out = step(program, gates, x, cell)
-    program.sru_row(gates, x, cell, 48, sigmoid_table(), cell, np.empty_like(out))
+    program.sru_row(gates, 0, x, cell, 48, sigmoid_table(), cell, np.empty_like(out))
     assert same_bits(cell, expected)

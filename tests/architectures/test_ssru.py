@@ -22,7 +22,7 @@ def step(program, gates, cells, misaligned=0):
     next_cells, out = guard.empty(cells.shape, np.float32), guard.empty(cells.shape, np.float32)
     gates, table = guard.copy(gates), guard.copy(sigmoid_table())
     for row in range(len(cells)):
-        program.ssru_row(gates[row], cells[row], cells.shape[1], table, next_cells[row], out[row])
+        program.ssru_row(gates[row], 0, 0, cells[row], cells.shape[1], table, next_cells[row], out[row])
     guard.check()
     return next_cells.copy(), out.copy()
 
@@ -59,5 +59,5 @@ def test_open_and_closed_gates_keep_and_replace(program):
 def test_the_state_may_be_overwritten(program):
     gates, cells = random_operands(2, 1, 48)
     expected, out = step(program, gates, cells)
-    program.ssru_row(gates, cells, 48, sigmoid_table(), cells, out)
+    program.ssru_row(gates, 0, 0, cells, 48, sigmoid_table(), cells, out)
     assert same_bits(cells, expected)

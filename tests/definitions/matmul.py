@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8, unpack_int16
+from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.kernels.matmul.quantize_rows import (
     HALF,
     LARGEST,
@@ -17,13 +17,13 @@ from cpunmt.kernels.matmul.quantize_rows import (
 
 def float_linear_reference(x, packed, columns, bias, relu=False) -> np.ndarray:
     """y = x W + b in float64: [rows, columns]."""
-    out = x.astype(np.float64) @ unpack_float32(packed, columns).astype(np.float64) + bias[:columns]
+    out = x.astype(np.float64) @ unpack(packed, columns).astype(np.float64) + bias[:columns]
     return np.maximum(out, 0) if relu else out
 
 
 def int16_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
     """INTEGERS, for q int16 [rows, depth]: int64 [rows, columns]."""
-    return q.astype(np.int64) @ unpack_int16(packed, columns).astype(np.int64)
+    return q.astype(np.int64) @ unpack(packed, columns).astype(np.int64)
 
 
 def int16_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
@@ -35,7 +35,7 @@ def int16_linear_reference(q, row_scales, packed, columns, scales, bias, relu=Fa
 
 def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
     """INTEGERS, for q int8 [rows, depth]: int32 [rows, columns]."""
-    return q.astype(np.int32) @ unpack_int8(packed, columns).astype(np.int32)
+    return q.astype(np.int32) @ unpack(packed, columns).astype(np.int32)
 
 
 def int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu=False) -> np.ndarray:

@@ -101,8 +101,8 @@ def test_constant_columns(module, value):
 
 def test_a_column_does_not_depend_on_the_others():
     weights = random_weights(7, 100, 6)
-    q, scales = code4.quantize_columns(weights)
-    q_alone, scale_alone = code4.quantize_columns(np.ascontiguousarray(weights[:, 2:3]))
+    q, scales = quantize_columns(weights, code4.LEVELS)
+    q_alone, scale_alone = quantize_columns(np.ascontiguousarray(weights[:, 2:3]), code4.LEVELS)
     assert np.array_equal(q_alone, q[:, 2:3]) and scale_alone == scales[2]
 
 
