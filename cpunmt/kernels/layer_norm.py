@@ -7,9 +7,8 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 
 import numpy as np
 
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.reading import norm_at, settings_at
-from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import square_root
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.vector import broadcast, fma, load, store, total
@@ -77,7 +76,5 @@ def residual_layer_norm(
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
     # not row by row: a row's steps wait for one another, and few rows are in flight at once if each has more of them
-    if q != 0 and weights.scheme == INT8:
-        quantize_rows(out, rows, depth, weights.multiplier, q, row_scales)
-    elif q != 0 and weights.scheme == INT16:
-        quantize_rows16(out, rows, depth, weights.multiplier, q, row_scales)
+    if q != 0:
+        quantize_as(weights.scheme, weights.multiplier, out, rows, depth, q, row_scales)

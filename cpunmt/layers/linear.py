@@ -7,7 +7,7 @@ a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quanti
 from cpunmt.kernels.matmul.float_matmul import float_linear
 from cpunmt.kernels.matmul.int8_matmul import int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.jit import address, count, kernel, real
@@ -38,17 +38,6 @@ def linear(
 def row_bytes(scheme: count, depth: count) -> count:
     """Of a row of `depth` activations that is quantized for a reader of that scheme."""
     return 2 * depth if scheme == INT16 else PLANES * depth
-
-
-@kernel
-def quantize_as(
-    scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
-):
-    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
-    if scheme == INT8:
-        quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
-    elif scheme == INT16:
-        quantize_rows16(x, rows, depth, multiplier, quantized, row_scales)
 
 
 @kernel

@@ -11,8 +11,9 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.reading import norm_at, scratch_at, settings_at
-from cpunmt.layers.linear import linear, quantize, quantize_as
+from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.reading import residual_at
 from cpunmt.layers.records import POSTPROCESS
 from cpunmt.simd.intrinsics import address_of

@@ -9,7 +9,9 @@ from cpunmt.kernels.matmul.quantize_rows import (
     LARGEST_FLOAT,
     LARGEST_INVERSE,
     MIDDLE,
+    OFFSET,
     ONE,
+    PLANES,
     STEPS,
     ZERO,
 )
@@ -77,3 +79,11 @@ def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, 
     tiny = most < reach / LARGEST_INVERSE
     q = np.rint(x.astype(np.float64) * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
     return q, np.where(tiny, ONE, most / reach)
+
+
+def stored_bytes(q: np.ndarray) -> np.ndarray:
+    """int8 [rows, depth] as the kernels store it: uint8 [rows, PLANES * depth]."""
+    planes = [(q.astype(np.int16) + OFFSET).astype(np.uint8)]
+    if PLANES == 2:
+        planes.append(np.abs(q.astype(np.int16)).astype(np.uint8))
+    return np.concatenate(planes, axis=1)

@@ -11,9 +11,9 @@ from cpunmt.kernels.matmul.packing import (
     pack,
     unpack,
 )
-from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.text.shortlist import Shortlist
+from tests.definitions.matmul import stored_bytes
 from tests.guarded import Guards
 
 seeds = st.integers(0, 2**32 - 1)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack, panels
-from cpunmt.kernels.matmul.quantize_rows import stored_bytes
-from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference
+from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
 from tests.float_steps import TINY, UNIT, fma, same_bits
 from tests.guarded import Guards
 from tests.kernels.independent_rows import check_independent

@@ -25,6 +25,7 @@ says nothing of use, but the same on every processor, while the bits of a NaN ar
 
 import numpy as np
 
+from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.jit import address, count, inlined, kernel, real
 from cpunmt.simd.tile import OFFSET, PLANES
@@ -190,9 +191,12 @@ def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: addre
         quantize_row16(x + 4 * row * depth, depth, reach, q + 2 * row * depth, row_scales + 8 * row)
 
 
-def stored_bytes(q: np.ndarray) -> np.ndarray:
-    """int8 [rows, depth] as the kernels store it: uint8 [rows, PLANES * depth]."""
-    planes = [(q.astype(np.int16) + OFFSET).astype(np.uint8)]
-    if PLANES == 2:
-        planes.append(np.abs(q.astype(np.int16)).astype(np.uint8))
-    return np.concatenate(planes, axis=1)
+@kernel
+def quantize_as(
+    scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
+):
+    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
+    if scheme == INT8:
+        quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
+    elif scheme == INT16:
+        quantize_rows16(x, rows, depth, multiplier, quantized, row_scales)
