@@ -10,9 +10,9 @@ keys is sixteen at once, lane by lane; one query alone (cross-attention) has six
 """
 
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
-from cpunmt.kernels.reading import scratch_at, settings_at
+from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
-from cpunmt.simd.intrinsics import address_of, lesser, store_i64
+from cpunmt.simd.intrinsics import address_of, at, lesser, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose
 
@@ -40,7 +40,7 @@ def self_attention(settings: address, scratch: address, qkv: address, length: co
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
     out         float32 [length, model_dim]
     """
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
     packed, scores = w.packed, w.scores
     head_dim = model_dim // heads
@@ -75,7 +75,7 @@ def cross_attention_row(
     values      float32 [length, model_dim]
     out         float32 [model_dim]
     """
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads = s.model_dim, s.heads
     head_dim = model_dim // heads
     panels = (length + 15) // 16

@@ -8,8 +8,8 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 import numpy as np
 
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
-from cpunmt.kernels.reading import norm_at, settings_at
-from cpunmt.simd.intrinsics import square_root
+from cpunmt.kernels.records import NORM, SETTINGS
+from cpunmt.simd.intrinsics import at, square_root
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.vector import broadcast, fma, load, store, total
 
@@ -62,9 +62,9 @@ def residual_layer_norm(
     q             bytes [rows, PLANES * model_dim] or int16 [rows, model_dim], or 0
     row_scales    float32 [rows, 2]: scale and shift
     """
-    s = settings_at(settings, 0)
+    s = at(SETTINGS, settings, 0)
     depth, epsilon = s.model_dim, s.epsilon
-    weights = norm_at(norm, 0)
+    weights = at(NORM, norm, 0)
     share = broadcast(np.float32(0.0) if y == 0 else np.float32(1.0))
     for row in range(rows):
         given, target = x + 4 * row * depth, out + 4 * row * depth

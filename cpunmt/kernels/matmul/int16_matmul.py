@@ -9,7 +9,8 @@ Nothing here looks for overflow: whoever makes the weights excludes it (see sche
 
 from cpunmt.kernels.matmul.int8_matmul import Product, walk
 from cpunmt.kernels.matmul.packing import PAIR
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.records import LINEAR
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.tile import int16_tiles
 from cpunmt.simd.tile_shapes import INT16
@@ -27,6 +28,6 @@ def int16_linear(linear: address, q: address, row_scales: address, rows: count, 
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    w = linear_at(linear, 0)
+    w = at(LINEAR, linear, 0)
     product = Product(q, 2 * w.depth, row_scales, rows, w.weights, 32 * w.depth, w.depth // PAIR, out, mode)
     walk(_tiles, _ALONE, _TILE_ROWS, w, product)

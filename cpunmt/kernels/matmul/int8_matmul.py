@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import GROUP
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.records import LINEAR
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
 from cpunmt.simd.tile_shapes import CODED_ROWS, INT8
@@ -111,7 +112,7 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    w = linear_at(linear, 0)
+    w = at(LINEAR, linear, 0)
     row_bytes, panel_bytes, groups = PLANES * w.depth, 16 * w.depth, w.depth // GROUP
     if CODED_ROWS and rows <= CODED_ROWS and w.codes != 0:
         product = Product(q, row_bytes, row_scales, rows, w.codes, panel_bytes // 2, groups, out, mode)
