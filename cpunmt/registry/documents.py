@@ -18,13 +18,6 @@ def parse_document(content: bytes, url: str) -> dict:
     return document
 
 
-def inner(document, *keys: str, kind: type):
-    """What is at the end of a path of keys, if it is of that kind; None of any other document."""
-    for key in keys:
-        document = document.get(key) if isinstance(document, dict) else None
-    return document if isinstance(document, kind) else None
-
-
 def join_url(base: str, path: str) -> str:
     """`path` below `base`, whatever characters it has; it cannot lead to another host."""
     return base.rstrip("/") + "/" + urllib.parse.quote(path.lstrip("/"))

@@ -20,8 +20,9 @@ import re
 from dataclasses import replace
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.documents import inner, is_language, is_sha256, is_size, join_url, parse_document, word
+from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document, word
 from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.values.checks import inner
 
 REGISTRY = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models/records"
 VARIABLE = "CPUNMT_FIREFOX_REGISTRY"

@@ -14,8 +14,9 @@ import re
 import urllib.parse
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.documents import inner, is_language, is_sha256, is_size, join_url, parse_document
+from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document
 from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.values.checks import inner
 
 REGISTRY = "https://huggingface.co"
 VARIABLE = "CPUNMT_HF_REGISTRY"

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian import read_marian_npz
-from tests.marian_model import marian_options, marian_tensors, options_item, write_marian_npz
+from tests.marian_model import marian_options, marian_tensors, options_item, read_marian_npz, write_marian_npz
 from tests.refusal import refusal
 
 

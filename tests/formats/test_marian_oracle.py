@@ -15,6 +15,7 @@ from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
 from tests.golden.bergamot_int8 import MarianInt8, integers, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
@@ -97,7 +98,7 @@ def test_marians_integers_are_written_down_as_they_are():
     wrong = 0
     for text, translated in zip(sentences(), theirs, strict=False):
         source = vocabulary().encode(text)
-        found = network.greedy(source, candidates(source), max_length_factor=2)
+        found = greedy(network, source, candidates(source), max_length_factor=2)
         wrong += vocabulary().decode(found.ids) != translated.text
     assert wrong <= 0.1 * len(theirs)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Search
-from quantize.reference.formulas import log_softmax
+from tests.definitions.greedy import log_softmax
 from tests.naive_network import NaiveNetwork
 from tests.random_models import engine_of, random_checkpoint
 
