@@ -77,9 +77,9 @@ def test_the_picture_in_the_docstring():
     assert packed[64 * 5 : 64 * 5 + 8].tolist() == [80, 81, 82, 83, 0, 0, 0, 0]  # q0 q1 q2 q3, then padding
 
 
-@given(st.integers(1, 100), st.sampled_from([np.float32, np.int32]), st.integers(-5, 5))
-def test_padded_fills_whole_panels(columns, dtype, fill):
+@given(st.integers(1, 100), st.sampled_from([np.float32, np.int32]))
+def test_padded_fills_whole_panels(columns, dtype):
     vector = np.arange(columns).astype(dtype)
-    made = padded(vector, fill)
+    made = padded(vector)
     assert made.dtype == dtype and len(made) == 16 * panels(columns) < columns + 16
-    assert np.array_equal(made[:columns], vector) and (made[columns:] == fill).all()
+    assert np.array_equal(made[:columns], vector) and not made[columns:].any()

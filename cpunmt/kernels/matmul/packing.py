@@ -35,11 +35,9 @@ def panels(columns: int) -> int:
     return -(-columns // PANEL)
 
 
-def padded(vector: np.ndarray, fill=0) -> np.ndarray:
-    """`vector` [columns], padded to whole panels."""
-    out = np.full(panels(len(vector)) * PANEL, fill, vector.dtype)
-    out[: len(vector)] = vector
-    return out
+def padded(vector: np.ndarray) -> np.ndarray:
+    """`vector` [columns], padded with zeros to whole panels."""
+    return np.pad(vector, (0, panels(len(vector)) * PANEL - len(vector)))
 
 
 def pack(weights: np.ndarray) -> np.ndarray:
@@ -47,8 +45,7 @@ def pack(weights: np.ndarray) -> np.ndarray:
 
     A group are four bytes, whatever they hold.
     """
-    depth, columns = weights.shape
-    group = 4 // weights.dtype.itemsize
+    (depth, columns), group = weights.shape, 4 // weights.dtype.itemsize
     full = np.zeros((depth, panels(columns) * PANEL), weights.dtype)
     full[:, :columns] = weights
     packed = np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
