@@ -10,8 +10,8 @@ import numpy as np
 
 from bench import compiled, limits
 from bench.profiled import Profiled
+from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import decoder_linears, encoder_linears
 
 KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {
@@ -28,22 +28,21 @@ def multiplications(config: ModelConfig, sources: list, targets: list[int], cand
     ----------
     sources, targets, candidates : of each sentence, pieces with </s>, and pieces to choose from
     """
-    d, pieces = config.architecture.model_dim, sum(sources)
+    architecture, pieces = config.architecture, sum(sources)
+    d, layers, sets = architecture.model_dim, architecture.encoder_layers, architecture.decoder_parameters
     encoder = sum(
         linear.depth * linear.columns
-        for layer in range(config.architecture.encoder_layers)
-        for linear in encoder_linears(config, layer).values()
+        for layer in range(layers)
+        for linear in encoder_linears(architecture, layer).values()
     )
     total = encoder * pieces
-    total += config.architecture.encoder_layers * sum(
-        2 * d * length * length for length in sources
-    )  # scores, and values
+    total += layers * sum(2 * d * length * length for length in sources)  # scores, and values
     per_step = 0
-    for layer, parameters in enumerate(config.architecture.decoder_parameters):
-        for path, linear in decoder_linears(config, parameters).items():
+    for layer, parameters in enumerate(sets):
+        for path, linear in decoder_linears(architecture, parameters).items():
             if path != "cross_attention.key_value":
                 per_step += linear.depth * linear.columns
-            elif parameters not in config.architecture.decoder_parameters[:layer]:  # once per sentence
+            elif parameters not in sets[:layer]:  # once per sentence
                 total += linear.depth * linear.columns * pieces
     total += per_step * sum(targets)
     return total + d * sum(count * steps for count, steps in zip(candidates, targets, strict=True))

@@ -94,11 +94,12 @@ class ModelConfig:
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
             raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
         version = fields.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise ModelFileError(f"{where}: version is {version!r}, expected a positive integer")
+        if type(version) is not int or version < 1:
+            raise ModelFileError(f"{where}: version is {checks.shown(version)}, expected a positive integer")
         if version > FORMAT_VERSION:
             raise ModelFileError(
-                f"{where}: written in format version {version}, expected at most {FORMAT_VERSION}; upgrade cpunmt"
+                f"{where}: written in format version {checks.shown(version)}, expected at most {FORMAT_VERSION}; "
+                "upgrade cpunmt"
             )
         fields = {key: value for key, value in fields.items() if key not in ("format", "version")}
         if version < _NESTED:
@@ -111,16 +112,16 @@ class ModelConfig:
                 f"{', '.join(FAMILIES)}"
             )
         inner = {key: value for key, value in inner.items() if key != "family"}
-        return _made(cls, {"architecture": _made(FAMILIES[family].config, inner, where), **fields}, where)
+        return _made(cls, fields, where, architecture=_made(FAMILIES[family].config, inner, where))
 
     @classmethod
-    def of(cls, where: str = "config", /, family: str = "transformer", **fields) -> "ModelConfig":
+    def of(cls, where: str = "config", family: str = "transformer", /, **fields) -> "ModelConfig":
         """A config from fields of both parts, side by side. Raises ModelFileError, which begins with `where`."""
         kind = FAMILIES[family].config
         names = {field.name for field in dataclasses.fields(kind)}
         inner = {name: value for name, value in fields.items() if name in names}
         outer = {name: value for name, value in fields.items() if name not in names}
-        return _made(cls, {"architecture": _made(kind, inner, where), **outer}, where)
+        return _made(cls, outer, where, architecture=_made(kind, inner, where))
 
     def changed(self, **fields) -> "ModelConfig":
         """With other values of some fields, of either part."""
@@ -128,12 +129,13 @@ class ModelConfig:
         return dataclasses.replace(self, architecture=dataclasses.replace(self.architecture, **inner), **fields)
 
 
-def _made(kind, fields, where):
-    known = {field.name for field in dataclasses.fields(kind)}
-    unknown = sorted(set(fields) - known)
+def _made(kind, fields, where, **given):
+    """A config of `fields` that a file has, and of those that are `given` to it."""
+    known = {field.name: field for field in dataclasses.fields(kind) if field.name not in given}
+    unknown = sorted(set(fields) - set(known))
     if unknown:
         raise ModelFileError(f"{where}: unknown field(s) {', '.join(unknown)}; pack the model again")
-    try:
-        return kind(**fields)
-    except TypeError as error:
-        raise ModelFileError(f"{where}: {error}; pack the model again") from None
+    missing = [name for name, field in known.items() if field.default is dataclasses.MISSING and name not in fields]
+    if missing:
+        raise ModelFileError(f"{where}: lacks the field(s) {', '.join(missing)}; pack the model again")
+    return kind(**fields, **given)

@@ -154,7 +154,7 @@ def export_onnx(
 
     Parameters
     ----------
-    tensors : what `architecture.checkpoint_tensors` lists, float32
+    tensors : what `model.tensors.checkpoint_tensors` lists, float32
     positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
     force : replace a directory that holds nothing but such files
 

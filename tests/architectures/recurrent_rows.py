@@ -40,13 +40,13 @@ def step(program, cell, operands, misaligned=0, in_place=False):
     """(new states, y) of a cell's kernel, each row by a call; the guards are checked."""
     guard = Guards(misaligned)
     *read, states = operands
-    read = [guard.copy(array) for array in read if array is not None]
+    read = [None if array is None else guard.copy(array) for array in read]
     states, table = guard.copy(states, written=in_place), guard.copy(sigmoid_table())
     made, depth = states if in_place else guard.empty(states.shape, np.float32), states.shape[1] // WIDTHS[cell][3]
     out = guard.empty((len(states), depth), np.float32)
     for row in range(len(states)):
         kernel = getattr(program, f"{cell}_row")
-        kernel(*(array[row] for array in read), states[row], depth, table, made[row], out[row])
+        kernel(*(0 if array is None else array[row] for array in read), states[row], depth, table, made[row], out[row])
     guard.check()
     return made.copy(), out.copy()
 

@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.architectures.transformer.cells.ssru import ssru_row_reference
 from tests.architectures.recurrent_rows import (
     DEPTHS,
     MISALIGNED,
@@ -15,6 +14,7 @@ from tests.architectures.recurrent_rows import (
     random_operands,
     step,
 )
+from tests.definitions.cells import ssru_row_reference
 from tests.support.float_steps import UNIT
 
 

@@ -9,8 +9,8 @@ import pytest
 from cpunmt.engine.engine import KEPT, Engine, Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
-from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.packed_network import PackedReference
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -59,7 +59,7 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist):
     ties = 0
     for source, translation in zip(sources, made, strict=True):
         candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
-        expected = reference.greedy(source, candidates, max_length_factor=3)
+        expected = greedy(reference, source, candidates, max_length_factor=3)
         if translation.ids == expected.ids:
             assert abs(translation.log_prob - expected.log_prob) < 1e-3
             assert translation.truncated == expected.truncated
@@ -76,7 +76,7 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     reference = PackedReference(config, tensors)
     sources = random_sources(2, config.vocab_size, 30)
     made = [found[0] for found in Engine(Model(config, tensors)).translate(sources, limits_of(sources))]
-    expected = [reference.greedy(source, max_length_factor=3) for source in sources]
+    expected = [greedy(reference, source, max_length_factor=3) for source in sources]
     pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids == e.ids]
     assert len(pairs) >= 0.9 * len(sources)
     difference = [abs(t.log_prob - e.log_prob) / len(e.ids) for t, e in pairs]
@@ -147,6 +147,7 @@ def test_the_memory_of_an_unusual_call_is_given_back():
     """A call that takes 60 MB more than others leaves what any call leaves."""
     code = """
 import sys
+from tests.definitions.greedy import greedy, log_softmax
 from cpunmt import Translator
 translator = Translator(sys.argv[1])
 def resident(name):

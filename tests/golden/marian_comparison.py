@@ -13,8 +13,8 @@ import numpy as np
 from cpunmt.engine.engine import Engine, Hypothesis, Search
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
+from tests.definitions.greedy import log_softmax
 from tests.golden.bergamot_models import VOCAB
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, Translated
 from tests.sample_models.real_model import DIRECTORIES, SENTENCES

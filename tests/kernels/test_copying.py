@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.copying import copy_floats_reference
+from tests.definitions.kernels import copy_floats_reference
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 

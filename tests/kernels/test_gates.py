@@ -5,17 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.gates import (
-    GELU,
-    GELU_SIGMOID,
-    RELU,
-    SWISH,
-    activate_reference,
-    average_reference,
-    highway_reference,
-    weigh_reference,
-)
+from cpunmt.kernels.gates import GELU, GELU_SIGMOID, RELU, SWISH
 from cpunmt.kernels.tables import sigmoid_table
+from tests.definitions.kernels import activate_reference, average_reference, highway_reference, weigh_reference
 from tests.support.float_steps import UNIT
 from tests.support.guarded import Guards
 

@@ -5,11 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.softmax import (
-    LOWEST,
-    log_sum_exp_reference,
-    softmax_rows_reference,
-)
+from cpunmt.kernels.softmax import LOWEST
+from tests.definitions.kernels import log_sum_exp_reference, softmax_rows_reference
 from tests.kernels.independent_rows import check_independent
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards

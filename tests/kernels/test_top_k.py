@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.kernels.top_k import top_k_reference
+from tests.definitions.kernels import top_k_reference
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 

@@ -30,6 +30,37 @@ def test_an_earlier_version_is_read(version):
     assert ModelConfig.from_json(kept) == config
 
 
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ({"family": "x"}, r"unknown field\(s\) family"),
+        ({"family": ["transformer"]}, r"unknown field\(s\) family"),
+        ({"architecture": {"family": "transformer"}}, r"unknown field\(s\) architecture"),
+        ({"where": 1, "cls": 2}, r"unknown field\(s\) cls, where"),
+        ({"version": True}, "version is True, expected a positive integer"),
+        ({"version": FORMAT_VERSION}, "architecture is None, expected an object whose family is one of transformer"),
+    ],
+)
+def test_an_earlier_version_with_fields_that_it_never_had_is_refused(change, expected):
+    """A family was a KeyError, or a TypeError without the file's name."""
+    fields = json.loads((GOLDEN / "config.v3.json").read_text()) | change
+    with pytest.raises(ModelFileError, match=f"^there: {expected}"):
+        ModelConfig.from_json(fields, "there")
+
+
+@pytest.mark.parametrize("version", [3, FORMAT_VERSION])
+def test_fields_that_are_missing_are_named(version):
+    """They were an error of Python's about positional arguments."""
+    fields = make_config().to_json() | {"version": version}
+    fields["architecture"] = {"family": "transformer", "model_dim": 32}
+    if version == 3:
+        fields |= fields.pop("architecture")
+        del fields["family"]
+    lacking = "ffn_dim, heads, encoder_layers, decoder_parameters"
+    with pytest.raises(ModelFileError, match=rf"^there: lacks the field\(s\) {lacking}; pack the model again$"):
+        ModelConfig.from_json(fields, "there")
+
+
 @given(configs(), st.sampled_from(list(SCHEMES)), st.data())
 def test_json_and_back(config, scheme, data):
     names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))

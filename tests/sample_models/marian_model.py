@@ -3,6 +3,9 @@
 import numpy as np
 import yaml
 
+from cpunmt.formats.marian.marian import read_marian
+from cpunmt.model.config import ModelConfig
+
 
 def marian_options(*, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()) -> dict:
     """The options of a student as Marian saves them, less those that do not matter here."""
@@ -80,6 +83,11 @@ def write_marian_npz(path, seed=0, **sizes) -> dict[str, np.ndarray]:
     tensors = marian_tensors(seed, **sizes)
     np.savez(path, **tensors, **{"special:model.yml": options_item(marian_options(**sizes))})
     return tensors
+
+
+def read_marian_npz(path) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Architecture and parameters of a file that holds floats; see `read_marian`."""
+    return read_marian(path)[:2]
 
 
 SMALL = {"d": 16, "f": 48, "heads": 1, "enc": 1, "dec": 2, "vocab": 24}

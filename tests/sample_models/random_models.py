@@ -7,12 +7,11 @@ import numpy as np
 
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import checkpoint_tensors, table_sizes
 from cpunmt.text.shortlist import Shortlist
-from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 
 
 def random_checkpoint(seed, **sizes):

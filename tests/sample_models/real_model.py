@@ -28,5 +28,5 @@ def sources(count: int) -> tuple[list[int], ...]:
     """Ids of the first `count` sentences."""
     lines = SENTENCES.read_text("utf-8").split("\n")[:-1]
     assert len(lines) == 2000
-    vocabulary = Vocabulary(read_directory(DIRECTORIES["int8"]).source_vocabulary)
+    vocabulary = Vocabulary(read_directory(DIRECTORIES["int8"]).source_vocabulary.pieces)
     return tuple(vocabulary.encode_batch(lines[:count]))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded, panels
+from cpunmt.kernels.matmul.packing import pack, pack_codes, padded, panels
 from cpunmt.simd import isa
 from tests.support.guarded import Guards
 
@@ -15,7 +15,7 @@ def column_totals(weights: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def int8_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """LINEAR [1] of int8 weights [depth, columns], float32 scales [columns] and bias [columns]."""
-    record = _record(guard, records.INT8, weights, bias, pack_int8)
+    record = _record(guard, records.INT8, weights, bias)
     start = weights.sum(axis=0, dtype=np.int32) * np.int32(-isa.activation_offset())
     record["scales"] = guard.copy(padded(scales)).ctypes.data
     record["start"] = guard.copy(padded(start)).ctypes.data
@@ -33,17 +33,17 @@ def coded_record(guard: Guards, codes: np.ndarray, levels: np.ndarray, scales: n
 
 def int16_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """LINEAR [1] of int16 weights [depth, columns], float32 scales [columns] and bias [columns]."""
-    record = _record(guard, records.INT16, weights, bias, pack_int16)
+    record = _record(guard, records.INT16, weights, bias)
     record["scales"] = guard.copy(padded(scales)).ctypes.data
     return record
 
 
 def float_record(guard: Guards, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """LINEAR [1] of float32 weights [depth, columns] and bias [columns]."""
-    return _record(guard, records.FLOAT32, weights, bias, pack_float32)
+    return _record(guard, records.FLOAT32, weights, bias)
 
 
-def _record(guard, scheme, weights, bias, pack):
+def _record(guard, scheme, weights, bias):
     depth, columns = weights.shape
     record = np.zeros(1, records.LINEAR)
     record["scheme"], record["depth"], record["panels"] = scheme, depth, panels(columns)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.any_directory import read_model
 from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
 from cpunmt.formats.packed.safetensors_file import read_float_tensors
 from cpunmt.model.tensors import expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
@@ -226,11 +226,11 @@ def test_tensors_that_are_no_floats_are_refused(tmp_path):
 
 @pytest.mark.parametrize("scheme", [None, "int8", "float32"])
 def test_a_directory(folder, scheme):
-    model = read_huggingface_directory(str(folder), scheme)
+    model = read_model(str(folder), scheme)
     assert model.config.scheme == (scheme or "int8")
     found = {name: (array.dtype, array.shape) for name, array in model.tensors.items()}
     assert found == expected_tensors(model.config)
-    assert (model.stored, model.alphas, model.shortlist) == ("float32", False, None)
+    assert (model.stored, model.alphas, model.shortlist) == ("float32", None, None)
     assert model.metadata == {"source_language": "en", "target_language": "fr"}
     assert model.config.shared_vocabulary
     source, target = open_vocabularies(model)
@@ -242,18 +242,18 @@ def test_a_directory(folder, scheme):
 def test_two_tables(tmp_path):
     write_huggingface(tmp_path, "apart", kind="BF16")
     write_vocabulary(tmp_path, train_vocabulary, separate=True)
-    model = read_huggingface_directory(tmp_path)
+    model = read_model(tmp_path)
     assert not model.config.shared_vocabulary and model.stored == "bfloat16"
     assert model.target_vocabulary.table.name == "target_vocab.json"
     table = json.loads((tmp_path / "target_vocab.json").read_text())
     table |= {"</s>": 1, "<unk>": 0}
     (tmp_path / "target_vocab.json").write_text(json.dumps(table))
-    assert "</s> and <unk> have other ids" in refusal(read_huggingface_directory, tmp_path)
+    assert "</s> and <unk> have other ids" in refusal(read_model, tmp_path)
 
 
 def test_a_pickle_is_never_read(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    message = refusal(read_huggingface_directory, folder)
+    message = refusal(read_model, folder)
     assert message.startswith(f"{folder}: pytorch_model.bin is a pickle")
     assert f'safe_serialization=True)" {folder}' in message
 
@@ -262,22 +262,22 @@ def test_missing_files_are_listed(folder):
     for name in ("model.safetensors", "source.spm", "vocab.json"):
         (folder / name).unlink()
     (folder / "tf_model.h5").write_bytes(b"x")
-    message = refusal(read_huggingface_directory, folder)
+    message = refusal(read_model, folder)
     assert "source.spm is missing; vocab.json is missing" in message
     assert "model.safetensors is missing (tf_model.h5 cannot be read)" in message
-    assert "no such directory" in refusal(read_huggingface_directory, folder / "none")
+    assert "no such directory" in refusal(read_model, folder / "none")
 
 
 def test_activation_scales_and_another_end_of_sentence(folder):
-    assert "holds no activation scales" in refusal(read_huggingface_directory, folder, None, "static")
+    assert "holds no activation scales" in refusal(read_model, folder, None, "static")
     table = json.loads((folder / "vocab.json").read_text())
     first = next(piece for piece, i in table.items() if i == 2)
     (folder / "vocab.json").write_text(json.dumps(table | {"</s>": 2, first: 0}))
-    assert "eos_token_id is 0, but </s> has id 2" in refusal(read_huggingface_directory, folder)
+    assert "eos_token_id is 0, but </s> has id 2" in refusal(read_model, folder)
 
 
 @pytest.mark.parametrize("content", ["[]", "{", "", '{"a": 1, "a": 2}', "[" * 100_000, '{"d_model": NaN}'])
 @pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer_config.json"])
 def test_broken_json_is_refused(name, content, folder):
     (folder / name).write_text(content)
-    assert str(folder / name) in refusal(read_huggingface_directory, folder)
+    assert str(folder / name) in refusal(read_model, folder)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Engine, Search
-from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
+from cpunmt.formats.any_directory import read_model
 from cpunmt.model.model import Model
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.golden.huggingface import BEAM, LIMIT
@@ -29,7 +29,7 @@ def golden():
 def engine_of(folder, shape, seed) -> Engine:
     write_huggingface(folder, shape, seed)
     write_vocabulary(folder, train_vocabulary, separate="apart" in shape)
-    model = read_huggingface_directory(folder, "float32")
+    model = read_model(folder, "float32")
     return Engine(Model(model.config, model.tensors))
 
 

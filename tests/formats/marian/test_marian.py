@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from cpunmt.formats.marian.marian import read_marian_npz
-from tests.sample_models.marian_model import marian_options, marian_tensors, options_item, write_marian_npz
+from tests.sample_models.marian_model import (
+    marian_options,
+    marian_tensors,
+    options_item,
+    read_marian_npz,
+    write_marian_npz,
+)
 from tests.support.refusal import refusal
 
 

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian import read_marian_npz
 from cpunmt.formats.marian.marian_options import parse_options, read_config
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options as exported
 from quantize.checkpoints.marian_export import write_marian_npz
-from tests.sample_models.marian_model import marian_options, options_item
+from tests.sample_models.marian_model import marian_options, options_item, read_marian_npz
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.transformers import NAMED, configs, make_config
 

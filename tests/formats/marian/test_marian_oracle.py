@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Engine
+from cpunmt.formats.any_directory import read_model
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.marian.marian_directory import read_marian_directory
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.kernels.matmul.packing import unpack_int8
+from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
 from tests.golden.bergamot_int8 import MarianInt8, integers, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
@@ -97,7 +98,7 @@ def test_marians_integers_are_written_down_as_they_are():
     wrong = 0
     for text, translated in zip(sentences(), theirs, strict=False):
         source = vocabulary().encode(text)
-        found = network.greedy(source, candidates(source), max_length_factor=2)
+        found = greedy(network, source, candidates(source), max_length_factor=2)
         wrong += vocabulary().decode(found.ids) != translated.text
     assert wrong <= 0.1 * len(theirs)
 
@@ -119,13 +120,13 @@ def test_a_directory_with_stored_integers_uses_them_as_they_are(tmp_path, activa
     write_intgemm(tmp_path / "model.ende.intgemm.alphas.bin", config, tensors, alphas)
     shutil.copy(VOCABULARY, tmp_path / "vocab.ende.spm")
     shutil.copy(SHORTLIST, tmp_path / "lex.50.50.ende.s2t.bin")
-    found = read_marian_directory(tmp_path, activation_scales=activation_scales)
-    assert (found.stored, found.alphas, found.config.activation_scales) == ("int8", True, activation_scales)
+    found = read_model(tmp_path, activation_scales=activation_scales)
+    assert (found.stored, found.config.activation_scales) == ("int8", activation_scales) and found.alphas
     assert found.shortlist.path.name == "lex.50.50.ende.s2t.bin"
     for name in table_sizes(config):
         assert np.array_equal(found.tensors[f"{name}.weight"], integers(tensors[name])[0])
     for linear in linears(config):
-        q = unpack_int8(found.tensors[f"{linear.name}.weight"], linear.columns)
+        q = unpack(found.tensors[f"{linear.name}.weight"], linear.columns)
         assert np.array_equal(q, np.concatenate([integers(tensors[weight])[0] for weight, _ in linear.parts], axis=1))
 
     kept = dict(tensors)

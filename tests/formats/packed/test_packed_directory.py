@@ -63,8 +63,8 @@ def test_round_trip(written, vocabulary):
     packed = read_directory(str(written))
     assert packed.config == CONFIG
     assert_equal(packed.tensors, TENSORS)
-    assert packed.source_vocabulary == packed.target_vocabulary == written / "vocabulary.spm"
-    assert packed.source_vocabulary.read_bytes() == vocabulary.read_bytes()
+    assert packed.source_vocabulary == packed.target_vocabulary == (written / "vocabulary.spm", None)
+    assert packed.source_vocabulary.pieces.read_bytes() == vocabulary.read_bytes()
     assert packed.shortlist.read_bytes() == b"shortlist"
     assert packed.shortlist_sha256 == verify(written)["shortlist.bin"]
     assert packed.metadata == METADATA
@@ -81,7 +81,7 @@ def test_round_trip_of_two_vocabularies_without_shortlist(tmp_path):
         (tmp_path / name).write_text(name)
     write_directory(tmp_path / "model", SPLIT, TENSORS, vocabulary=(tmp_path / "s", str(tmp_path / "t")))
     packed = read_directory(tmp_path / "model")
-    assert packed.source_vocabulary.read_text() == "s" and packed.target_vocabulary.read_text() == "t"
+    assert packed.source_vocabulary.pieces.read_text() == "s" and packed.target_vocabulary.pieces.read_text() == "t"
     assert packed.shortlist is None and packed.shortlist_sha256 is None and packed.metadata == {}
     assert packed.config == SPLIT
 

@@ -8,9 +8,9 @@ import pytest
 from cpunmt import Translator
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.packed.packed_directory import read_directory, write_directory
+from cpunmt.formats.packed.packed_directory import read_directory, vocabulary_arguments, write_directory
 from cpunmt.model.tensors import checkpoint_tensors
-from quantize.checkpoints.checkpoint import directory_vocabularies, open_directory, open_file
+from quantize.checkpoints.checkpoint import open_directory, open_file
 from quantize.checkpoints.float_checkpoint import float_tensors
 from tests.sample_models.foreign_directories import KINDS, marian, opus
 from tests.sample_models.marian_model import write_marian_npz
@@ -18,6 +18,11 @@ from tests.sample_models.real_model import DIRECTORIES
 from tests.sample_models.small_vocabulary import train_vocabulary
 
 LINES = ["A small dog runs.", "", "The water is cold, but the boy swims."]
+
+
+def directory_vocabularies(checkpoint):
+    """As packing has them."""
+    return vocabulary_arguments(checkpoint.config, checkpoint.files, checkpoint.vocabularies, "here")
 
 
 @pytest.mark.parametrize("kind", KINDS)

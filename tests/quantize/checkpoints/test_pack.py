@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8
+from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, norms
 from quantize.checkpoints.layer_errors import REACH, layer_error
@@ -47,7 +47,7 @@ def test_float32_values_come_back(checkpoint):
     assert not errors
     for linear in linears(config):
         weights, bias = concatenated(tensors, linear)
-        assert np.array_equal(unpack_float32(packed[f"{linear.name}.weight"], linear.columns), weights)
+        assert np.array_equal(unpack(packed[f"{linear.name}.weight"], linear.columns), weights)
         made = packed[f"{linear.name}.bias"]
         assert np.array_equal(made[: linear.columns], bias) and not made[linear.columns :].any()
     assert np.array_equal(packed["embedding.weight"], tensors["embedding"])
@@ -62,7 +62,7 @@ def test_int8_values_are_those_of_quantize_columns(checkpoint):
     for linear, error in zip(linears(config), errors[1:], strict=True):
         weights, bias = concatenated(tensors, linear)
         q, scales = quantize_columns(weights, 3.0)
-        made, columns = unpack_int8(packed[f"{linear.name}.weight"], linear.columns), linear.columns
+        made, columns = unpack(packed[f"{linear.name}.weight"], linear.columns), linear.columns
         assert np.array_equal(made, q)
         assert np.array_equal(packed[f"{linear.name}.scale"][:columns], scales)
         assert np.array_equal(packed[f"{linear.name}.sums"][:columns], q.sum(axis=0, dtype=np.int32))

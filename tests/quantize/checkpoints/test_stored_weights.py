@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpunmt.formats.conversion import QUANTIZERS, packed_tensors
-from cpunmt.kernels.matmul.packing import pack_int8, padded
+from cpunmt.kernels.matmul.packing import pack, padded
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
@@ -50,7 +50,7 @@ def test_columns_that_fill_a_panel_are_left_out(checkpoint):
     q, scales = QUANTIZERS["int8"](weights)
     config, _ = packed_tensors(*checkpoint, "int8")
     linear = linears(config)[0]._replace(name="x", widths=(5,))
-    tensors = {"x.weight": pack_int8(q), "x.scale": padded(scales)}
+    tensors = {"x.weight": pack(q), "x.scale": padded(scales)}
     assert np.array_equal(stored_matrix(config, tensors, linear).weights, q * scales.astype(np.float64))
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.formats.marian.marian import read_marian_npz
-from quantize.reference.formulas import attention, layer_norm, log_softmax, positions, relu, sigmoid, softmax
+from quantize.reference.formulas import attention, layer_norm, positions, relu, sigmoid, softmax
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.naive_network import NaiveNetwork, naive_attention, naive_layer_norm, naive_positions
-from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 
 EOS, UNK, VOCAB, D, FFN = 0, 1, 96, 32, 64
 SOURCE = [5, 17, 42, 17, 80, EOS]
@@ -178,8 +178,8 @@ def test_product_and_embed_see_every_matrix(model):
             return super().embed(table, ids)
 
     recorder = Recorder(model.config, model.tensors)
-    translation = recorder.greedy(SOURCE)
-    assert translation == model.greedy(SOURCE)
+    translation = greedy(recorder, SOURCE)
+    assert translation == greedy(model, SOURCE)
     assert recorder.names == {name for name in model.tensors if name.endswith("weight")} | {"embedding"}
     assert recorder.embedded == len(SOURCE) + len(translation.ids) - 1
 
@@ -190,7 +190,7 @@ def test_product_and_embed_see_every_matrix(model):
 @settings(deadline=None, max_examples=40)
 @given(source=sources.filter(lambda ids: len(ids) > 1))
 def test_greedy_takes_the_best_token_of_each_step(model, source):
-    translation = model.greedy(source)
+    translation = greedy(model, source)
     state, log_prob = model.start(model.encode(source)), 0.0
     for i, token in enumerate(translation.ids):
         logits, state = model.step(state, translation.ids[max(i - 1, 0) : max(i, 1)])
@@ -203,7 +203,7 @@ def test_greedy_takes_the_best_token_of_each_step(model, source):
 
 
 def test_translations_of_the_random_model_vary_and_end(model):
-    found = [model.greedy([i, 95 - i, EOS]) for i in range(2, 22)]
+    found = [greedy(model, [i, 95 - i, EOS]) for i in range(2, 22)]
     assert len({tuple(translation.ids) for translation in found}) >= 10
     assert sum(not translation.truncated for translation in found) >= 5
 
@@ -212,7 +212,7 @@ def test_translations_of_the_random_model_vary_and_end(model):
 @given(source=sources.filter(lambda ids: len(ids) > 1), factor=st.floats(0.1, 4))
 def test_length_limit_is_exact(model, source, factor):
     endless = with_output_bias(model, {EOS: -1e6})
-    translation = endless.greedy(source, max_length_factor=factor)
+    translation = greedy(endless, source, max_length_factor=factor)
     assert translation.truncated
     assert len(translation.ids) - 1 < factor * len(source) <= len(translation.ids)
 
@@ -220,23 +220,23 @@ def test_length_limit_is_exact(model, source, factor):
 def test_length_factor_comes_from_the_config(model):
     endless = with_output_bias(model, {EOS: -1e6})
     assert model.config.max_length_factor == 3.0
-    assert len(endless.greedy(SOURCE).ids) == 3 * len(SOURCE)
+    assert len(greedy(endless, SOURCE).ids) == 3 * len(SOURCE)
 
 
 def test_end_at_the_limit_is_not_truncated(model):
     ending = with_output_bias(model, {EOS: 1e6})
-    translation = ending.greedy([5, EOS], max_length_factor=0.5)
+    translation = greedy(ending, [5, EOS], max_length_factor=0.5)
     assert translation.ids == [EOS] and not translation.truncated
 
 
 def test_empty_source_is_an_empty_translation(model):
     endless = with_output_bias(model, {EOS: -1e6})
-    assert endless.greedy([EOS]) == ([EOS], 0.0, False)
+    assert greedy(endless, [EOS]) == ([EOS], 0.0, False)
 
 
 def test_unknown_is_barred_but_keeps_its_probability(model):
-    plain = model.greedy(SOURCE)
-    barred = with_output_bias(model, {UNK: 100.0}).greedy(SOURCE)
+    plain = greedy(model, SOURCE)
+    barred = greedy(with_output_bias(model, {UNK: 100.0}), SOURCE)
     assert barred.ids == plain.ids
     assert barred.log_prob < plain.log_prob - 50 * len(plain.ids)
 
@@ -245,19 +245,19 @@ def test_equal_tokens_resolve_to_the_lowest_id(model):
     tensors = {**model.tensors, "embedding": np.zeros((VOCAB, D), np.float32)}
     tensors["output.bias"] = np.zeros(VOCAB, np.float32)
     tensors["output.bias"][EOS] = -1
-    translation = Reference(model.config, tensors).greedy([5, EOS])
+    translation = greedy(Reference(model.config, tensors), [5, EOS])
     assert translation.ids == [2] * 6  # 0 is worse, 1 is barred
 
 
 def test_full_candidates_change_nothing(model):
-    assert model.greedy(SOURCE, candidates=range(VOCAB)) == model.greedy(SOURCE)
+    assert greedy(model, SOURCE, candidates=range(VOCAB)) == greedy(model, SOURCE)
 
 
 @settings(deadline=None, max_examples=30)
 @given(source=sources, others=st.sets(st.integers(2, VOCAB - 1), min_size=1, max_size=20))
 def test_candidates_restrict_the_output_and_the_softmax(model, source, others):
     candidates = sorted({EOS, UNK} | others)
-    translation = model.greedy(source, candidates)
+    translation = greedy(model, source, candidates)
     assert set(translation.ids) <= {EOS} | others
     if len(source) > 1:
         state = model.start(model.encode(source))
@@ -269,6 +269,6 @@ def test_candidates_restrict_the_output_and_the_softmax(model, source, others):
 
 
 def test_more_candidates_without_a_winner_keep_the_ids(model):
-    full = model.greedy(SOURCE)
-    narrow = model.greedy(SOURCE, sorted({EOS, UNK, *full.ids}))
+    full = greedy(model, SOURCE)
+    narrow = greedy(model, SOURCE, sorted({EOS, UNK, *full.ids}))
     assert narrow.ids == full.ids and narrow.log_prob > full.log_prob

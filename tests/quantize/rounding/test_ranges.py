@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.layers.schemes import code4, int8, int16, log4
+from cpunmt.formats.conversion import QUANTIZERS
+from cpunmt.layers.schemes import int8, int16
 from quantize.rounding.ranges import Range, int8_scales, quantize
 
 seeds = st.integers(0, 2**32 - 1)
@@ -67,9 +68,9 @@ def test_constant_columns(kind, value):
     [
         ("int16", Range(), int16.quantize_columns),
         ("int16", Range(fixed_point=True), int16.fixed_point),
-        ("log4", Range(), log4.quantize_columns),
-        ("log4", Range(per_tensor=True), lambda weights: log4.quantize_columns(weights, per_tensor=True)),
-        ("code4", Range("max"), code4.quantize_columns),
+        ("log4", Range(), QUANTIZERS["log4"]),
+        ("log4", Range(per_tensor=True), lambda weights: QUANTIZERS["log4"](weights, per_tensor=True)),
+        ("code4", Range("max"), QUANTIZERS["code4"]),
     ],
 )
 def test_other_schemes_have_ranges_of_their_own(scheme, chosen, expected):

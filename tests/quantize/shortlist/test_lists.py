@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.shortlist.lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
+from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
 from tests.sample_models.small_vocabulary import train_vocabulary
 
 SIZE = 128
@@ -63,7 +63,7 @@ def test_the_best_are_the_definition(table, best, threshold):
 @given(table=tables(), best=st.integers(1, 5))
 def test_text_and_binary_are_the_same_shortlist(vocabulary, tmp_path_factory, table, best):
     lexicon = best_pairs(*table, best)
-    made = shortlist_of(lexicon, 3, best, SIZE, SIZE)
+    made = Shortlist.from_pairs(lexicon.sources, lexicon.targets, 3, best, SIZE, SIZE)
     if not made.ids.size:
         return
     path = tmp_path_factory.getbasetemp() / "lexicon"
@@ -89,7 +89,7 @@ def test_a_piece_with_white_space_cannot_be_text(tmp_path):
 
 def test_first_is_at_most_the_vocabulary():
     lexicon = best_pairs(np.array([0, 1]), np.array([5]), np.array([0.5]), 9)
-    assert shortlist_of(lexicon, 1000, 9, 1, SIZE).first == SIZE
+    assert Shortlist.from_pairs(lexicon.sources, lexicon.targets, 1000, 9, 1, SIZE).first == SIZE
 
 
 def test_the_name_says_which_form():

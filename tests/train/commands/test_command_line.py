@@ -5,11 +5,11 @@ import gzip
 import numpy as np
 import pytest
 
-from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.__main__ import command_line, main
 from models.train.network.network import initial_tensors
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.commands.cli import main as quantize
+from tests.sample_models.marian_model import read_marian_npz
 from tests.sample_models.real_model import DIRECTORIES
 
 

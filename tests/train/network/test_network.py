@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from models.train.network.network import Network, initial_tensors, mask, torch_tensors
-from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
+from tests.definitions.greedy import log_softmax
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.transformers import NAMED, configs, make_config
 

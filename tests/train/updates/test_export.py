@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from cpunmt import Translator
-from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.network.network import initial_tensors
 from models.train.updates.configs import model_config
 from models.train.updates.export import arrays_of, write_float32, write_npz
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
+from tests.sample_models.marian_model import read_marian_npz
 
 
 @pytest.mark.parametrize("cell", ["ssru", "sru", "self_attention", "average_attention"])
@@ -35,5 +36,5 @@ def test_the_directory_translates_as_the_definition_does(tmp_path, toy):
     write_float32(tmp_path / "model", config, tensors, toy.vocabulary)  # replaces it
     translator, reference = Translator(tmp_path / "model"), Reference(config, arrays_of(tensors))
     for text in ("the dog sees the cat", "today the old man finds the bird"):
-        ids = reference.greedy(translator.source_vocabulary.encode(text)).ids
+        ids = greedy(reference, translator.source_vocabulary.encode(text)).ids
         assert translator.translate(text).text == translator.target_vocabulary.decode(ids)

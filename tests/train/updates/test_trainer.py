@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from cpunmt import Translator
-from cpunmt.formats.marian.marian import read_marian_npz
 from models.train.updates import checkpoint, updates
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.commands.cli import main as quantize
+from tests.sample_models.marian_model import read_marian_npz
 
 
 def test_what_a_run_leaves(toy):
