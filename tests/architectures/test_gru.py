@@ -5,44 +5,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.gru import gru_row_reference
-from tests.architectures.recurrent_rows import (
-    DEPTHS,
-    MISALIGNED,
-    ROWS,
-    SEEDS,
-    SIGMOID,
-    check_overwriting,
-    random_operands,
-    step,
-)
+from tests.architectures import recurrent_rows as cells
 from tests.support.float_steps import UNIT, same_bits
 
 
-@given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.01, 3.0, 30.0]), MISALIGNED)
+@given(cells.SEEDS, cells.ROWS, cells.DEPTHS, st.sampled_from([0.01, 3.0, 30.0]), cells.MISALIGNED)
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, rows, depth, spread, misaligned):
-    operands = random_operands("gru", seed, rows, depth, spread)
+    operands = cells.random_operands("gru", seed, rows, depth, spread)
     gates, state_gates, _, states = operands
     expected = gru_row_reference(gates, state_gates, states)
-    made, out = step(program, "gru", operands, misaligned)
+    made, out = cells.step(program, "gru", operands, misaligned)
     # sums round by UNIT of their terms, which tanh and sigmoid do not enlarge; the reset gate's error is multiplied
     renewed = np.abs(state_gates[:, 2 * depth :].astype(np.float64))
     sums = UNIT * (np.abs(gates).sum(axis=1) + np.abs(state_gates).sum(axis=1))[:, None]
-    candidate = 2 * SIGMOID + (SIGMOID + sums) * renewed + sums
-    tolerance = candidate + (SIGMOID + sums) * (1 + np.abs(states)) + 4 * UNIT * (1 + np.abs(states))
+    candidate = 2 * cells.SIGMOID + (cells.SIGMOID + sums) * renewed + sums
+    tolerance = candidate + (cells.SIGMOID + sums) * (1 + np.abs(states)) + 4 * UNIT * (1 + np.abs(states))
     assert (np.abs(made - expected) <= tolerance).all()
     assert same_bits(out, made)
 
 
 def test_open_and_closed_gates_keep_and_replace(program):
-    operands = random_operands("gru", 1, 2, 16)
+    operands = cells.random_operands("gru", 1, 2, 16)
     gates, _, _, states = operands
     gates[0, 16:32], gates[1, 16:32] = 1000, -1000  # update gates of 1 and 0
     gates[1, :16] = -1000  # and nothing of the state is in the candidate
-    made, _ = step(program, "gru", operands)
+    made, _ = cells.step(program, "gru", operands)
     assert np.abs(made[0] - states[0]).max() <= 1e-6 * (1 + np.abs(states[0])).max()
     assert np.abs(made[1] - np.tanh(gates[1, 32:])).max() <= 1e-5
 
 
 def test_the_state_may_be_overwritten(program):
-    check_overwriting(program, "gru")
+    cells.check_overwriting(program, "gru")
