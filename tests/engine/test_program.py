@@ -297,5 +297,6 @@ def test_every_kernel_is_in_the_program():
     from cpunmt.simd import jit  # with Numba: not at the top, where it would be imported for all tests
 
     loaded = program.load()
-    assert len(jit.KERNELS) > 25
-    assert [name for name in jit.KERNELS if not callable(getattr(loaded, name, None))] == []
+    ours = [name for name, kernel in jit.KERNELS.items() if kernel.function.__module__.startswith("cpunmt.")]
+    assert len(ours) > 25  # besides those of benchmarks, which other tests may have imported
+    assert [name for name in ours if not callable(getattr(loaded, name, None))] == []
