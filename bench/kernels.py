@@ -155,7 +155,11 @@ def others(program, arena) -> list[Timed]:
         Timed("log-sum-exp, 448", lambda n: program.repeat_log_sum_exp(n, logits, 448), data=448 * 4),
         Timed("top 1 of 448", lambda n: program.repeat_top_k(n, logits, 448, 1, pointers, sums), data=448 * 4),
         Timed("top 4 of 448", lambda n: program.repeat_top_k(n, logits, 448, 4, pointers, sums), data=448 * 4),
-        Timed("ssru, 1 row", lambda n: program.repeat_ssru_row(n, gates, cells, 256, table, cells, out), data=256 * 16),
+        Timed(
+            "ssru, 1 row",
+            lambda n: program.repeat_ssru_row(n, gates, 0, 0, cells, 256, table, cells, out),
+            data=256 * 16,
+        ),
     ]
     for rows in (1, 28):
         items += [

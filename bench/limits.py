@@ -11,11 +11,11 @@ from numba import types
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
 from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, multiply_add, pointer
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
 from cpunmt.simd.vector import load_ints, store_ints
@@ -130,7 +130,7 @@ def repeat_linear_relu_quantize(
     """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
         int8_linear(linear, q, scales, rows, out, RELU)
-        quantize_rows(out, rows, 16 * linear_at(linear, 0).panels, np.float32(0.0), next_q, next_scales)
+        quantize_rows(out, rows, 16 * at(LINEAR, linear, 0).panels, np.float32(0.0), next_q, next_scales)
 
 
 @kernel
@@ -139,7 +139,7 @@ def repeat_quantize_int8_linear(
 ):
     """A product with the quantization of its input."""
     for _ in range(times):
-        quantize_rows(x, rows, linear_at(linear, 0).depth, np.float32(0.0), q, scales)
+        quantize_rows(x, rows, at(LINEAR, linear, 0).depth, np.float32(0.0), q, scales)
         int8_linear(linear, q, scales, rows, out, AFFINE)
 
 
@@ -149,7 +149,7 @@ def repeat_quantize_int16_linear(
 ):
     """The same in 16 bits."""
     for _ in range(times):
-        quantize_rows16(x, rows, linear_at(linear, 0).depth, reach, q, scales)
+        quantize_rows16(x, rows, at(LINEAR, linear, 0).depth, reach, q, scales)
         int16_linear(linear, q, scales, rows, out, AFFINE)
 
 

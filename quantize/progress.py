@@ -1,8 +1,9 @@
 """A bar on stderr that shows how far a command is, if someone looks at it."""
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
+
+from cpunmt.files import console
 
 
 @contextlib.contextmanager
@@ -11,14 +12,10 @@ def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Call
 
     It does nothing where stderr is no terminal.
     """
-    if not sys.stderr.isatty():
+    if not console.is_watched():
         yield lambda done, doing="": None
         return
-    from tqdm import tqdm
-
-    tqdm.monitor_interval = 0  # no thread of its own
-    bar = tqdm(total=total, desc=doing, unit=f" {unit}", file=sys.stderr, dynamic_ncols=True, leave=False)
-    with bar:
+    with console.progress_bar(total=total, desc=doing, unit=f" {unit}", dynamic_ncols=True, leave=False) as bar:
 
         def show(done: int, doing: str = ""):
             if doing:

@@ -7,8 +7,8 @@ from hypothesis import settings
 
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
 
 # No deadline: a busy machine is no failure.
 settings.register_profile("cpunmt", deadline=None)

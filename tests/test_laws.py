@@ -12,45 +12,34 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cpunmt import Translator
 from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
-from tests import real_model
-from tests.generated_lines import generated_lines
+from cpunmt.translation.options import SCORING
+from tests.sample_models import real_model
+from tests.support.command_line import sentences
+from tests.support.generated_lines import generated_lines
+from tests.support.option_values import consistent_options
+from tests.support.side_by_side import in_threads
 
 MODEL = str(real_model.DIRECTORIES["int8"])
 COUNTS = [400, pytest.param(100_000, marks=pytest.mark.slow)]
 FEW = [150, pytest.param(10_000, marks=pytest.mark.slow)]
 
 
-@pytest.fixture(scope="module")
-def student():
-    return Translator(MODEL)
-
-
 def bits(result):
     """What must be equal to the last bit."""
-    return [(h.text, h.pieces, h.score, h.log_prob, h.truncated) for h in result.hypotheses]
-
-
-def random_options(generator, count=1):
-    """Options of one call, at random."""
-    beam = generator.choice([1, 1, 2, 4])
-    return {
-        "beam_size": beam,
-        "num_hypotheses": generator.randint(1, beam),
-        "length_penalty": generator.choice([0.0, 0.7, 1.0]),
-        "word_penalty": generator.choice([0.0, 0.2]),
-        "coverage_penalty": generator.choice([0.0, 0.0, 0.1]),
-        "vocabulary": generator.choice(["shortlist", "shortlist", "full"]),
-        "max_length_factor": generator.choice([1.5, 3.0]),
-        "min_length": generator.choice([0, 0, 2]),
-    }
+    found = []
+    for h in result.hypotheses:
+        attention = None if h.attention is None else h.attention.tobytes()
+        found.append((h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention))
+    return found
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -92,20 +81,27 @@ def test_law_2_alone_and_together(student, count):
 
 
 @pytest.mark.parametrize("count", FEW)
-def test_law_2_with_any_options(student, count):
-    lines, generator = generated_lines(count, seed=4, short=True), random.Random(5)
-    for first in range(0, count, 25):
-        options, chosen = random_options(generator), lines[first : first + 25]
-        expected = [bits(student.translate(line, **options)) for line in chosen]
-        generator_order = random.Random(first).sample(range(len(chosen)), len(chosen))
-        made = student.translate([chosen[i] for i in generator_order], **options)
-        assert [bits(result) for result in made] == [expected[i] for i in generator_order]
+@pytest.mark.parametrize("scheme", ["int8", "float32"])
+def test_law_2_with_any_options(student, float_student, scheme, count):
+    translator, lines = {"int8": student, "float32": float_student}[scheme], generated_lines(1000, seed=4, short=True)
+    long = " ".join(sentences(40))  # more than the model takes at once: it is split
+
+    @given(consistent_options(), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
+    @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
+    def check(options, first, generator):
+        chosen = [*lines[first : first + 15], long[: generator.randrange(len(long))]]
+        expected = [bits(translator.translate(line, **options)) for line in chosen]
+        order = generator.sample(range(len(chosen)), len(chosen))
+        made = translator.translate([chosen[i] for i in order], **options)
+        assert [bits(result) for result in made] == [expected[i] for i in order]
+
+    check()
 
 
 _TRANSLATE = """
 import hashlib, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 lines = generated_lines(int(sys.argv[2]), seed=6)
 state = hashlib.sha256()
 translator = Translator(sys.argv[1])
@@ -138,34 +134,42 @@ def test_law_3_on_every_path_the_machine_has(count):
 
 @pytest.mark.parametrize("count", FEW)
 def test_law_4_hypotheses_prefixes_and_scores(student, count):
-    lines, generator = generated_lines(count, seed=7, short=True), random.Random(8)
+    lines = generated_lines(1000, seed=7, short=True)
     whole = [line for line in lines if 1 < len(student.source_vocabulary.encode(line)) <= 120]
-    for first in range(0, len(whole), 30):
-        chosen, options = whole[first : first + 30], random_options(generator)
+
+    @given(consistent_options(), st.integers(0, len(whole) - 15), st.randoms(use_true_random=False))
+    @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
+    def check(options, first, generator):
+        chosen = whole[first : first + 15]
         results = student.translate(chosen, **options)
         for result in results:
             scores = [h.score for h in result.hypotheses]
-            assert 1 <= len(scores) <= options["num_hypotheses"] and scores == sorted(scores, reverse=True)
+            assert 1 <= len(scores) <= options.get("num_hypotheses", 1) and scores == sorted(scores, reverse=True)
             assert len({(h.pieces, h.truncated) for h in result.hypotheses}) == len(scores)
+        for text, result in zip(chosen, results, strict=True):
+            assert bits(student.translate(text, **options | {"num_hypotheses": 1})) == bits(result)[:1]
         ended = [(line, r.hypotheses[-1]) for line, r in zip(chosen, results, strict=True)]
         ended = [(line, h) for line, h in ended if not h.truncated]
-        sources = [student.tokenize(line) for line, _ in ended]
-        scored = student.score_batch(sources, [list(h.pieces) for _, h in ended], vocabulary=options["vocabulary"])
+        sources, targets = [student.tokenize(line) for line, _ in ended], [list(h.pieces) for _, h in ended]
+        scoring = {name: value for name, value in options.items() if name in SCORING}
+        scoring["vocabulary"] = options.get("vocabulary", "shortlist")  # scoring chooses from all, unless it is told
+        scored = student.score_batch(sources, targets, **scoring)
         assert [s.log_prob for s in scored] == [h.log_prob for _, h in ended]
         prefixes = [list(h.pieces[: generator.randint(0, 3)]) for _, h in ended]
         kept = student.translate_batch(sources, prefixes, **options)
         for prefix, result in zip(prefixes, kept, strict=True):
             assert all(pieces[: len(prefix)] == prefix for pieces in result.hypotheses)
-        greedy = student.translate(chosen, beam_size=1, vocabulary=options["vocabulary"])
-        assert [bits(r) for r in greedy] == [
-            bits(student.translate(t, vocabulary=options["vocabulary"])) for t in chosen
-        ]
+        greedy = student.translate(chosen, **options | {"beam_size": 1, "num_hypotheses": 1})
+        without = {name: value for name, value in options.items() if name not in ("beam_size", "num_hypotheses")}
+        assert [bits(r) for r in greedy] == [bits(student.translate(text, **without)) for text in chosen]
+
+    check()
 
 
 _MEMORY = """
 import itertools, json, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
 translator, count = Translator(sys.argv[1]), int(sys.argv[2])
@@ -202,26 +206,19 @@ def test_law_8_sixteen_threads_share_a_translator(student, seconds):
     lines = generated_lines(300, seed=10, short=True)
     options = [{}, {"beam_size": 3, "num_hypotheses": 3}, {"vocabulary": "full"}, {"return_alignments": True}]
     expected = [[bits(result) for result in student.translate(lines, **chosen)] for chosen in options]
-    wrong, end = [], time.monotonic() + seconds
+    end = time.monotonic() + seconds
 
-    def run(seed):
-        generator = random.Random(seed)
-        try:
-            while time.monotonic() < end:
-                kind, first = generator.randrange(4), generator.randrange(300)
-                chosen = slice(first, first + generator.choice([1, 5, 60]))
-                made = [bits(result) for result in student.translate(lines[chosen], **options[kind])]
-                if made != expected[kind][chosen]:
-                    wrong.append((kind, first))
-        except BaseException as error:
-            wrong.append(error)
+    def work(seed):
+        generator, wrong = random.Random(seed), []
+        while time.monotonic() < end:
+            kind, first = generator.randrange(4), generator.randrange(300)
+            chosen = slice(first, first + generator.choice([1, 5, 60]))
+            made = [bits(result) for result in student.translate(lines[chosen], **options[kind])]
+            if made != expected[kind][chosen]:
+                wrong.append((kind, first))
+        return wrong
 
-    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert in_threads(16, work) == [[]] * 16
 
 
 @pytest.mark.parametrize("inter_threads", [1, 2])
@@ -232,7 +229,7 @@ def test_law_8_a_forked_child_translates_the_same(inter_threads):
     code = """
 import os, sys
 from cpunmt import Translator
-from tests.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines
 translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
 lines = generated_lines(60, seed=11, short=True)
 before = [r.text for r in translator.translate(lines)]

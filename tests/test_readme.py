@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from cpunmt.text.vocabulary import Vocabulary
-from tests.command_line import statistics
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
-from tests.marian_model import write_marian_npz
-from tests.real_model import DIRECTORIES
 from tests.registry.http_server import serving
 from tests.registry.shapes import firefox_records, serve_firefox, serve_opus, sha256
-from tests.small_vocabulary import train_vocabulary
+from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.support.command_line import statistics
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")

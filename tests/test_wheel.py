@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cpunmt
-from tests.real_model import DIRECTORIES, ROOT
+from tests.sample_models.real_model import DIRECTORIES, ROOT
 
 SENTENCE = "A man is riding a bicycle."
 

@@ -38,8 +38,9 @@ def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference
     config, tensors = read_float_checkpoint(model)
     packed = read_directory(model)
     config8, tensors8, _ = pack_tensors(config, tensors, "int8")
-    vocabularies = list(dict.fromkeys([packed.source_vocabulary, packed.target_vocabulary]))
-    tables = [table.read_bytes() for table in dict.fromkeys([packed.source_table, packed.target_table]) if table]
+    files = list(dict.fromkeys([packed.source_vocabulary, packed.target_vocabulary]))
+    vocabularies = [file.pieces for file in files]
+    tables = [table.read_bytes() for table in dict.fromkeys(file.table for file in files) if table]
     listed = packed.shortlist.read_bytes() if packed.shortlist else None
     write_directory(folder / "int8", config8, tensors8, vocabulary=vocabularies, tables=tables, shortlist=listed)
     export_onnx(folder / "exported", config, tensors)

@@ -4,6 +4,7 @@ import numpy as np
 
 from bench.onnx.engine import OnnxEngine
 from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
 
 BARRED = 100.0  # no piece that can be chosen has such a logit; the </s> of bench.students has -10,000
 
@@ -14,7 +15,7 @@ def logit_differences(engine: OnnxEngine, reference: Reference, sources) -> tupl
     Every sentence is decoded with the reference's greedy translation, over all pieces. The difference of a logit beyond
     BARRED, where float32 is coarser than what is looked for, counts in proportion.
     """
-    targets = [reference.greedy(source).ids for source in sources]
+    targets = [greedy(reference, source).ids for source in sources]
     expected = [_reference_logits(reference, *pair) for pair in zip(sources, targets, strict=True)]
     alone = max(
         _difference(engine, [source], [target], [logits])

@@ -3,7 +3,8 @@
 from importlib import import_module
 
 from cpunmt.architectures.families import FAMILIES
-from cpunmt.architectures.reading import model_at
+from cpunmt.architectures.records import MODEL
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel, one_of
 
 
@@ -18,19 +19,19 @@ _encode, _start, _step = _of_all("encode", "encode"), _of_all("step", "start"), 
 @kernel
 def encode(model: address, memory: address, ids: address, offsets: address, slots: address, n: count):
     """Encode `n` sentences into slots."""
-    m = model_at(model, 0)
+    m = at(MODEL, model, 0)
     _encode(m.family, m.network, memory, ids, offsets, slots, n)
 
 
 @kernel
 def start(model: address, memory: address, slot: count) -> count:
     """The parent of a hypothesis that begins in a slot."""
-    m = model_at(model, 0)
+    m = at(MODEL, model, 0)
     return _start(m.family, m.network, memory, slot)
 
 
 @kernel
 def step(model: address, memory: address, rows: address, n: count):
     """One step of ROW records [n]."""
-    m = model_at(model, 0)
+    m = at(MODEL, model, 0)
     _step(m.family, m.network, memory, rows, n)

@@ -5,6 +5,7 @@ import sys
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, tell
+from cpunmt.files.tables import aligned
 from cpunmt.registry import store
 
 _HEADER = ("NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED")
@@ -62,11 +63,8 @@ def list_command(given) -> int:
         rows.append(_row(model.name, *about, sum(path.stat().st_size for path in model.path.iterdir()), "yes"))
     words = [word.lower() for word in given.text]
     rows = [row for row in rows if all(word in " ".join(row).lower() for word in words)]
-    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
-    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if lines:
-        header = "  ".join(f"{cell:{width}}" for cell, width in zip(_HEADER, widths, strict=True))
-        tell(header, *lines)
+    if rows:
+        tell(*aligned(_HEADER, rows, len(_HEADER)))
     elif not status:
         _say("no model fits" if given.text or not given.installed else f"no models in {store.models_folder()}")
     return status

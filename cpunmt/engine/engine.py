@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.engine import program
-from cpunmt.engine.workspace import Size, Workspace
+from cpunmt.engine.workspace import Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
@@ -193,7 +193,7 @@ class Engine:
         return results
 
     def _run(self, batch_at: int, workspace: Workspace):
-        """Translate a batch; an interrupt is heard between two calls of compiled code, an exit waits for one."""
+        """Translate a batch; an interrupt is handled between two calls of compiled code, an exit waits for one."""
         begin, budget, more = 1, BUDGET, True
         while more:
             began = time.perf_counter()
@@ -250,22 +250,17 @@ class Engine:
         return _address(self._full_output[0])
 
     def _pack_output(self):
-        config = self.model.config
-        count = panels(config.vocab_size)
-        table = self.model.record["output"]
-        size = records.WEIGHT_BYTES[table[0]["scheme"]]
-        weights = np.empty(count * config.architecture.model_dim * PANEL * size, np.uint8)
-        vectors = {name: np.empty(count * PANEL, np.float32) for name in ("scales", "start", "totals", "bias")}
-        record = np.zeros(1, records.LINEAR)
-        fields = record[0]
-        fields["scheme"], fields["depth"], fields["panels"] = table[0]["scheme"], config.architecture.model_dim, count
-        fields["weights"] = weights.ctypes.data
-        for name, vector in vectors.items():
-            fields[name] = vector.ctypes.data
-        fields["multiplier"] = self.model.record[0]["output_multiplier"]
-        pointers = np.empty(PANEL, np.int64)
-        self._program.gather_output(table, 0, config.vocab_size, config.architecture.model_dim, pointers, record)
-        return record, weights, vectors
+        config, kept = self.model.config, []
+
+        def allocate(dtype, *shape):
+            kept.append(np.empty(shape, dtype))
+            return kept[-1]
+
+        record = output_layers(config, 1, panels(config.vocab_size), allocate)
+        record["panels"], record["multiplier"] = panels(config.vocab_size), self.model.record["output_multiplier"]
+        pointers, table, depth = np.empty(PANEL, np.int64), self.model.record["output"], config.architecture.model_dim
+        self._program.gather_output(table, 0, config.vocab_size, depth, pointers, record)
+        return record, kept
 
 
 def _at(numbers: array) -> int:

@@ -31,6 +31,7 @@ from cpunmt.engine.numba_settings import default_settings
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.output_files import replacing_file
+from cpunmt.files.user_folder import user_folder
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.simd import isa
@@ -84,7 +85,7 @@ def _initialize_llvm():
 @functools.cache
 def _offer_libm():
     """Make known what LLVM calls where a processor lacks the instruction; both are exact, whatever the library."""
-    libraries = [None, "libm.so.6", "libm.dylib", "ucrtbase"]  # None: what this process has already
+    libraries = [None, "libm.so.6", "libm.dylib"]  # None: what this process has already
     for name in ("fmaf", "rintf"):
         for library in libraries:
             try:
@@ -133,16 +134,11 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen)
     try:
-        home = Path.home()
-    except RuntimeError:  # no HOME, and a user without an entry in the password file: a container
+        return user_folder("cache")
+    except RuntimeError:  # there is no home
         import tempfile
 
         return Path(tempfile.gettempdir()) / f"cpunmt-{os.getuid()}"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "cpunmt"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "cpunmt"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "cpunmt"
 
 
 def cache_file() -> Path:
@@ -216,8 +212,6 @@ def _read(path: Path) -> bytes | None:
 
 def _private(folder: Path) -> bool:
     """Whether only this user can write in `folder`."""
-    if not hasattr(os, "getuid"):
-        return True
     status = folder.stat()
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

@@ -1,5 +1,6 @@
 """The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -76,22 +77,10 @@ class Workspace:
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
         if not full:
-            self._outputs(config, slots, panels)
-
-    def _outputs(self, config, slots, panels):
-        """Room for the candidates of each slot, and the LINEAR records over them."""
-        columns, scheme = PANEL * panels, records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]]
-        sizes = {"weights": (np.uint8, columns * config.architecture.model_dim * records.WEIGHT_BYTES[scheme])}
-        sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, columns))
-        outputs = np.zeros(slots, records.LINEAR)
-        outputs["scheme"], outputs["depth"] = scheme, config.architecture.model_dim
-        for name, (dtype, size) in sizes.items():
-            array = self._buffer(dtype, slots, size)
-            outputs[name] = array.ctypes.data + np.arange(slots) * array.strides[0]
-        self._kept.append(outputs)
-        fields = self.record[0]
-        fields["candidate_ids"] = self._buffer(np.int32, slots, columns).ctypes.data
-        fields["outputs"] = outputs.ctypes.data
+            outputs = output_layers(config, slots, panels, self._buffer)
+            self._kept.append(outputs)
+            fields["outputs"] = outputs.ctypes.data
+            buffer("candidate_ids", np.int32, slots, columns)
 
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""
@@ -102,3 +91,19 @@ class Workspace:
         array = memory[begin : begin + size].view(dtype).reshape(shape)
         self._kept.append(array)
         return array
+
+
+def output_layers(config: ModelConfig, count: int, panels: int, allocate: Callable) -> np.ndarray:
+    """LINEAR [count], each with room for so many panels of the output layer, which `gather_output` fills in.
+
+    `allocate(dtype, *shape)` gives an uninitialized array that lives as long as they do.
+    """
+    scheme, depth = records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]], config.architecture.model_dim
+    sizes = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
+    sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, PANEL * panels))
+    found = np.zeros(count, records.LINEAR)
+    found["scheme"], found["depth"] = scheme, depth
+    for name, (dtype, size) in sizes.items():
+        array = allocate(dtype, count, size)
+        found[name] = array.ctypes.data + np.arange(count) * array.strides[0]
+    return found

@@ -61,8 +61,8 @@ def kind_of(path: str | os.PathLike) -> str:
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
 
 
-def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:
-    """Read another program's model and convert it; see `read_marian_directory`.
+def read_checkpoint(path: str | os.PathLike) -> ForeignModel:
+    """Read another program's model, its weights as they are stored.
 
     Raises ModelFileError as `kind_of` and the readers do, and for a packed directory: it needs no conversion.
     """
@@ -74,4 +74,32 @@ def read_model(path: str | os.PathLike, scheme: str | None = None, activation_sc
             from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory as read
         else:
             from cpunmt.formats.marian.marian_directory import read_marian_directory as read
-    return read(path, scheme, activation_scales)
+    return read(path)
+
+
+def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:
+    """The same, ready to run: `tensors` are what tensors.expected_tensors lists.
+
+    Integers are used as they are stored; float weights are quantized, or kept. Scales of activations that the file has
+    are used where that is asked for; by default each row has its own, which is closer to float32.
+
+    Parameters
+    ----------
+    scheme : one of `config.SCHEMES`; None: int8
+    activation_scales : "dynamic", or "static" for those that the file has
+
+    Raises ModelFileError too for a file without such scales, and as `packed_tensors` does.
+    """
+    found = read_checkpoint(path)
+    with LOCK:
+        from cpunmt.formats.conversion import packed_tensors
+    if activation_scales == "static" and found.alphas is None:
+        raise ModelFileError(
+            f"{found.weights}: holds no activation scales (..._QuantMultA); load with activation_scales='dynamic'"
+        )
+    alphas = found.alphas if activation_scales == "static" else None
+    try:
+        config, tensors = packed_tensors(found.config, found.tensors, scheme or "int8", alphas=alphas)
+    except ModelFileError as error:
+        raise ModelFileError(f"{found.weights}: {error}") from None
+    return found._replace(config=config, tensors=tensors)

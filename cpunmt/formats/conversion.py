@@ -5,13 +5,14 @@ Weights that come as integers already, one scale for all (Marian's intgemm), are
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.kernels.matmul.packing import pack_codes, pack_float32, pack_int8, pack_int16, padded
-from cpunmt.layers.schemes import CODEBOOKS, code4, codebook, int8, int16, log4
+from cpunmt.kernels.matmul.packing import pack, pack_codes, padded
+from cpunmt.layers.schemes import CODEBOOKS, codebook, int8, int16
 from cpunmt.layers.schemes.int8 import static_scales
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.tensors import (
@@ -29,8 +30,7 @@ from cpunmt.model.tensors import (
 QUANTIZERS = {
     "int8": int8.quantize_columns,
     "int16": int16.quantize_columns,
-    "log4": log4.quantize_columns,
-    "code4": code4.quantize_columns,
+    **{scheme: partial(codebook.quantize_columns, levels=levels) for scheme, levels in CODEBOOKS.items()},
 }
 
 
@@ -115,7 +115,7 @@ def packed_tensors(
         bias = np.concatenate([tensors[b] if b else np.zeros(width, np.float32) for (_, b), width in biases])
         if SCHEMES[stored] == "float32":
             weights = np.concatenate([_floats(part) for part in parts], axis=1)
-            made[f"{linear.name}.weight"] = _as_floats(linear.name, pack_float32(weights), stored)
+            made[f"{linear.name}.weight"] = _as_floats(linear.name, pack(weights), stored)
         else:
             q, scales, multipliers = integers(linear.name, parts, stored)
             sums = q.sum(axis=0, dtype=np.int32)
@@ -147,7 +147,7 @@ def _stored_panels(q, scheme) -> np.ndarray:
     """Integers [in, out] of a linear layer, laid out for their scheme."""
     if scheme in CODEBOOKS:
         return pack_codes(codebook.numbers(q, CODEBOOKS[scheme]))
-    return pack_int16(q) if scheme == "int16" else pack_int8(q)
+    return pack(q)
 
 
 def _stored_rows(rows, scheme) -> np.ndarray:

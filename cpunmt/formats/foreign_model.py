@@ -1,10 +1,11 @@
-"""What reading another program's model gives, whichever program it is."""
+"""What reading another program's model gives, whichever program it is, and the files of vocabularies."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.shortlist import ShortlistOptions
@@ -24,20 +25,21 @@ class VocabularyFiles(NamedTuple):
 
 
 class ForeignModel(NamedTuple):
-    """A model of another program, in our form."""
+    """A model of another program, with everything beside its weights in our form."""
 
     config: ModelConfig
-    tensors: dict[str, np.ndarray]  # what architecture.expected_tensors lists
+    tensors: dict[str, np.ndarray | StoredIntegers]  # what tensors.checkpoint_tensors lists
+    alphas: dict[str, float] | None  # scales of activations that the file has: see conversion.packed_tensors
+    weights: Path  # the file that holds all these
     source_vocabulary: VocabularyFiles
     target_vocabulary: VocabularyFiles
     shortlist: ShortlistOptions | None
     metadata: dict
     stored: str  # what the weights are on disk: "int8", "float32", "float16" or "bfloat16"
-    alphas: bool  # whether the file has activation scales
 
 
-def open_vocabularies(model: ForeignModel) -> tuple[Vocabulary | PieceVocabulary, Vocabulary | PieceVocabulary]:
-    """The vocabularies of source and target: one object if they are the same.
+def open_vocabularies(model) -> tuple[Vocabulary | PieceVocabulary, Vocabulary | PieceVocabulary]:
+    """The vocabularies of source and target of a ForeignModel or PackedDirectory: one object if they are the same.
 
     Whether they fit the model is not looked at. Raises ModelFileError as they do.
     """

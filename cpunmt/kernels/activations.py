@@ -90,8 +90,3 @@ def tanh(x, table):
     """tanh of an f32x16, 2 sigmoid(2 x) - 1, error below 2.3e-6; `table` as above."""
     two = broadcast(_f(2.0))
     return two * sigmoid(two * x, table) - broadcast(_ONE)
-
-
-def sigmoid_reference(x: np.ndarray) -> np.ndarray:
-    """float64 sigmoid."""
-    return 1.0 / (1.0 + np.exp(-x.astype(np.float64)))

@@ -9,12 +9,10 @@ Sixteen scores are one vector. In self-attention those are of sixteen queries an
 keys is sixteen at once, lane by lane; one query alone (cross-attention) has sixteen keys side by side.
 """
 
-import numpy as np
-
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
-from cpunmt.kernels.reading import scratch_at, settings_at
+from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
-from cpunmt.simd.intrinsics import address_of, lesser, store_i64
+from cpunmt.simd.intrinsics import address_of, at, lesser, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose
 
@@ -42,7 +40,7 @@ def self_attention(settings: address, scratch: address, qkv: address, length: co
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
     out         float32 [length, model_dim]
     """
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
     packed, scores = w.packed, w.scores
     head_dim = model_dim // heads
@@ -77,7 +75,7 @@ def cross_attention_row(
     values      float32 [length, model_dim]
     out         float32 [model_dim]
     """
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads = s.model_dim, s.heads
     head_dim = model_dim // heads
     panels = (length + 15) // 16
@@ -92,11 +90,3 @@ def cross_attention_row(
     product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
     product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
     float_heads(address_of(product), w.scores, values, out)
-
-
-def attention_reference(q, k, v, heads: int) -> np.ndarray:
-    """float64 [queries, model_dim] from float32 [queries, model_dim], [length, model_dim] twice."""
-    q, k, v = (np.stack(np.split(array.astype(np.float64), heads, axis=1)) for array in (q, k, v))
-    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
-    power = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return np.concatenate(list(power / power.sum(axis=2, keepdims=True) @ v), axis=1)

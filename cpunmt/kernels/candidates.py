@@ -7,10 +7,10 @@ They are those of `cpunmt.text.shortlist.Shortlist.candidates`, which is the def
 
 import numpy as np
 
-from cpunmt.kernels.reading import linear_at, shortlist_at, table_at
-from cpunmt.kernels.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, WEIGHT_BYTES
+from cpunmt.kernels.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, LINEAR, SHORTLIST, TABLE, WEIGHT_BYTES
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import (
+    at,
     lesser,
     load_f32,
     load_i32,
@@ -36,7 +36,7 @@ def find_candidates(
 
     marks    int64 [vocab_size / 64 + 1], all 0; 0 again afterwards
     """
-    table = shortlist_at(shortlist, 0)
+    table = at(SHORTLIST, shortlist, 0)
     words = vocab_size // 64 + 1
     found = lesser(table.first, vocab_size)
     for word in range(found // 64):
@@ -111,7 +111,7 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
     output    its addresses hold room for `panels` panels, candidates <= 16 * panels; columns beyond the
               candidates get the score LOWEST: a copy of the last candidate's weights with scale 0
     """
-    entries, linear = table_at(table, 0), linear_at(output, 0)
+    entries, linear = at(TABLE, table, 0), at(LINEAR, output, 0)
     row_bytes = _WEIGHT_BYTES[entries.scheme] * depth
     for panel in range(linear.panels):
         if pieces != 0:

@@ -3,9 +3,8 @@
 x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
 """
 
-from cpunmt.kernels.reading import embedding_at
-from cpunmt.kernels.records import INT8, INT16
-from cpunmt.simd.intrinsics import load_f32
+from cpunmt.kernels.records import EMBEDDING, INT8, INT16
+from cpunmt.simd.intrinsics import at, load_f32
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, store
 
@@ -13,7 +12,7 @@ from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, sto
 @kernel
 def embed(embedding: address, piece: count, position: count, out: address):
     """Write the float32 [model_dim] vector of `piece`, a row of an EMBEDDING record's table, at `position`."""
-    e = embedding_at(embedding, 0)
+    e = at(EMBEDDING, embedding, 0)
     depth, signal, rows = e.depth, e.positions + 4 * position * e.depth, e.table.rows
     if piece < 0:
         for k in range(0, depth, 16):

@@ -9,7 +9,7 @@ gate          g a + (1 - g) b, or g a + h b, for gates g = sigmoid(...)
 
 import numpy as np
 
-from cpunmt.kernels.activations import exp, sigmoid, sigmoid_reference
+from cpunmt.kernels.activations import exp, sigmoid
 from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.vector import absolute, broadcast, fma, load, maximum, store
@@ -74,32 +74,3 @@ def average(x: address, cell: address, share: real, length: count, next_cell: ad
         state = load(cell, k) + load(x, k)
         store(next_cell, k, state)
         store(out, k, state * broadcast(share))
-
-
-def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
-    """float64."""
-    x = x.astype(np.float64)
-    if function == RELU:
-        return np.maximum(x, 0)
-    if function == GELU:
-        import math
-
-        return x * 0.5 * (1 + np.vectorize(math.erf)(x * 0.5**0.5))
-    return x * sigmoid_reference(x if function == SWISH else 1.702 * x)
-
-
-def highway_reference(gates, y, x) -> np.ndarray:
-    """float64."""
-    g = sigmoid_reference(gates)
-    return g * y + (1 - g) * x
-
-
-def weigh_reference(kept, x, renewed, y) -> np.ndarray:
-    """float64."""
-    return sigmoid_reference(kept) * x + sigmoid_reference(renewed) * y
-
-
-def average_reference(x, cell, share) -> tuple[np.ndarray, np.ndarray]:
-    """(next cell, out), float64."""
-    state = cell.astype(np.float64) + x
-    return state, share * state

@@ -7,10 +7,9 @@ Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased var
 
 import numpy as np
 
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.reading import norm_at, settings_at
-from cpunmt.kernels.records import INT8, INT16
-from cpunmt.simd.intrinsics import square_root
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
+from cpunmt.kernels.records import NORM, SETTINGS
+from cpunmt.simd.intrinsics import at, square_root
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.vector import broadcast, fma, load, store, total
 
@@ -63,9 +62,9 @@ def residual_layer_norm(
     q             bytes [rows, PLANES * model_dim] or int16 [rows, model_dim], or 0
     row_scales    float32 [rows, 2]: scale and shift
     """
-    s = settings_at(settings, 0)
+    s = at(SETTINGS, settings, 0)
     depth, epsilon = s.model_dim, s.epsilon
-    weights = norm_at(norm, 0)
+    weights = at(NORM, norm, 0)
     share = broadcast(np.float32(0.0) if y == 0 else np.float32(1.0))
     for row in range(rows):
         given, target = x + 4 * row * depth, out + 4 * row * depth
@@ -77,14 +76,5 @@ def residual_layer_norm(
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
     # not row by row: a row's steps wait for one another, and few rows are in flight at once if each has more of them
-    if q != 0 and weights.scheme == INT8:
-        quantize_rows(out, rows, depth, weights.multiplier, q, row_scales)
-    elif q != 0 and weights.scheme == INT16:
-        quantize_rows16(out, rows, depth, weights.multiplier, q, row_scales)
-
-
-def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:
-    """float64 [rows, depth]."""
-    s = x.astype(np.float64) + y.astype(np.float64)
-    centred = s - s.mean(axis=1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
+    if q != 0:
+        quantize_as(weights.scheme, weights.multiplier, out, rows, depth, q, row_scales)

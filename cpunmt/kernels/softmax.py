@@ -79,16 +79,3 @@ def log_sum_exp(scores: address, length: count) -> real:
     for j in range(0, length, 16):
         sums = sums + exp(load(scores, j) - most)
     return np.float32(np.float64(top) + log(np.float64(total(sums))))
-
-
-def softmax_rows_reference(scores: np.ndarray, factor: float) -> np.ndarray:
-    """float64 [rows, length]."""
-    s = scores.astype(np.float64) * factor
-    power = np.exp(s - s.max(axis=1, keepdims=True))
-    return power / power.sum(axis=1, keepdims=True)
-
-
-def log_sum_exp_reference(scores: np.ndarray) -> float:
-    """float64 log-sum-exp."""
-    s = scores.astype(np.float64)
-    return float(s.max() + np.log(np.exp(s - s.max()).sum()))

@@ -5,8 +5,6 @@ order of their index, so that the result is the same always. (Hoang et al. 2018,
 softmax, too: log-probabilities are only needed of what is chosen here.)
 """
 
-import numpy as np
-
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import load_f32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -54,9 +52,3 @@ def top_k(scores: address, length: count, k: count, indices: address, values: ad
         store_f32(values, 0, load_f32(scores, 0))
         found = 1
     return found
-
-
-def top_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
-    """Indices of the k largest, equals in the order of their index."""
-    order = np.argsort(-scores, kind="stable")
-    return order[scores[order] > LOWEST][:k]

@@ -3,20 +3,20 @@
 from cpunmt.kernels.attention import self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import linear_at, scratch_at, settings_at
+from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import self_attention_at
+from cpunmt.layers.records import SELF_ATTENTION
 from cpunmt.layers.residual import after_block, before_block
-from cpunmt.simd.intrinsics import address_of, load_i64
+from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
 def projected(weights: address, settings: address, scratch: address, rows: count):
     """y = context W + b: what follows the heads of attention; y = context where the model has no such layer."""
-    w = scratch_at(scratch, 0)
-    if linear_at(weights, 0).panels == 0:
-        copy_floats(w.context, rows * settings_at(settings, 0).model_dim, w.y)
+    w = at(SCRATCH, scratch, 0)
+    if at(LINEAR, weights, 0).panels == 0:
+        copy_floats(w.context, rows * at(SETTINGS, settings, 0).model_dim, w.y)
     else:
         quantize(weights, w.context, rows, w.quantized, w.row_scales)
         linear(weights, w.context, w.quantized, w.row_scales, rows, w.y, AFFINE)
@@ -28,7 +28,7 @@ def encoder_attention(layer: address, settings: address, scratch: address, offse
 
     offsets    int64 [sentences + 1]: where each begins, relative to the first
     """
-    weights, s, w = self_attention_at(layer, 0), settings_at(settings, 0), scratch_at(scratch, 0)
+    weights, s, w = at(SELF_ATTENTION, layer, 0), at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     before_block(address_of(weights.residual), settings, scratch, rows)

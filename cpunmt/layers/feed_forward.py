@@ -7,12 +7,11 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import RELU as RELU_FUNCTION
 from cpunmt.kernels.gates import activate
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
-from cpunmt.kernels.reading import linear_at, scratch_at, settings_at
-from cpunmt.kernels.records import LINEAR
+from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
 from cpunmt.layers.linear import linear, quantize
-from cpunmt.layers.reading import feed_forward_at
+from cpunmt.layers.records import FEED_FORWARD
 from cpunmt.layers.residual import after_block, before_block
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel
 
 LINEAR_BYTES = LINEAR.itemsize
@@ -29,17 +28,17 @@ def activated(
     out: address,
 ):
     """out = function(x W + b) for x, already quantized where that is needed."""
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
     linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
     if function != RELU_FUNCTION:
-        activate(out, rows * 16 * linear_at(weights, 0).panels, function, s.sigmoid_table)
+        activate(out, rows * 16 * at(LINEAR, weights, 0).panels, function, s.sigmoid_table)
 
 
 @kernel
 def network(layer: address, function: count, settings: address, scratch: address, rows: count, x: address):
     """The affine maps of a FEED_FORWARD record on float32 x [rows, model_dim], or its quantized form, into y."""
-    f, w = feed_forward_at(layer, 0), scratch_at(scratch, 0)
+    f, w = at(FEED_FORWARD, layer, 0), at(SCRATCH, scratch, 0)
     if f.inner.panels == 0:
         hidden = x
     else:
@@ -51,7 +50,7 @@ def network(layer: address, function: count, settings: address, scratch: address
             activated(weights, function, settings, scratch, rows, hidden, target)
             hidden = target
     if f.outer.panels == 0:
-        copy_floats(hidden, rows * settings_at(settings, 0).model_dim, w.y)
+        copy_floats(hidden, rows * at(SETTINGS, settings, 0).model_dim, w.y)
     else:
         if f.inner.panels != 0:
             quantize(address_of(f.outer), hidden, rows, w.quantized, w.row_scales)
@@ -61,7 +60,7 @@ def network(layer: address, function: count, settings: address, scratch: address
 @kernel
 def feed_forward(layer: address, settings: address, scratch: address, rows: count):
     """The block of a FEED_FORWARD record on x [rows, model_dim]."""
-    residual = address_of(feed_forward_at(layer, 0).residual)
+    residual = address_of(at(FEED_FORWARD, layer, 0).residual)
     before_block(residual, settings, scratch, rows)
-    network(layer, settings_at(settings, 0).activation, settings, scratch, rows, scratch_at(scratch, 0).input)
+    network(layer, at(SETTINGS, settings, 0).activation, settings, scratch, rows, at(SCRATCH, scratch, 0).input)
     after_block(residual, settings, scratch, rows)

@@ -7,9 +7,9 @@ a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quanti
 from cpunmt.kernels.matmul.float_matmul import float_linear
 from cpunmt.kernels.matmul.int8_matmul import int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.reading import linear_at
-from cpunmt.kernels.records import INT8, INT16
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
+from cpunmt.kernels.records import INT8, INT16, LINEAR
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile import PLANES
 
@@ -25,7 +25,7 @@ def linear(
     mode: count,
 ):
     """out = x W + b (mode AFFINE) or its ReLU (mode RELU) for float32 x [rows, depth] or its quantized form."""
-    scheme = linear_at(weights, 0).scheme
+    scheme = at(LINEAR, weights, 0).scheme
     if scheme == INT8:
         int8_linear(weights, quantized, row_scales, rows, out, mode)
     elif scheme == INT16:
@@ -41,20 +41,9 @@ def row_bytes(scheme: count, depth: count) -> count:
 
 
 @kernel
-def quantize_as(
-    scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
-):
-    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
-    if scheme == INT8:
-        quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
-    elif scheme == INT16:
-        quantize_rows16(x, rows, depth, multiplier, quantized, row_scales)
-
-
-@kernel
 def quantize(weights: address, x: address, rows: count, quantized: address, row_scales: address):
     """Quantize float32 x [rows, depth] for a LINEAR record, if that multiplies integers."""
-    reader = linear_at(weights, 0)
+    reader = at(LINEAR, weights, 0)
     quantize_as(reader.scheme, reader.multiplier, x, rows, reader.depth, quantized, row_scales)
 
 
@@ -69,6 +58,6 @@ def quantize_again(
     row_scales: address,
 ):
     """The same where x has been quantized for a reader of the given scheme and multiplier: if this one differs."""
-    reader = linear_at(weights, 0)
+    reader = at(LINEAR, weights, 0)
     if reader.scheme != scheme or reader.multiplier != multiplier:
         quantize(weights, x, rows, quantized, row_scales)

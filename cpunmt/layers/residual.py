@@ -11,11 +11,11 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import highway
 from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import norm_at, scratch_at, settings_at
-from cpunmt.layers.linear import linear, quantize, quantize_as
-from cpunmt.layers.reading import residual_at
-from cpunmt.layers.records import POSTPROCESS
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.kernels.matmul.quantize_rows import quantize_as
+from cpunmt.kernels.records import NORM, SCRATCH, SETTINGS
+from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.records import POSTPROCESS, RESIDUAL
+from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import load, store
 
@@ -26,7 +26,7 @@ ADD_AND_NORMALIZE = ADD + 4 * NORMALIZE
 @kernel
 def finish(norm: address, settings: address, scratch: address, rows: count):
     """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
-    s, w, n = settings_at(settings, 0), scratch_at(scratch, 0), norm_at(norm, 0)
+    s, w, n = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(NORM, norm, 0)
     if n.scale != 0:
         residual_layer_norm(settings, norm, w.x, 0, rows, w.x, w.quantized, w.row_scales)
     else:
@@ -36,16 +36,16 @@ def finish(norm: address, settings: address, scratch: address, rows: count):
 @kernel
 def before_block(residual: address, settings: address, scratch: address, rows: count):
     """Make the scratch memory's `input` from x, quantized too, unless they are the same."""
-    w = scratch_at(scratch, 0)
-    if settings_at(settings, 0).preprocess:
-        norm = address_of(residual_at(residual, 0).before)
+    w = at(SCRATCH, scratch, 0)
+    if at(SETTINGS, settings, 0).preprocess:
+        norm = address_of(at(RESIDUAL, residual, 0).before)
         residual_layer_norm(settings, norm, w.x, 0, rows, w.input, w.quantized, w.row_scales)
 
 
 @kernel
 def after_block(residual: address, settings: address, scratch: address, rows: count):
     """Make x from the block's input x and output y, quantized too, unless the next block reads something else."""
-    s, w, r = settings_at(settings, 0), scratch_at(scratch, 0), residual_at(residual, 0)
+    s, w, r = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(RESIDUAL, residual, 0)
     norm = address_of(r.after)
     quantized = w.quantized if s.preprocess == 0 else 0
     if s.postprocess == ADD_AND_NORMALIZE:

@@ -40,41 +40,34 @@ def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: st
     Raises ModelFileError for int16 weights whose sums could overflow, and for int8 weights that instruction sets
     could multiply differently: -128, or sums that are not those of the weights.
     """
-    name = linear.name
-    values = tensors[f"{name}.weight"]
-    if scheme in ("float32", "float16"):
-        return Weights(records.FLOAT32, np.asarray(values, np.float32))
-    scales = tensors[f"{name}.scale"]
-    if scheme == "int16":
-        _prove(name, values, (1, 3), linear.depth)
-        return Weights(records.INT16, values, scales)
-    if scheme == "int8":
-        sums = tensors[f"{name}.sums"]
-        _prove_int8(name, values, sums, panel_sums(values))
-        return Weights(records.INT8, values, scales, sums)
-    levels = CODEBOOKS[scheme]
-    low, high = levels[values & 15], levels[values >> 4]  # groups 2 j and 2 j + 1 of a panel
-    decoded = np.stack([low, high], axis=2).reshape(len(values), linear.depth // GROUP, PANEL, GROUP)
-    sums = decoded.sum(axis=(1, 3), dtype=np.int32).reshape(-1)
-    return Weights(records.INT8, decoded, scales, sums, values, levels)
+    return _weights(tensors, linear.name, scheme, linear.depth, in_panels=True)
 
 
 def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str) -> Weights:
     """Of a table of pieces, likewise; `sums` are there for the output layer only."""
+    return _weights(tensors, name, scheme, tensors[f"{name}.weight"].shape[1], in_panels=False)
+
+
+def _weights(tensors, name, scheme, depth, in_panels):
     values = tensors[f"{name}.weight"]
     if scheme in ("float32", "float16"):
         return Weights(records.FLOAT32, np.asarray(values, np.float32))
     scales = tensors[f"{name}.scale"]
     if scheme == "int16":
-        _prove(name, values, (1,), values.shape[1])
+        _prove(name, values, (1, 3) if in_panels else (1,), depth)
         return Weights(records.INT16, values, scales)
+    sums_of = panel_sums if in_panels else row_sums
     if scheme == "int8":
         sums = tensors.get(f"{name}.sums")
-        _prove_int8(name, values, sums, None if sums is None else row_sums(values))
+        _prove_int8(name, values, sums, None if sums is None else sums_of(values))
         return Weights(records.INT8, values, scales, sums)
     levels = CODEBOOKS[scheme]
-    decoded = np.concatenate([levels[values & 15], levels[values >> 4]], axis=1)
-    return Weights(records.INT8, decoded, scales, decoded.sum(axis=1, dtype=np.int32))
+    halves = [levels[values & 15], levels[values >> 4]]
+    if not in_panels:
+        decoded = np.concatenate(halves, axis=1)
+        return Weights(records.INT8, decoded, scales, sums_of(decoded))
+    decoded = np.stack(halves, axis=2).reshape(len(values), -1, PANEL, GROUP)  # groups 2 j and 2 j + 1 of a panel
+    return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
 
 
 def panel_sums(values: np.ndarray) -> np.ndarray:

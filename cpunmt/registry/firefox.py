@@ -22,6 +22,7 @@ from dataclasses import replace
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document, word
 from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.values.checks import inner
 
 REGISTRY = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models/records"
 VARIABLE = "CPUNMT_FIREFOX_REGISTRY"
@@ -62,11 +63,8 @@ def _attachments(url, fetch) -> str:
     if not version:
         raise CpunmtError(f"{url}: expected /v1/ in the address of a Remote Settings collection")
     document = parse_document(fetch(root + version), root + version)
-    try:
-        base = document["capabilities"]["attachments"]["base_url"]
-    except (KeyError, TypeError):
-        base = None
-    if not isinstance(base, str):
+    base = inner(document, "capabilities", "attachments", "base_url", kind=str)
+    if base is None:
         raise CpunmtError(f"{root + version}: capabilities.attachments.base_url is missing; expected a Kinto server")
     return base
 
@@ -112,11 +110,10 @@ def _unnamed(source, target, architecture, version, url, files) -> ModelEntry:
 
 
 def _is_record(record) -> bool:
-    if not isinstance(record, dict) or not isinstance(record.get("attachment"), dict):
-        return False
-    attachment = record["attachment"]
+    attachment = inner(record, "attachment", kind=dict)
     return (
-        isinstance(record.get("fileType"), str)
+        attachment is not None
+        and isinstance(record.get("fileType"), str)
         and all(is_language(language) for language in _languages(record))
         and all(isinstance(attachment.get(key), str) for key in ("filename", "location"))
         and is_size(attachment.get("size"))
@@ -146,8 +143,7 @@ def _attachment(record, base):
 
 
 def _filter(record) -> str:
-    expression = record.get("filter_expression")
-    return expression if isinstance(expression, str) else ""
+    return inner(record, "filter_expression", kind=str) or ""
 
 
 def _audience(expression: str) -> str:
@@ -171,18 +167,19 @@ def _version_key(version: str):
 
 
 def _bucket(document, url):
-    base = document.get("baseUrl")
-    if not isinstance(base, str):
+    base = inner(document, "baseUrl", kind=str)
+    if base is None:
         raise CpunmtError(f"{url}: baseUrl is missing; expected a registry of Firefox's models")
     for models in document["models"].values():
         for model in models if isinstance(models, list) else ():
-            if not isinstance(model, dict) or not isinstance(model.get("files"), dict):
+            described = inner(model, "files", kind=dict)
+            if described is None:
                 continue
             source, target, architecture = *_languages(model), word(model.get("architecture"))
             files = {
-                kind: _bucket_file(model["files"][key], base)
+                kind: _bucket_file(described[key], base)
                 for key, kind in _BUCKET_KINDS.items()
-                if isinstance(model["files"].get(key), dict) and isinstance(model["files"][key].get("path"), str)
+                if inner(described, key, "path", kind=str) is not None
             }
             if not _is_complete(files) or not architecture or not is_language(source) or not is_language(target):
                 continue

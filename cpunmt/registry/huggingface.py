@@ -16,6 +16,7 @@ import urllib.parse
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document
 from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.values.checks import inner
 
 REGISTRY = "https://huggingface.co"
 VARIABLE = "CPUNMT_HF_REGISTRY"
@@ -35,8 +36,8 @@ def find_model(name: str, hub: str, fetch) -> ModelEntry:
     quoted = urllib.parse.quote(revision or "main", safe="")
     url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
     document = parse_document(fetch(url), url)
-    commit, siblings = document.get("sha"), document.get("siblings")
-    if not isinstance(commit, str) or not re.fullmatch(r"[0-9a-f]{40}", commit) or not isinstance(siblings, list):
+    commit, siblings = inner(document, "sha", kind=str), inner(document, "siblings", kind=list)
+    if not re.fullmatch(r"[0-9a-f]{40}", commit or "") or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     if document.get("gated"):
         raise CpunmtError(f"hf:{name} needs an account on {hub}; download it there and name its directory")
@@ -44,9 +45,7 @@ def find_model(name: str, hub: str, fetch) -> ModelEntry:
     missing = [file for file in _NEEDED if file not in found]
     if missing:
         raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; {_advice(missing, found, repository)}")
-    card = document["cardData"] if isinstance(document.get("cardData"), dict) else {}
-    source, target = _languages(card, repository)
-    licence = card.get("license")
+    source, target = _languages(inner(document, "cardData", "language", kind=list) or [], repository)
     return ModelEntry(
         name=f"hf:{name}",
         source=source,
@@ -55,12 +54,12 @@ def find_model(name: str, hub: str, fetch) -> ModelEntry:
         version=commit[:12],
         registry=url,
         files=tuple(_file(found[file], repository, commit, hub) for file in (*_NEEDED, *_WELCOME) if file in found),
-        licence=licence if isinstance(licence, str) else None,
+        licence=inner(document, "cardData", "license", kind=str),
     )
 
 
 def _is_file(file) -> bool:
-    return isinstance(file, dict) and isinstance(file.get("rfilename"), str) and is_size(file.get("size"))
+    return inner(file, "rfilename", kind=str) is not None and is_size(file.get("size"))
 
 
 def _advice(missing, found, repository) -> str:
@@ -74,9 +73,9 @@ def _advice(missing, found, repository) -> str:
 
 
 def _file(file, repository, commit, hub) -> RemoteFile:
-    is_large, blob = file.get("lfs") is not None, file.get("blobId")
-    digest = file["lfs"].get("sha256") if isinstance(file.get("lfs"), dict) else None
-    if not (is_sha256(digest) if is_large else isinstance(blob, str) and re.fullmatch(r"[0-9a-f]{40}", blob)):
+    is_large, blob = file.get("lfs") is not None, inner(file, "blobId", kind=str)
+    digest = inner(file, "lfs", "sha256", kind=str)
+    if not (is_sha256(digest) if is_large else re.fullmatch(r"[0-9a-f]{40}", blob or "")):
         raise CpunmtError(f"{hub}: of {repository}, {file['rfilename']} comes without a digest; expected one")
     return RemoteFile(
         url=join_url(hub, f"{repository}/resolve/{commit}/{file['rfilename']}"),
@@ -87,11 +86,10 @@ def _file(file, repository, commit, hub) -> RemoteFile:
     )
 
 
-def _languages(card, repository) -> tuple[str, str]:
-    """From the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all that the card names, on both sides."""
+def _languages(named, repository) -> tuple[str, str]:
+    """From the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all that its card has `named`, on both sides."""
     found = re.fullmatch(r".*/opus-mt-(?:tc-(?:bible-)?(?:big|base)-)?([A-Za-z_]+)-([A-Za-z_]+)", repository)
     if found:
         return found[1], found[2]
-    named = card.get("language")
-    named = [language for language in named if is_language(language)] if isinstance(named, list) else []
-    return "+".join(named), "+".join(named)
+    known = "+".join(language for language in named if is_language(language))
+    return known, known

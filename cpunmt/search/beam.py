@@ -2,22 +2,22 @@
 
 Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
 A sentence that ends leaves at once; when half of the slots are free, the next sentences are encoded and take
-their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so what it becomes does not depend
-on who is beside it.
+their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation does not
+depend on its batch.
 
 Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
 hypothesis has said is a chain of items in the history of its sentence.
 
-All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python hears
-an interrupt only while it is not in compiled code.
+All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python
+handles an interrupt only outside compiled code.
 """
 
 from cpunmt.architectures.calls import encode, step
-from cpunmt.architectures.reading import row_at
-from cpunmt.search.reading import batch_at, slot_at, workspace_at
+from cpunmt.architectures.records import ROW
+from cpunmt.search.records import BATCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.step import choose, score_rows, select
-from cpunmt.simd.intrinsics import lesser, load_i64, store_i64
+from cpunmt.simd.intrinsics import at, lesser, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
@@ -30,7 +30,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
 
     Returns 1 if there is more to do, else 0.
     """
-    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if begin:
         w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
@@ -68,7 +68,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
         while row < rows:
             together = lesser(w.logit_rows, rows - row)
             if b.full_output == 0:
-                together = slot_at(w.sentences, row_at(w.rows, row).slot).live
+                together = at(SLOT, w.sentences, at(ROW, w.rows, row).slot).live
             columns = score_rows(model, batch, workspace, row, together)
             for i in range(together):
                 choose(model, batch, workspace, row + i, w.logits + 4 * i * columns, columns)
@@ -76,10 +76,10 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
         row, next_row, kept = 0, 0, 0
         for i in range(active):
             slot = load_i64(w.active, i)
-            live = slot_at(w.sentences, slot).live
+            live = at(SLOT, w.sentences, slot).live
             next_row = select(model, batch, workspace, slot, row, next_row)
             row += live
-            if slot_at(w.sentences, slot).live > 0:
+            if at(SLOT, w.sentences, slot).live > 0:
                 store_i64(w.active, kept, slot)
                 kept += 1
             else:

@@ -8,7 +8,7 @@ from cpunmt.kernels.records import ADDRESS, COUNT, SHORTLIST, record
 SEARCH = record(
     ("beam_size", COUNT),
     ("num_hypotheses", COUNT),
-    ("min_length", COUNT),  # </s> is barred until a translation has this many pieces
+    ("min_length", COUNT),  # </s> is excluded until a translation has this many pieces
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
 )

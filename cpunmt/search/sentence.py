@@ -3,12 +3,12 @@
 import numpy as np
 
 from cpunmt.architectures.calls import start
-from cpunmt.architectures.reading import model_at, row_at
+from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.candidates import find_candidates, gather_output
 from cpunmt.kernels.copying import copy_floats
-from cpunmt.kernels.reading import linear_at
-from cpunmt.search.reading import batch_at, ended_at, hypothesis_at, item_at, search_at, slot_at, workspace_at
-from cpunmt.simd.intrinsics import address_of, load_i32, load_i64, store_f32, store_i32, store_i64
+from cpunmt.kernels.records import LINEAR
+from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 MINUS_INFINITY = np.float32(-np.inf)
@@ -32,14 +32,14 @@ def find_column(pieces: address, candidates: count, piece: count) -> count:
 @kernel
 def item_place(workspace: address, slot: count, step: count, item: count) -> count:
     """Which of [slots, steps, beam] an item of a step is: its index in `history`, and among rows of `attention`."""
-    w = workspace_at(workspace, 0)
+    w = at(WORKSPACE, workspace, 0)
     return (slot * w.steps + step) * w.beam + item
 
 
 @kernel
 def attention_address(workspace: address, slot: count, step: count, item: count) -> count:
     """Of float32 [source_stride]: what an item attended to when it was decoded; 0: that is not kept."""
-    w = workspace_at(workspace, 0)
+    w = at(WORKSPACE, workspace, 0)
     if w.attention == 0:
         return 0
     return w.attention + 4 * w.source_stride * item_place(workspace, slot, step, item)
@@ -48,22 +48,22 @@ def attention_address(workspace: address, slot: count, step: count, item: count)
 @kernel
 def start_sentence(model: address, batch: address, workspace: address, sentence: count, slot: count, row: count):
     """Begin the first hypothesis of a sentence, which has been encoded into `slot`, in `row`."""
-    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     first = load_i64(b.offsets, sentence)
-    s = slot_at(w.sentences, slot)
+    s = at(SLOT, w.sentences, slot)
     s.sentence = sentence
     s.source_length = load_i64(b.offsets, sentence + 1) - first
     s.step, s.live, s.ended, s.outside = 0, 1, 0, 0
     s.candidates, s.unk_column = m.vocab_size, m.unk_id
-    r = row_at(w.rows, row)
+    r = at(ROW, w.rows, row)
     r.slot, r.source_length, r.step, r.piece, r.item, r.parent_item = slot, s.source_length, 0, -1, 0, 0
     r.parent, r.alignment = start(model, w.memory, slot), attention_address(workspace, slot, 0, 0)
-    hypothesis_at(w.hypotheses, row).log_prob = np.float32(0.0)
+    at(HYPOTHESIS, w.hypotheses, row).log_prob = np.float32(0.0)
     if b.full_output == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
-        output = linear_at(w.outputs, slot)
+        output = at(LINEAR, w.outputs, slot)
         output.panels = (found + 15) // 16
         gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
@@ -74,7 +74,7 @@ def rank_ended(first: address, ended: count):
     """Sort ENDED records by score, the best first; of equals, the one that ended first."""
     for i in range(1, ended):
         for j in range(i, 0, -1):
-            upper, lower = ended_at(first, j - 1), ended_at(first, j)
+            upper, lower = at(ENDED, first, j - 1), at(ENDED, first, j)
             if not lower.score > upper.score:
                 break
             step, item, score, log_prob = upper.step, upper.item, upper.score, upper.log_prob
@@ -85,10 +85,10 @@ def rank_ended(first: address, ended: count):
 @kernel
 def end_sentence(batch: address, workspace: address, slot: count):
     """Write the best hypotheses of a slot, and free it."""
-    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
-    s = slot_at(w.sentences, slot)
-    sentence, wanted = s.sentence, search_at(b.search, 0).num_hypotheses
-    ended = address_of(ended_at(w.ended, slot * w.beam))
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    s = at(SLOT, w.sentences, slot)
+    sentence, wanted = s.sentence, at(SEARCH, b.search, 0).num_hypotheses
+    ended = address_of(at(ENDED, w.ended, slot * w.beam))
     rank_ended(ended, s.ended)
     limit = load_i64(b.limits, sentence)
     for rank in range(wanted):
@@ -96,14 +96,14 @@ def end_sentence(batch: address, workspace: address, slot: count):
         if rank >= s.ended:
             store_i64(b.lengths, place, 0)
             continue
-        best = ended_at(ended, rank)
+        best = at(ENDED, ended, rank)
         store_i64(b.lengths, place, best.step + 1)
         store_f32(b.log_probs, place, MINUS_INFINITY if s.outside else best.log_prob)
         store_f32(b.scores, place, MINUS_INFINITY if s.outside else best.score)
         written = load_i64(b.output_offsets, sentence) + rank * limit
         item = best.item
         for step in range(best.step, -1, -1):
-            entry = item_at(w.history, item_place(workspace, slot, step, item))
+            entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
             store_i32(b.output, written + step, entry.piece)
             if b.token_log_probs:
                 store_f32(b.token_log_probs, written + step, entry.log_prob)

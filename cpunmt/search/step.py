@@ -4,23 +4,22 @@
     choose        the best continuations of one hypothesis, by its own logits
     select        the best of all continuations of a sentence, by the sum of their log-probabilities
 
-A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is barred, but keeps its share of
-the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is never chosen, but keeps its share
+of the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
 """
 
 import numpy as np
 
-from cpunmt.architectures.reading import model_at, row_at
+from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.activations import log
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import linear_at
 from cpunmt.kernels.records import LINEAR
 from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.top_k import top_k
 from cpunmt.layers.linear import linear, row_bytes
-from cpunmt.search.reading import batch_at, ended_at, hypothesis_at, item_at, search_at, slot_at, workspace_at
+from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
-from cpunmt.simd.intrinsics import load_f32, load_i32, load_i64, store_f32, store_i64
+from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
 LINEAR_BYTES = LINEAR.itemsize
@@ -33,20 +32,20 @@ def score_rows(model: address, batch: address, workspace: address, first: count,
 
     Without a shortlist all rows share one output layer; with one, those of one sentence do.
     """
-    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
+    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     output = b.full_output
     if output == 0:
-        output = w.outputs + LINEAR_BYTES * row_at(w.rows, first).slot
+        output = w.outputs + LINEAR_BYTES * at(ROW, w.rows, first).slot
     x = w.hidden + 4 * first * m.model_dim
-    quantized = w.quantized + first * row_bytes(linear_at(output, 0).scheme, m.model_dim)
+    quantized = w.quantized + first * row_bytes(at(LINEAR, output, 0).scheme, m.model_dim)
     linear(output, x, quantized, w.row_scales + 8 * first, rows, w.logits, AFFINE)
-    return 16 * linear_at(output, 0).panels
+    return 16 * at(LINEAR, output, 0).panels
 
 
 @kernel
 def forced_piece(batch: address, sentence: count, step: count) -> count:
     """The piece that a translation must have at `step`, or -1."""
-    b = batch_at(batch, 0)
+    b = at(BATCH, batch, 0)
     if b.prefix_offsets == 0:
         return -1
     place = load_i64(b.prefix_offsets, sentence) + step
@@ -56,9 +55,9 @@ def forced_piece(batch: address, sentence: count, step: count) -> count:
 @kernel
 def choose(model: address, batch: address, workspace: address, row: count, logits: address, columns: count):
     """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
-    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
-    h, r = hypothesis_at(w.hypotheses, row), row_at(w.rows, row)
-    s = slot_at(w.sentences, r.slot)
+    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
+    s = at(SLOT, w.sentences, r.slot)
     h.normalizer, h.taken = log_sum_exp(logits, columns), 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
     forced = forced_piece(batch, s.sentence, r.step)
@@ -70,7 +69,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
         store_i64(best_columns, 0, column)
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
         return
-    search = search_at(b.search, 0)
+    search = at(SEARCH, b.search, 0)
     if s.unk_column >= 0:
         store_f32(logits, s.unk_column, LOWEST)
     if r.step < search.min_length:
@@ -84,12 +83,12 @@ def coverage(workspace: address, slot: count, step: count, item: count) -> real:
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144, equation 14.
     """
-    w = workspace_at(workspace, 0)
-    length = slot_at(w.sentences, slot).source_length
+    w = at(WORKSPACE, workspace, 0)
+    length = at(SLOT, w.sentences, slot).source_length
     for j in range(length):
         store_f32(w.coverage, j, np.float32(0.0))
     for t in range(step, -1, -1):
-        item = np.int64(item_at(w.history, item_place(workspace, slot, t, item)).parent)
+        item = np.int64(at(ITEM, w.history, item_place(workspace, slot, t, item)).parent)
         row = attention_address(workspace, slot, t, item)
         for j in range(length):
             store_f32(w.coverage, j, load_f32(w.coverage, j) + load_f32(row, j))
@@ -106,11 +105,11 @@ def coverage(workspace: address, slot: count, step: count, item: count) -> real:
 @kernel
 def end_hypothesis(batch: address, workspace: address, slot: count, step: count, item: count):
     """Add an item of `step` to those that have ended, with its score."""
-    b, w = batch_at(batch, 0), workspace_at(workspace, 0)
-    s, search = slot_at(w.sentences, slot), search_at(b.search, 0)
-    ended = ended_at(w.ended, slot * w.beam + s.ended)
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
+    ended = at(ENDED, w.ended, slot * w.beam + s.ended)
     ended.step, ended.item = step, item
-    ended.log_prob = item_at(w.history, item_place(workspace, slot, step, item)).sum
+    ended.log_prob = at(ITEM, w.history, item_place(workspace, slot, step, item)).sum
     penalty = search.word_penalty * np.float32(step + 1)
     ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, step + 1)
     if search.coverage_penalty != 0:
@@ -121,10 +120,10 @@ def end_hypothesis(batch: address, workspace: address, slot: count, step: count,
 @kernel
 def best_row(workspace: address, first: count, rows: count) -> count:
     """The row, of `rows` neighbours, whose next continuation has the largest sum; -1 if none has one left."""
-    w = workspace_at(workspace, 0)
+    w = at(WORKSPACE, workspace, 0)
     best, most = -1, LOWEST
     for row in range(first, first + rows):
-        h = hypothesis_at(w.hypotheses, row)
+        h = at(HYPOTHESIS, w.hypotheses, row)
         if h.taken < h.found:
             total = h.log_prob + (load_f32(w.best_logits, row * w.beam + h.taken) - h.normalizer)
             if best < 0 or total > most:
@@ -138,9 +137,9 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
 
     Those that go on become the next hypotheses from `next_row`; returns the row after the last of them.
     """
-    m, b, w = model_at(model, 0), batch_at(batch, 0), workspace_at(workspace, 0)
-    s = slot_at(w.sentences, slot)
-    rows, step, wanted = s.live, s.step, search_at(b.search, 0).beam_size - s.ended
+    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    s = at(SLOT, w.sentences, slot)
+    rows, step, wanted = s.live, s.step, at(SEARCH, b.search, 0).beam_size - s.ended
     last = step + 1 >= load_i64(b.limits, s.sentence)
     forced = forced_piece(batch, s.sentence, step)
     s.live = 0
@@ -148,11 +147,11 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         row = best_row(workspace, first, rows)
         if row < 0:
             break
-        parent, origin = hypothesis_at(w.hypotheses, row), row_at(w.rows, row)
+        parent, origin = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
         column = load_i64(w.best_columns, row * w.beam + parent.taken)
         log_prob = load_f32(w.best_logits, row * w.beam + parent.taken) - parent.normalizer
         parent.taken += 1
-        entry = item_at(w.history, item_place(workspace, slot, step, item))
+        entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
         piece = column
         if forced >= 0:
             piece = forced
@@ -160,7 +159,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
         total = parent.log_prob
         if column < 0:
-            s.outside = 1  # the sum leaves it out, or nothing could be told apart any more
+            s.outside = 1  # the sum leaves it out: otherwise all sums would be minus infinity
         else:
             total = total + log_prob
         entry.piece, entry.parent = np.int32(piece), np.int32(origin.item)
@@ -168,11 +167,11 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         if piece == m.eos_id or last:
             end_hypothesis(batch, workspace, slot, step, item)
         else:
-            child = row_at(w.next_rows, next_row)
+            child = at(ROW, w.next_rows, next_row)
             child.slot, child.source_length, child.step, child.piece = slot, s.source_length, step + 1, piece
             child.item, child.parent_item, child.parent = item, origin.item, row
             child.alignment = attention_address(workspace, slot, step + 1, item)
-            hypothesis_at(w.next_hypotheses, next_row).log_prob = total
+            at(HYPOTHESIS, w.next_hypotheses, next_row).log_prob = total
             s.live += 1
             next_row += 1
     s.step = step + 1

@@ -32,10 +32,20 @@ def _broadcast_group(builder, row, offset, kind):
     return builder.bitcast(broadcast_value(builder, scalar, kind.count * kind.element.width // 32), kind)
 
 
-class Vnni:
-    """vpdpbusd (unsigned by signed bytes) or vpdpwssd (signed words) on `parts` registers per panel."""
+class _Instructions:
+    """Instructions that take rows and weights as they are stored, on registers of type `operand`."""
 
     groups = 1
+
+    def row(self, builder, row, plane, offset):
+        return _broadcast_group(builder, row, offset, self.operand)
+
+    def weights(self, builder, base, offset):
+        return [_load_parts(builder, base, offset, self.operand, self.parts)]
+
+
+class Vnni(_Instructions):
+    """vpdpbusd (unsigned by signed bytes) or vpdpwssd (signed words) on `parts` registers per panel."""
 
     def __init__(self, name, parts):
         self.parts = parts
@@ -44,20 +54,13 @@ class Vnni:
         # what LLVM took until version 21; from 22 on it wants lanes of 8 and 16 bits, and converts older code itself
         self.operand = self.sums
 
-    def row(self, builder, row, plane, offset):
-        return _broadcast_group(builder, row, offset, self.operand)
-
-    def weights(self, builder, base, offset):
-        return [_load_parts(builder, base, offset, self.operand, self.parts)]
-
     def add_products(self, builder, sums, row, weights):
         return [call_llvm(builder, self.name, self.sums, [s, row, w]) for s, w in zip(sums, weights, strict=True)]
 
 
-class Avx2Bytes:
+class Avx2Bytes(_Instructions):
     """vpsignb, vpmaddubsw, vpmaddwd: see isa.activation_planes."""
 
-    groups = 1
     parts = 2
     sums = ir.VectorType(_i32, 8)
     operand = ir.VectorType(_i8, 32)
@@ -65,9 +68,6 @@ class Avx2Bytes:
 
     def row(self, builder, row, plane, offset):
         return [_broadcast_group(builder, base, offset, self.operand) for base in (row, builder.add(row, plane))]
-
-    def weights(self, builder, base, offset):
-        return [_load_parts(builder, base, offset, self.operand, self.parts)]
 
     def add_products(self, builder, sums, row, weights):
         sign, magnitude = row
@@ -80,19 +80,12 @@ class Avx2Bytes:
         return made
 
 
-class Avx2Words:
+class Avx2Words(_Instructions):
     """vpmaddwd."""
 
-    groups = 1
     parts = 2
     sums = ir.VectorType(_i32, 8)
     operand = ir.VectorType(_i16, 16)
-
-    def row(self, builder, row, plane, offset):
-        return _broadcast_group(builder, row, offset, self.operand)
-
-    def weights(self, builder, base, offset):
-        return [_load_parts(builder, base, offset, self.operand, self.parts)]
 
     def add_products(self, builder, sums, row, weights):
         return [

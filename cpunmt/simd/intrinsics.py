@@ -92,19 +92,16 @@ def address_of(typing_context, record):
     return int64(record), generate
 
 
-def record_reader(dtype):
-    """A function `read(address, index)` for compiled code: record `index` of an array of NumPy records."""
-    record = numba.from_dtype(dtype)
+@intrinsic
+def at(typing_context, record, address, index):
+    """Record `index` of an array that begins at `address`, of the NumPy record type `record`."""
+    found = record.dtype
 
-    @intrinsic
-    def read(typing_context, address, index):
-        def generate(context, builder, sig, args):
-            offset = builder.mul(args[1], constant(dtype.itemsize))
-            return builder.inttoptr(builder.add(args[0], offset), context.get_value_type(record))
+    def generate(context, builder, sig, args):
+        offset = builder.mul(args[2], constant(found.size))
+        return builder.inttoptr(builder.add(args[1], offset), context.get_value_type(found))
 
-        return record(int64, int64), generate
-
-    return read
+    return found(record, int64, int64), generate
 
 
 def local_record(dtype):

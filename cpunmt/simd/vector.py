@@ -28,7 +28,7 @@ from cpunmt.simd.emission import (
     multiply_add,
 )
 
-_i8, _i16, _i32, _i64, _f32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
+_i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 
 
 class _VectorType(Type):
@@ -262,12 +262,6 @@ def total(builder, x):
 def largest(builder, x):
     """Largest lane."""
     return fold(builder, x, _larger)
-
-
-@function(float32(f32x16))
-def smallest(builder, x):
-    """Smallest lane."""
-    return fold(builder, x, _smaller)
 
 
 @function(int64(i32x16))

@@ -157,14 +157,17 @@ class Shortlist:
         targets, sources, probabilities = read_lexicon(path, source_vocabulary, target_vocabulary)
         _, last = np.unique((sources * target_vocabulary.size + targets)[::-1], return_index=True)
         kept = targets.size - 1 - last  # of a pair that occurs twice, the last counts
-        kept = kept[probabilities[kept] > 0]
-        kept = kept[np.lexsort((-targets[kept], -probabilities[kept], sources[kept]))]
-        rank = np.arange(kept.size) - np.searchsorted(sources[kept], sources[kept])
-        kept = kept[rank < best]
-        kept = kept[np.lexsort((targets[kept], sources[kept]))]
-        offsets = np.searchsorted(sources[kept], np.arange(source_vocabulary.size + 1)).astype(np.int64)
-        first = min(first, target_vocabulary.size)
-        return cls(offsets, targets[kept].astype(np.int32), first, best, target_vocabulary.size, path)
+        kept = most_probable(kept[probabilities[kept] > 0], sources, targets, probabilities, best)
+        sizes = source_vocabulary.size, target_vocabulary.size
+        return cls.from_pairs(sources[kept], targets[kept], first, best, *sizes, path)
+
+    @classmethod
+    def from_pairs(cls, sources, targets, first, best, source_size, target_size, where="shortlist"):
+        """Of pairs of ids, (pairs,) each in any order, no two the same; `first` is cut to the target vocabulary."""
+        order = np.lexsort((targets, sources))
+        offsets = np.searchsorted(sources[order], np.arange(source_size + 1)).astype(np.int64)
+        first = min(first, target_size)
+        return cls(offsets, targets[order].astype(np.int32), first, best, target_size, where)
 
     def to_bytes(self):
         """The shortlist in Marian's binary form."""
@@ -204,6 +207,16 @@ class Shortlist:
         # Of the first count + missing ids at least `missing` are free, unless the vocabulary ends before.
         chosen[np.flatnonzero(~chosen[: count + missing])[:missing]] = True
         return np.flatnonzero(chosen).astype(np.int32)
+
+
+def most_probable(chosen, sources, targets, probabilities, best):
+    """Of pairs, by number: for each source the `best` most probable of those chosen, of equals the higher target.
+
+    They come by source, and then by falling probability.
+    """
+    chosen = chosen[np.lexsort((-targets[chosen], -probabilities[chosen], sources[chosen]))]
+    rank = np.arange(chosen.size) - np.searchsorted(sources[chosen], sources[chosen])
+    return chosen[rank < best]
 
 
 def checksum_of(content):

@@ -68,8 +68,15 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
 
     A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
     """
-    if engine.model.config.right_to_left:
-        parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
+    if not engine.model.config.right_to_left:
+        return search_parts(engine, parts, options, search)
+    parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
+    found = search_parts(engine, parts, options, search)
+    return [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]
+
+
+def search_parts(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
+    """The same, of parts as the model reads them, and translations as it says them."""
     sizes = [len(part.ids) for part in parts]
     cells = [search.num_hypotheses * part.limit for part in parts]
     if search.attention:
@@ -84,8 +91,6 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
         translated = engine.translate(sources, limits, search, prefixes if any(prefixes) else None)
         for i, hypotheses in zip(batch, translated, strict=True):
             found[i] = hypotheses
-    if engine.model.config.right_to_left:
-        found = [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]
     return found
 
 

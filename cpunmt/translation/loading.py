@@ -9,8 +9,8 @@ from typing import NamedTuple
 from cpunmt.engine.engine import Engine
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import KINDS, kind_of, read_model
-from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles, open_vocabularies
-from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
+from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
+from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
 from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
 from cpunmt.model.model import Model
@@ -100,7 +100,7 @@ def open_parts(found: ForeignModel) -> tuple:
 
     Raises ModelFileError unless they fit the model and each other.
     """
-    source, target = _fitting_vocabularies(found)  # a shortlist is compared with them
+    source, target = fitting_vocabularies(found)  # a shortlist is compared with them
     if found.shortlist is None:
         return source, target, None
     path, first, best = found.shortlist
@@ -122,12 +122,7 @@ def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     weights = path / WEIGHTS
     check_tensors(packed.tensors, expected_tensors(config), weights)
     check_finite(packed.tensors, weights)
-    source, target = _fitting_vocabularies(
-        packed._replace(
-            source_vocabulary=VocabularyFiles(packed.source_vocabulary, packed.source_table),
-            target_vocabulary=VocabularyFiles(packed.target_vocabulary, packed.target_table),
-        )
-    )
+    source, target = fitting_vocabularies(packed)
     shortlist = None
     if packed.shortlist is not None:
         sizes = config.source_size, config.vocab_size
@@ -136,7 +131,8 @@ def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     return _loaded(packed, source, target, shortlist)
 
 
-def _fitting_vocabularies(found) -> tuple:
+def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple:
+    """(source vocabulary, target vocabulary). Raises ModelFileError unless they fit the model."""
     source, target = open_vocabularies(found)
     check_vocabulary(source, found.config, found.config.source_size)
     check_vocabulary(target, found.config, found.config.vocab_size)

@@ -73,6 +73,13 @@ def same(value, expected) -> bool:
         return False
 
 
+def inner(document, *keys: str, kind: type):
+    """What is at the end of a path of keys, if it is of that kind; None of any other document."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, kind) else None
+
+
 def shown(value) -> str:
     """`repr`, shortened, for a message; of what has none, its type."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.formats.any_directory import kind_of, read_checkpoint
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
@@ -30,8 +30,8 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
         config, tensors, _ = read_marian(path)
         return config, float_tensors(tensors)
     if kind_of(path) != "packed":
-        found = read_model(path, "float32")
-        return found.config, unpacked_tensors(found.config, found.tensors)
+        found = read_checkpoint(path)
+        return found.config, float_tensors(found.tensors)
     packed = read_directory(path)
     config = packed.config
     used = {(config.scheme_of(name), is_static(config, name)) for name in matrices(config)}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.kernels.matmul.packing import unpack_codes, unpack_float32, unpack_int8, unpack_int16
+from cpunmt.kernels.matmul.packing import unpack, unpack_codes
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.tensors import Linear, is_static
@@ -45,9 +45,7 @@ def stored_linear(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear
     scheme, packed = config.scheme_of(linear.name), tensors[f"{linear.name}.weight"]
     if scheme in CODEBOOKS:
         return CODEBOOKS[scheme][unpack_codes(packed, linear.columns)]
-    if scheme == "int16":
-        return unpack_int16(packed, linear.columns)
-    return unpack_int8(packed, linear.columns) if scheme == "int8" else unpack_float32(packed, linear.columns)
+    return unpack(packed, linear.columns)
 
 
 def stored_table(config: ModelConfig, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray:

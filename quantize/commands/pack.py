@@ -8,10 +8,11 @@ from cpunmt import __version__
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
+from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.packed.packed_directory import NAMES, write_directory
+from cpunmt.formats.packed.packed_directory import NAMES, vocabulary_arguments, write_directory
 from cpunmt.text.shortlist import Shortlist
-from quantize.checkpoints.checkpoint import OURS, directory_vocabularies, open_directory, open_file, sha256_of
+from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LayerError
 from quantize.checkpoints.pack import pack_tensors
@@ -22,7 +23,6 @@ from quantize.progress import progress_bar
 from quantize.rounding.calibration import calibration_sources, greedy_translations, input_statistics, static_alphas
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 from quantize.rounding.ranges import Range
-from quantize.tables import aligned
 
 
 def add_parser(commands):
@@ -50,7 +50,9 @@ def run(given: argparse.Namespace):
     beside = {
         "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
         "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
-        **directory_vocabularies(checkpoint),
+        **vocabulary_arguments(
+            checkpoint.config, checkpoint.files, checkpoint.vocabularies, checkpoint.files[0].pieces
+        ),
     }
     if given.gate:
         baseline = packed_tensors(checkpoint.config, float_tensors(checkpoint.tensors), "float32")

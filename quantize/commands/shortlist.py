@@ -10,7 +10,7 @@ from quantize.commands.shared_options import add_vocabularies, number, parsed, v
 from quantize.progress import progress_bar
 from quantize.shortlist.corpus import TwoFiles, parse_table, read_corpus
 from quantize.shortlist.coverage import coverage, table
-from quantize.shortlist.lists import best_pairs, file_content, is_binary, shortlist_of, smoothed, text_of
+from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
 
 _TABLE = "FILE[:COLUMNS]"
 
@@ -105,7 +105,8 @@ def run(given):
         corpus, left_out = read_corpus(files, source, target, given.max_length, progress)
     tell(f"{corpus.pairs} sentence pairs, {corpus.source.size} and {corpus.target.size} pieces; {left_out} left out")
     lexicon = _learn(given, corpus, source.size, target.size)
-    shortlist = shortlist_of(lexicon, given.first, given.best, source.size, target.size)
+    chosen = given.first, given.best, source.size, target.size
+    shortlist = Shortlist.from_pairs(lexicon.sources, lexicon.targets, *chosen)
     content = shortlist.to_bytes() if is_binary(out) else text_of(lexicon, source, target)
     write_file(out, file_content(out, content))
     rows = []

@@ -9,7 +9,7 @@ costs one translation, and one more for each place where the model disagrees.
 from collections.abc import Sequence
 
 from cpunmt.engine.engine import Engine, Hypothesis, Search
-from cpunmt.translation.batching import batches
+from cpunmt.translation.batching import Part, search_parts
 from cpunmt.translation.options import Options
 
 
@@ -60,12 +60,8 @@ def forced(
     engine: Engine, sources, prefixes, limits: Sequence[int], options: Options, search: Search
 ) -> list[Hypothesis]:
     """The best translation of each source that begins with its prefix and has at most `limit` pieces."""
-    found = [None] * len(sources)
-    for batch in batches([len(ids) for ids in sources], list(limits), options):
-        chosen = [[things[i] for i in batch] for things in (sources, limits, prefixes)]
-        for i, hypotheses in zip(batch, engine.translate(*chosen[:2], search, chosen[2]), strict=True):
-            found[i] = hypotheses[0]
-    return found
+    parts = [Part(0, *part) for part in zip(sources, prefixes, limits, strict=True)]
+    return [hypotheses[0] for hypotheses in search_parts(engine, parts, options, search)]
 
 
 def _agreed(ids, target):

@@ -18,6 +18,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
 from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
 from quantize.evaluation.agreement import Translated, agreement, translated
@@ -117,20 +118,10 @@ def _subject(path, settings) -> Subject:
         "bytes": sum((path / name).stat().st_size for name in names),
         "files": {name: {"bytes": (path / name).stat().st_size, "sha256": digests.get(name)} for name in names},
         "weights_sha256": digests[WEIGHTS],
-        "checkpoint_sha256": _checkpoint(packed.metadata),
-        "target_language": _language(packed.metadata),
+        "checkpoint_sha256": inner(packed.metadata, "checkpoint", "sha256", kind=object),
+        "target_language": inner(packed.metadata, "target_language", kind=str),
     }
     return Subject(path, described, packed.tensors, loaded, options)
-
-
-def _checkpoint(metadata):
-    found = metadata.get("checkpoint")
-    return found.get("sha256") if isinstance(found, dict) else None
-
-
-def _language(metadata):
-    found = metadata.get("target_language")
-    return found if isinstance(found, str) else None
 
 
 def _check_pair(ours: Subject, theirs: Subject):

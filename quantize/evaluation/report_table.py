@@ -1,8 +1,8 @@
 """A report as text: aligned tables, of which a line is a layer, a file or a test set."""
 
+from cpunmt.files.tables import aligned
 from cpunmt.model.config import SCHEMES
 from quantize.evaluation.gate import Verdict
-from quantize.tables import aligned
 
 
 def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:

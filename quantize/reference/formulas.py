@@ -95,8 +95,3 @@ ACTIVATIONS = {"relu": relu, "swish": swish, "gelu": gelu, "gelu_sigmoid": gelu_
 def softmax(x):
     exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def log_softmax(x):
-    shifted = x - x.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

@@ -46,7 +46,6 @@ from quantize.reference.formulas import (
     attention_weights,
     interpolated,
     layer_norm,
-    log_softmax,
     positions,
     relu,
     sigmoid,
@@ -67,14 +66,6 @@ class State(NamedTuple):
     def rows(self, chosen) -> "State":
         """The state of chosen rows, in that order."""
         return self._replace(cells=[cell[chosen] for cell in self.cells])
-
-
-class Translation(NamedTuple):
-    """What `greedy` found."""
-
-    ids: list[int]  # with the final end-of-sentence id, unless truncated
-    log_prob: float
-    truncated: bool  # the length limit was reached before the end of sentence
 
 
 class Reference:
@@ -147,30 +138,6 @@ class Reference:
         if candidates is not None:
             logits = logits[:, candidates]
         return logits, State(state.position + 1, cells, state.memories, alignment)
-
-    def greedy(self, source: Sequence[int], candidates=None, max_length_factor: float | None = None) -> Translation:
-        """The most probable token at every step (the lowest id of equals), until the end of sentence.
-
-        `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log
-        probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax.
-        The unknown id is barred after the log-softmax, so it keeps its share of the probability. At most
-        ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
-        """
-        config = self.config
-        if list(source) == [config.eos_id]:
-            return Translation([config.eos_id], 0.0, False)
-        vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
-        factor = config.max_length_factor if max_length_factor is None else max_length_factor
-        state, ids, log_prob = self.start(self.encode(source)), [], 0.0
-        while len(ids) < math.ceil(factor * len(source)):
-            logits, state = self.step(state, ids[-1:], candidates)
-            log_probs = log_softmax(logits[0])
-            best = int(np.argmax(np.where(vocabulary == config.unk_id, -np.inf, log_probs)))
-            ids.append(int(vocabulary[best]))
-            log_prob += float(log_probs[best])
-            if ids[-1] == config.eos_id:
-                return Translation(ids, log_prob, False)
-        return Translation(ids, log_prob, True)
 
     def _ssru(self, block, x, cell, position):
         x = self._before(block, x)

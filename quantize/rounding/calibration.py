@@ -25,6 +25,7 @@ from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import linears, output_table
+from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.shortlist import Shortlist
 from quantize.reference.formulas import attention
 from quantize.reference.network import Reference, State
@@ -64,10 +65,7 @@ def calibration_sources(
 
 def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequence:
     """As the model reads and says them: reversed, if it was trained so, but for the last one if that is </s>'s."""
-    if not config.right_to_left:
-        return items
-    end = len(items) - ended
-    return [*items[:end][::-1], *items[end:]]
+    return reversed_pieces(items, ended) if config.right_to_left else items
 
 
 class InputStatistics(NamedTuple):

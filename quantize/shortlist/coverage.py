@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.files.tables import aligned
 from cpunmt.text.shortlist import Shortlist
 from quantize.shortlist.corpus import Corpus
-from quantize.tables import aligned
 
 
 class Coverage(NamedTuple):

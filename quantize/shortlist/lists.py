@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlist import most_probable
 from cpunmt.text.vocabulary import Vocabulary
 
 DISCOUNT = 0.1  # d: of every count, at most
@@ -41,18 +41,8 @@ def smoothed(offsets, targets, counts, frequencies, discount=DISCOUNT, prior=PRI
 def best_pairs(offsets, targets, probabilities, best: int, threshold: float = 0.0) -> Lexicon:
     """For each source piece the `best` most probable, of equals the higher id, above `threshold`: as Marian prunes."""
     sources = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    kept = np.flatnonzero(probabilities > threshold)
-    kept = kept[np.lexsort((-targets[kept], -probabilities[kept], sources[kept]))]
-    rank = np.arange(kept.size) - np.searchsorted(sources[kept], sources[kept])
-    kept = kept[rank < best]
+    kept = most_probable(np.flatnonzero(probabilities > threshold), sources, targets, probabilities, best)
     return Lexicon(sources[kept], targets[kept], probabilities[kept])
-
-
-def shortlist_of(lexicon: Lexicon, first: int, best: int, source_size: int, target_size: int) -> Shortlist:
-    """The lists that `cpunmt` searches in; `first` is at most the target vocabulary."""
-    order = np.lexsort((lexicon.targets, lexicon.sources))
-    offsets = np.searchsorted(lexicon.sources, np.arange(source_size + 1)).astype(np.int64)
-    return Shortlist(offsets, lexicon.targets[order].astype(np.int32), min(first, target_size), best, target_size)
 
 
 def text_of(lexicon: Lexicon, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> bytes:

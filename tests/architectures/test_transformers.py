@@ -1,4 +1,4 @@
-"""Every architecture: random ones against their definition, in float32, and their laws in int8."""
+"""Every architecture: random ones against their definition, in float32. The laws: tests/test_laws_of_models.py."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Search
-from cpunmt.model.config import SCHEMES
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.random_models import engine_of, random_sources, random_tensors
-from tests.transformers import NAMED, configs, make_config
+from tests.sample_models.random_models import engine_of, random_sources, random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
 
 NEAR = 2e-3  # two hypotheses of nearly equal score; gates by table are off by 1e-6, which deep random models multiply
 
@@ -43,16 +42,3 @@ def test_a_named_architecture_equals_its_definition(name):
 @settings(deadline=None, max_examples=25)
 def test_any_architecture_equals_its_definition(config, seed, beam):
     assert compare(config, seed, Search(beam, beam, token_log_probs=True, attention=True)) <= 1
-
-
-@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)))
-@settings(deadline=None, max_examples=25)
-def test_any_architecture_keeps_its_sentences_apart(config, seed, scheme):
-    """Law 2: the same bits alone and in any batch."""
-    engine = engine_of(config, random_tensors(config, seed), scheme)
-    sources = random_sources(seed, config.source_size, 9, longest=30)
-    search = Search(beam_size=3, num_hypotheses=2)
-    alone = [engine.translate([source], [8], search)[0] for source in sources]
-    order = np.random.default_rng(seed).permutation(len(sources))
-    made = engine.translate([sources[i] for i in order], [8] * len(sources), search, slots=4)
-    assert made == [alone[i] for i in order]

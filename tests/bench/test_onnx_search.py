@@ -9,9 +9,9 @@ from cpunmt.engine.engine import Search
 from quantize.onnx.export import export_onnx
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.random_models import random_shortlist, random_sources, random_tensors
-from tests.real_model import DIRECTORIES, engine, sources
-from tests.transformers import NAMED, make_config
+from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
+from tests.sample_models.real_model import DIRECTORIES, engine, sources
+from tests.sample_models.transformers import NAMED, make_config
 
 CASES = {
     "ssru": {},

@@ -1,7 +1,7 @@
 """The multiplications that `bench.product_share` counts."""
 
 from bench.product_share import multiplications
-from tests.transformers import make_config
+from tests.sample_models.transformers import make_config
 
 
 def test_multiplications_of_a_tiny_model():

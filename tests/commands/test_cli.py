@@ -14,10 +14,10 @@ import cpunmt
 from cpunmt.commands import cli
 from cpunmt.engine import program
 from cpunmt.translation.options import MARIAN_FLAGS, Options
-from tests.command_line import ROOT, TIMEOUT, refusal, run, sentences, statistics, texts, translate
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import ROOT, TIMEOUT, refusal, run, sentences, statistics, texts, translate
 
 # In this process, as nothing but files is involved.
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.command_line import CPUNMT, ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
+from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
 
 # Python reacts to Ctrl-C unless it was started with SIGINT ignored, as by a shell's `make test &`.
 HEARS_CTRL_C = (

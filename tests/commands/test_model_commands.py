@@ -11,12 +11,12 @@ import pytest
 from cpunmt import Translator, contains_model
 from cpunmt.commands import cli
 from cpunmt.formats.packed.packed_directory import read_directory, verify
-from tests.command_line import refusal, statistics
-from tests.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
-from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
-from tests.marian_bin_writer import bin_bytes
-from tests.real_model import DIRECTORIES
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
+from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
+from tests.sample_models.marian_bin_writer import bin_bytes
+from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.command_line import refusal, statistics
 
 
 @pytest.fixture(scope="module")

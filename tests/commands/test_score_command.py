@@ -8,8 +8,8 @@ import pytest
 
 from cpunmt.commands import cli
 from cpunmt.translation.scoring import LONGEST
-from tests.command_line import refusal, run, sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import refusal, run, sentences
 
 SOURCES = [*sentences(100), "", "Yes."]
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from cpunmt.commands import cli
-from tests.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts, translate
+from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts, translate
 
 
 @pytest.mark.parametrize("command", ["translate", "score"])

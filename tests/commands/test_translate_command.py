@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.commands.output_lines import OutputFormat, output_lines
-from tests.command_line import run, sentences, translate
+from tests.support.command_line import run, sentences, translate
 
 
 def made_lines(translator, lines, form, **options) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cpunmt.engine.engine import GREEDY, Hypothesis, Search
-from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
+from tests.definitions.greedy import log_softmax
 
 
 def beam_search(

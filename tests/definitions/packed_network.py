@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.layers.schemes.int16 import activation_reach
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.model.tensors import is_static, linears, norms, output_table, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from quantize.reference.network import Reference
+from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference
 
 
 class PackedReference(Reference):

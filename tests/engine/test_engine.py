@@ -1,22 +1,21 @@
-"""The engine: what the reference says, and the same bits whatever is translated beside a sentence."""
+"""The engine: what the reference says, and what threads share. Law 2: tests/test_laws_of_models.py."""
 
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cpunmt.engine.engine import KEPT, Engine, Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
-from quantize.reference.formulas import log_softmax
 from quantize.reference.network import Reference
-from tests import real_model
+from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.packed_network import PackedReference
-from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models import real_model
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.support.searches import bits
+from tests.support.side_by_side import in_threads
 
 MODELS = {
     "untied": {"d": 32, "f": 64, "heads": 2, "enc": 2, "dec": 2, "vocab": 96},
@@ -35,11 +34,6 @@ def checkpoint(request):
 
 def limits_of(sources, factor=3):
     return [factor * len(source) for source in sources]
-
-
-def bits(translations):
-    """What must be equal to the last bit."""
-    return [[(h.ids, h.log_prob, h.score, h.truncated) for h in hypotheses] for hypotheses in translations]
 
 
 def is_near_tie(reference, source, candidates, expected, made):
@@ -65,7 +59,7 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist):
     ties = 0
     for source, translation in zip(sources, made, strict=True):
         candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
-        expected = reference.greedy(source, candidates, max_length_factor=3)
+        expected = greedy(reference, source, candidates, max_length_factor=3)
         if translation.ids == expected.ids:
             assert abs(translation.log_prob - expected.log_prob) < 1e-3
             assert translation.truncated == expected.truncated
@@ -82,7 +76,7 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     reference = PackedReference(config, tensors)
     sources = random_sources(2, config.vocab_size, 30)
     made = [found[0] for found in Engine(Model(config, tensors)).translate(sources, limits_of(sources))]
-    expected = [reference.greedy(source, max_length_factor=3) for source in sources]
+    expected = [greedy(reference, source, max_length_factor=3) for source in sources]
     pairs = [(t, e) for t, e in zip(made, expected, strict=True) if t.ids == e.ids]
     assert len(pairs) >= 0.9 * len(sources)
     difference = [abs(t.log_prob - e.log_prob) / len(e.ids) for t, e in pairs]
@@ -99,26 +93,6 @@ def engines(request):
         engine_of(config, tensors, request.param, shortlist),
         config.vocab_size,
     )
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 70), st.booleans(), st.booleans())
-@settings(deadline=None, max_examples=40)
-def test_a_translation_does_not_depend_on_its_batch(engines, seed, count, slots, with_shortlist, full):
-    """Law 2, on sentences of all lengths: alone, and in any batch, in any order, with any number of slots."""
-    engine, vocab_size = engines[with_shortlist], engines[2]
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, vocab_size, count, longest=int(generator.integers(1, 60)))
-    limits = generator.integers(1, 30, count).tolist()
-    search = Search(full=full)
-    alone = [engine.translate([s], [m], search)[0] for s, m in zip(sources, limits, strict=True)]
-    order = generator.permutation(count)
-    together = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
-    assert bits(together) == [bits(alone)[i] for i in order]
-    for (translation,), limit in zip(alone, limits, strict=True):
-        ended = translation.ids[-1] == 0
-        assert translation.truncated == (not ended) and len(translation.ids) <= limit
-        assert ended or len(translation.ids) == limit
-        assert 0 not in translation.ids[:-1] and 1 not in translation.ids  # </s> ends, <unk> is barred
 
 
 def test_an_empty_batch(engines):
@@ -148,21 +122,13 @@ def test_threads_share_an_engine(engines):
     for engine in engines[:2]:
         batches = [random_sources(seed, engines[2], 5 + 9 * seed, longest=10 + 5 * seed) for seed in range(4)]
         expected = [bits(engine.translate(batch, limits_of(batch))) for batch in batches]
-        start, failures = threading.Barrier(4), []
 
-        def run(number, engine=engine, expected=expected, batches=batches, start=start, failures=failures):
-            start.wait()
-            for turn in range(20):
-                chosen = (number + turn) % 4
-                if bits(engine.translate(batches[chosen], limits_of(batches[chosen]))) != expected[chosen]:
-                    failures.append((number, turn))
+        def work(number, engine=engine, expected=expected, batches=batches):
+            turns = [(number + turn) % 4 for turn in range(20)]
+            made = [bits(engine.translate(batches[i], limits_of(batches[i]))) for i in turns]
+            return [i for i, found in zip(turns, made, strict=True) if found != expected[i]]
 
-        threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failures
+        assert in_threads(4, work) == [[]] * 4
 
 
 def test_threads_need_more_positions_at_once():
@@ -171,48 +137,9 @@ def test_threads_need_more_positions_at_once():
     source = random_sources(1, config.vocab_size, 1, longest=2)[0][:1] * 1500 + [0]
     expected = bits(engine_of(config, tensors).translate([source], [5]))
     for _ in range(5):
-        engine, start, made = engine_of(config, tensors), threading.Barrier(4), []
-
-        def run(engine=engine, start=start, made=made):
-            start.wait()
-            made.append(bits(engine.translate([source], [5])))
-
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        engine = engine_of(config, tensors)
+        made = in_threads(4, lambda _, engine=engine: bits(engine.translate([source], [5])))
         assert made == [expected] * 4
-
-
-@pytest.mark.parametrize(
-    "scheme, full, count",
-    [
-        ("int8", True, 60),  # test_laws has the shortlist
-        ("float32", False, 60),
-        pytest.param("int8", False, 2000, marks=pytest.mark.slow),
-        pytest.param("int8", True, 2000, marks=pytest.mark.slow),
-        pytest.param("float32", False, 2000, marks=pytest.mark.slow),
-    ],
-)
-def test_real_sentences_do_not_depend_on_their_batch(scheme, full, count):
-    """Law 2 on a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
-    engine, sources = real_model.engine(scheme), list(real_model.sources(count))
-    limits, search = limits_of(sources, 2), Search(full=full)
-    alone = [bits(engine.translate([s], [m], search))[0] for s, m in zip(sources, limits, strict=True)]
-    by_length = sorted(range(count), key=lambda i: len(sources[i]))
-    shuffled = np.random.default_rng(1).permutation(count).tolist()
-    for order, size, slots in (
-        (range(count), 7, 64),
-        (range(count), 64, 5),
-        (shuffled, count, 64),
-        (by_length, count, 17),
-        (by_length[::-1], 64, 64),
-    ):
-        for first in range(0, count, size):
-            chosen = order[first : first + size]
-            made = engine.translate([sources[i] for i in chosen], [limits[i] for i in chosen], search, slots=slots)
-            assert bits(made) == [alone[i] for i in chosen]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
@@ -220,6 +147,7 @@ def test_the_memory_of_an_unusual_call_is_given_back():
     """A call that takes 60 MB more than others leaves what any call leaves."""
     code = """
 import sys
+from tests.definitions.greedy import greedy, log_softmax
 from cpunmt import Translator
 translator = Translator(sys.argv[1])
 def resident(name):
@@ -239,16 +167,6 @@ print(before, resident("VmHWM"), resident("VmRSS"))
 
 def test_few_workspaces_are_kept(engines):
     """As many threads as there may be leave so many at most."""
-    engine, start = engines[0], threading.Barrier(3 * KEPT)
-    source = random_sources(1, engines[2], 1)
-
-    def run():
-        start.wait()
-        engine.translate(source, [300])
-
-    threads = [threading.Thread(target=run) for _ in range(3 * KEPT)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    engine, source = engines[0], random_sources(1, engines[2], 1)
+    assert None not in in_threads(3 * KEPT, lambda _: engine.translate(source, [300]))
     assert 1 <= len(engine._workspaces) <= KEPT

@@ -14,8 +14,8 @@ import pytest
 from cpunmt.engine import program
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.simd import isa
-from tests.command_line import on_terminal, run
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
+from tests.support.command_line import on_terminal, run
 
 START = """
 import sys
@@ -28,7 +28,7 @@ print(best[0][0], "numba" in sys.modules)
 """
 TRANSLATE = """
 import sys
-from tests import real_model
+from tests.sample_models import real_model
 sources = list(real_model.sources(6))
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)
@@ -197,7 +197,7 @@ def test_a_folder_that_others_can_write_in_is_not_read(kept, tmp_path, mode):
     assert program._read(copy) is None
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_someone_else_is_not_read(kept, tmp_path):
     copy = tmp_path / kept.name
     shutil.copy(kept, copy)
@@ -273,7 +273,7 @@ def test_the_folder_is_the_one_that_is_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "chosen"))
     assert program.cache_folder() == tmp_path / "chosen"
     monkeypatch.setenv("CPUNMT_CACHE_DIR", "")
-    if sys.platform not in ("darwin", "win32"):
+    if sys.platform != "darwin":
         assert program.cache_folder() == tmp_path / "cache" / "cpunmt"
 
 
@@ -297,5 +297,6 @@ def test_every_kernel_is_in_the_program():
     from cpunmt.simd import jit  # with Numba: not at the top, where it would be imported for all tests
 
     loaded = program.load()
-    assert len(jit.KERNELS) > 25
-    assert [name for name in jit.KERNELS if not callable(getattr(loaded, name, None))] == []
+    ours = [name for name, kernel in jit.KERNELS.items() if kernel.function.__module__.startswith("cpunmt.")]
+    assert len(ours) > 25  # besides those of benchmarks, which other tests may have imported
+    assert [name for name in ours if not callable(getattr(loaded, name, None))] == []

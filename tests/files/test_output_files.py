@@ -13,7 +13,7 @@ import pytest
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, replacing_directory, replacing_file, write_file
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 
 
 def test_a_file_is_written_and_replaced_whole(tmp_path):

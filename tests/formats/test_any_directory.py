@@ -12,11 +12,11 @@ from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
-from tests.huggingface_model import write_huggingface, write_vocabulary
-from tests.marian_model import write_marian_npz
-from tests.real_model import DIRECTORIES
-from tests.refusal import refusal
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
+from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.refusal import refusal
 
 SIZES = {"d": 32, "f": 64, "heads": 2, "enc": 1, "dec": 1, "vocab": 96}
 MODEL = "opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz"

@@ -6,12 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt.formats.marian.marian import read_marian_npz
 from quantize.checkpoints.marian_export import write_marian_npz
-from tests.formats.test_huggingface_golden import forced
+from tests.formats.huggingface.test_huggingface_golden import forced
 from tests.golden.ctranslate2 import SHAPES, config_of, weights_of
-from tests.random_models import engine_of
-from tests.real_model import ROOT
+from tests.sample_models.marian_model import read_marian_npz
+from tests.sample_models.random_models import engine_of
+from tests.sample_models.real_model import ROOT
 
 GOLDEN = ROOT / "tests" / "golden" / "ctranslate2.json.gz"
 CLOSE = 1e-4

@@ -14,9 +14,9 @@ from cpunmt.translation.batching import target_limit
 from cpunmt.translation.options import Options
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.foreign_directories import ALPHAS, DECODER, KINDS, SHORTLIST, VOCABULARY
 from tests.golden.bergamot_int8 import MarianInt8
-from tests.small_vocabulary import TEXT
+from tests.sample_models.foreign_directories import ALPHAS, DECODER, KINDS, SHORTLIST, VOCABULARY
+from tests.sample_models.small_vocabulary import TEXT
 
 NEAR = 2e-3  # between scores that are one in exact arithmetic; two hypotheses this near may change places
 SHORT = Options(max_length=10)

@@ -33,21 +33,25 @@ from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safe
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from tests.huggingface_model import FIELDS, random_tensors, safetensors_bytes
-from tests.marian_bin_writer import is_quantized, write_marian_bin
-from tests.marian_model import marian_options, marian_tensors, options_item
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
+from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
+from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
 SECONDS = 2.0
 
 
 class Reader(NamedTuple):
-    """A reader: `write(path)` makes a sound file, `read(path)` reads it and uses all of what it got."""
+    """A reader: `write(path)` makes a sound file, `read(path)` reads it, uses all of what it got and returns it.
+
+    Of a file with checksums, what is not refused must be what the sound file holds.
+    """
 
     write: Callable
     read: Callable
     constant: int = 512 << 10  # bytes that may be allocated, besides three times the file
+    checksums: bool = False
 
 
 def write_bin(precision, zipped=False):
@@ -86,8 +90,10 @@ def write_npz(path):
 
 
 def read_arrays(path):
-    for array in read_npz(path).values():
+    found = read_npz(path)
+    for array in found.values():
         use(array)
+    return {name: (array.shape, array.tobytes()) for name, array in found.items()}
 
 
 def write_tensors(path):
@@ -101,24 +107,32 @@ def read_tensors(path):
 
 
 def some_shortlist():
-    generator = np.random.default_rng(3)
+    generator = np.random.default_rng(4)
     lists = [np.flatnonzero(generator.random(1000) < 0.02) for _ in range(1000)]
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    assert offsets[-1] % 2 == 0  # else the checksum leaves out the last id
     return Shortlist(offsets, np.concatenate(lists).astype(np.int32), 100, 50, 1000)
 
 
+def write_shortlist(path):
+    path.write_bytes(some_shortlist().to_bytes())
+
+
 def read_shortlist(path):
-    """With the file's own checksum, and with a SHA-256 that fits, as a forger could make it."""
-    hashes = (None, hashlib.sha256(path.read_bytes()).hexdigest())
-    for sha256 in hashes:
-        try:
-            shortlist = Shortlist.read(path, 1000, 1000, sha256)
-        except ModelFileError:
-            if sha256:
-                raise
-        else:
-            found = shortlist.candidates(range(1000), True)
-            assert found[0] >= 0 and found[-1] < 1000
+    """With the file's own checksum."""
+    shortlist = Shortlist.read(path, 1000, 1000)
+    use_shortlist(shortlist)
+    return shortlist.to_bytes()
+
+
+def read_forged_shortlist(path):
+    """With a SHA-256 that fits, as a forger could make it."""
+    use_shortlist(Shortlist.read(path, 1000, 1000, hashlib.sha256(path.read_bytes()).hexdigest()))
+
+
+def use_shortlist(shortlist):
+    found = shortlist.candidates(range(1000), True)
+    assert found[0] >= 0 and found[-1] < 1000
 
 
 @functools.cache
@@ -131,7 +145,7 @@ def write_text(zipped):
     def write(path):
         pieces = small_vocabulary().pieces(range(small_vocabulary().size))
         generator = np.random.default_rng(4)
-        rows = zip(generator.choice(pieces, 2_000), generator.choice(pieces, 2_000), strict=True)
+        rows = zip(generator.choice(pieces, 1_000), generator.choice(pieces, 1_000), strict=True)
         text = "".join(f"{target} {source} {generator.random():.7f}\n" for target, source in rows).encode()
         path.write_bytes(gzip.compress(text) if zipped else text)
 
@@ -203,9 +217,10 @@ READERS = {
     "marian float32 .bin": Reader(write_bin("float32"), read_model),
     "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
     "marian .bin.gz": Reader(write_bin("int8", zipped=True), read_model),
-    "npz": Reader(write_npz, read_arrays),
+    "npz": Reader(write_npz, read_arrays, checksums=True),
     "safetensors": Reader(write_tensors, read_tensors),
-    "binary shortlist": Reader(lambda path: path.write_bytes(some_shortlist().to_bytes()), read_shortlist),
+    "binary shortlist": Reader(write_shortlist, read_shortlist, checksums=True),
+    "forged shortlist": Reader(write_shortlist, read_forged_shortlist),
     "text shortlist": Reader(write_text(zipped=False), read_text),
     "text shortlist .gz": Reader(write_text(zipped=True), read_text),
     "vocabulary": Reader(train_vocabulary, read_vocabulary),
@@ -259,12 +274,13 @@ def damaged(content: bytes, damage: list) -> bytes:
     return bytes(changed)
 
 
-def cost(reader, path) -> tuple[float, int]:
+def cost(reader, path, sound) -> tuple[float, int]:
     """Seconds and bytes that reading takes; what is refused is one error that names the file."""
     began = time.process_time()
     tracemalloc.start()
     try:
-        reader.read(path)
+        found = reader.read(path)
+        assert not reader.checksums or found == sound
     except ModelFileError as error:
         assert str(path) in str(error) and len(str(error)) < 4000
     finally:
@@ -279,7 +295,7 @@ def test_damaged_files_are_refused_or_read(name, tmp_path, examples):
     reader, path = READERS[name], tmp_path / "file"
     reader.write(path)
     content = path.read_bytes()
-    reader.read(path)  # what is sound is read; and modules are loaded
+    sound = reader.read(path)  # and modules are loaded
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
     @given(damage=st.lists(steps, min_size=1, max_size=4))
@@ -289,7 +305,7 @@ def test_damaged_files_are_refused_or_read(name, tmp_path, examples):
         allowed = 3 * max(len(changed), len(content)) + reader.constant
         found = []
         for _ in range(3):  # both measures are of the whole process: what other threads do does not come three times
-            found.append(cost(reader, path))
+            found.append(cost(reader, path, sound))
             if found[-1][0] < SECONDS and found[-1][1] <= allowed:
                 return
         raise AssertionError(f"{found} seconds and bytes, expected at most {SECONDS} and {allowed}")

@@ -22,7 +22,7 @@ from quantize.reference.network import Reference
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
 from tests.golden.bergamot_process import Translated, bergamot
-from tests.marian_comparison import (
+from tests.golden.marian_comparison import (
     DYNAMIC,
     FLOAT32,
     SHORTLIST,

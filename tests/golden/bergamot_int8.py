@@ -17,7 +17,8 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 from quantize.checkpoints.marian_export import marian_options
 from quantize.reference.network import Reference
-from tests.marian_bin_writer import write_marian_bin
+from tests.definitions.greedy import greedy
+from tests.sample_models.marian_bin_writer import write_marian_bin
 
 
 class Calibrating(Reference):
@@ -41,7 +42,7 @@ def alphas_of(config: ModelConfig, tensors, sources, candidates) -> dict[str, fl
     """
     network = Calibrating(config, tensors)
     for source, chosen in zip(sources, candidates, strict=True):
-        network.greedy(source, chosen, max_length_factor=2)
+        greedy(network, source, chosen, max_length_factor=2)
     return {
         name: float(np.float32(127 / (np.mean(largest) + 1.1 * np.std(largest))))
         for name, largest in network.largest.items()

@@ -10,8 +10,8 @@ import numpy as np
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, table_sizes
-from tests.packed_checkpoint import checkpoint_of
-from tests.real_model import DIRECTORIES
+from tests.sample_models.packed_checkpoint import checkpoint_of
+from tests.sample_models.real_model import DIRECTORIES
 
 VOCAB = 8000  # pieces of models/ende-student/vocabulary.spm
 _SMALL = {"model_dim": 256, "ffn_dim": 1024, "encoder_layers": 2, "decoder_parameters": (0, 1)}

@@ -23,8 +23,8 @@ import numpy as np
 from cpunmt.engine.engine import Search
 from cpunmt.model.config import ModelConfig
 from tests.definitions.beam_search import beam_search
-from tests.huggingface_model import SHAPES, write_huggingface, write_vocabulary
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 LIMIT = 24  # pieces of a translation
 BEAM = Search(beam_size=4, num_hypotheses=1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.float_steps import same_bits
+from tests.support.float_steps import same_bits
 
 
 def check_independent(seed, rows, run):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.activations import sigmoid_reference
 from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import UNIT, same_bits
+from tests.definitions.kernels import sigmoid_reference
+from tests.support.float_steps import UNIT, same_bits
 
 
 def sigmoid(program, x):
@@ -13,7 +13,7 @@ def sigmoid(program, x):
     x = x.astype(np.float32).reshape(1, -1)
     gates = np.concatenate([np.zeros_like(x), x], axis=1)
     cells, out = np.ones_like(x), np.empty_like(x)
-    program.ssru_row(gates, cells, x.shape[1], sigmoid_table(), cells, out)
+    program.ssru_row(gates, 0, 0, cells, x.shape[1], sigmoid_table(), cells, out)
     return cells[0]
 
 

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels import records
-from cpunmt.kernels.attention import attention_reference
-from cpunmt.kernels.matmul.packing import pack_float32
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
+from cpunmt.kernels.matmul.packing import pack
+from tests.definitions.kernels import attention_reference
+from tests.support.float_steps import UNIT, same_bits
+from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
 lengths = st.integers(1, 70)
@@ -128,4 +128,4 @@ def test_pack_rows(program, seed, length, sixteens, misaligned):
     program.pack_rows(rows, rows.strides[0], length, depth, guard.empty(16, np.int64), out)
     guard.check()
     filled = rows[np.minimum(np.arange(padded(length)), length - 1), :depth]
-    assert same_bits(out.copy(), pack_float32(filled.T))
+    assert same_bits(out.copy(), pack(filled.T))

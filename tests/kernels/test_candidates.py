@@ -8,17 +8,13 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.packing import (
     PANEL,
-    pack_float32,
-    pack_int8,
-    pack_int16,
-    unpack_float32,
-    unpack_int8,
-    unpack_int16,
+    pack,
+    unpack,
 )
-from cpunmt.kernels.matmul.quantize_rows import stored_bytes
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.text.shortlist import Shortlist
-from tests.guarded import Guards
+from tests.definitions.matmul import stored_bytes
+from tests.support.guarded import Guards
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -72,17 +68,17 @@ def test_a_piece_without_a_list_adds_only_itself(program):
     assert find(program, shortlist, [70], False).tolist() == list(range(8))
 
 
-PACKED = {
-    np.dtype(np.int8): (records.INT8, pack_int8, unpack_int8),
-    np.dtype(np.int16): (records.INT16, pack_int16, unpack_int16),
-    np.dtype(np.float32): (records.FLOAT32, pack_float32, unpack_float32),
+SCHEMES = {
+    np.dtype(np.int8): records.INT8,
+    np.dtype(np.int16): records.INT16,
+    np.dtype(np.float32): records.FLOAT32,
 }
 USED = {  # vectors of a table
     records.INT8: ("scales", "start", "totals", "bias"),
     records.INT16: ("scales", "bias"),
     records.FLOAT32: ("bias",),
 }
-dtypes = st.sampled_from(list(PACKED))
+dtypes = st.sampled_from(list(SCHEMES))
 
 
 def random_rows(generator, pieces, depth, dtype):
@@ -96,13 +92,13 @@ def gather(program, rows, vectors, pieces, panel_count, misaligned=0):
     """The weights and vectors by name as the kernel packs them; the guards are checked."""
     guard = Guards(misaligned)
     table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
-    scheme, packed, _ = PACKED[rows.dtype]
+    scheme = SCHEMES[rows.dtype]
     table["scheme"] = output["scheme"] = scheme
     table["rows"] = guard.copy(rows).ctypes.data
     depth = rows.shape[1]
     output["depth"], output["panels"] = depth, panel_count
     columns = PANEL * panel_count
-    made = {"weights": guard.empty(packed(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype)}
+    made = {"weights": guard.empty(pack(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype)}
     for name in USED[scheme]:
         table[name] = guard.copy(vectors[name]).ctypes.data
         made[name] = guard.empty(columns, vectors[name].dtype)
@@ -131,7 +127,7 @@ def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteen
     panel_count = -(-candidates // PANEL) + more
     made = gather(program, rows, vectors, pieces, panel_count, misaligned=4 * (seed % 3))
     chosen = np.arange(vocab_size) if every else pieces
-    scheme, _, unpack = PACKED[dtype]
+    scheme = SCHEMES[dtype]
     assert np.array_equal(unpack(made["weights"], candidates), rows[chosen].T)
     for name in USED[scheme]:
         assert np.array_equal(made[name][:candidates], vectors[name][chosen])
@@ -146,7 +142,7 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
     vectors["start"][:] = 0
     made = gather(program, rows, vectors, None, 4)
     record = np.zeros(1, records.LINEAR)
-    record["scheme"], record["depth"], record["panels"] = PACKED[dtype][0], 32, 4
+    record["scheme"], record["depth"], record["panels"] = SCHEMES[dtype], 32, 4
     for name, array in made.items():
         record[name] = array.ctypes.data
     x = generator.standard_normal((3, 32)).astype(np.float32)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cpunmt.kernels.copying import copy_floats_reference
-from tests.float_steps import same_bits
-from tests.guarded import Guards
+from tests.definitions.kernels import copy_floats_reference
+from tests.support.float_steps import same_bits
+from tests.support.guarded import Guards
 
 
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 48, 61])

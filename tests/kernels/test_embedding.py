@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels import records
 from cpunmt.kernels.tables import position_signal
-from tests.float_steps import fma, same_bits
-from tests.guarded import Guards
+from tests.support.float_steps import fma, same_bits
+from tests.support.guarded import Guards
 
 VOCABULARY, POSITIONS = 20, 9
 depths = st.integers(1, 20).map(lambda n: 16 * n)

@@ -4,13 +4,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT, float_linear_reference
+from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.matmul.packing import pack_float32, panels
-from tests.float_steps import UNIT, fma, same_bits
-from tests.guarded import Guards
+from cpunmt.kernels.matmul.packing import pack, panels
+from tests.definitions.matmul import float_linear_reference
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import float_record
+from tests.support.float_steps import UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import float_record
 
 rows = st.integers(1, 70)
 misaligned = st.sampled_from([0, 4, 36])
@@ -53,7 +54,7 @@ def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns
     relu = multiply(program, x, weights, bias, RELU, misaligned)
     assert np.array_equal(relu, np.maximum(expected + bias, 0))
     magnitude = np.abs(x).astype(np.float64) @ np.abs(weights) + np.abs(bias)
-    reference = float_linear_reference(x, pack_float32(weights), columns, bias, relu=True)
+    reference = float_linear_reference(x, pack(weights), columns, bias, relu=True)
     assert (np.abs(relu - reference) <= (depth + 2) * UNIT * magnitude).all()
 
 
@@ -87,7 +88,7 @@ def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, tu
         given_a[:, :depth] = a
     if packed:
         given_w = guard.empty((panel_count, depth + 1, 16), np.float32)
-        given_w[:, :depth] = pack_float32(w)
+        given_w[:, :depth] = pack(w)
         between_panels, between_depths = given_w.strides[:2]
     else:  # columns of a matrix that lies in memory row by row
         given_w = guard.empty((depth, columns + 32), np.float32)

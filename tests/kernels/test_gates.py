@@ -5,19 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.gates import (
-    GELU,
-    GELU_SIGMOID,
-    RELU,
-    SWISH,
-    activate_reference,
-    average_reference,
-    highway_reference,
-    weigh_reference,
-)
+from cpunmt.kernels.gates import GELU, GELU_SIGMOID, RELU, SWISH
 from cpunmt.kernels.tables import sigmoid_table
-from tests.float_steps import UNIT
-from tests.guarded import Guards
+from tests.definitions.kernels import activate_reference, average_reference, highway_reference, weigh_reference
+from tests.support.float_steps import UNIT
+from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations
 ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp that is off by 2e-7 and its five roundings

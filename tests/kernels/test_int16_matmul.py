@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.matmul.int16_matmul import int16_linear_reference, int16_matmul_reference
-from cpunmt.kernels.matmul.packing import pack_int16, panels
-from tests.float_steps import TINY, UNIT, fma, same_bits
-from tests.guarded import Guards
+from cpunmt.kernels.matmul.packing import pack, panels
+from tests.definitions.matmul import int16_linear_reference, int16_matmul_reference
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import int16_record
+from tests.support.float_steps import TINY, UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import int16_record
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)
@@ -58,7 +58,7 @@ def random_scales(seed, rows, columns):
 @settings(deadline=None)
 def test_integers_are_exact(program, seed, rows, depth, columns, reach, misaligned):
     q, weights = random_operands(seed, rows, depth, columns, reach)
-    expected = int16_matmul_reference(q, pack_int16(weights), columns)
+    expected = int16_matmul_reference(q, pack(weights), columns)
     assert np.array_equal(multiply(program, q, weights, misaligned=misaligned), expected)
 
 
@@ -89,7 +89,7 @@ def test_floats_are_the_reference(program, seed, rows, depth, columns, relu, mis
     q, weights = random_operands(seed, rows, depth, columns)
     row_scales, scales, bias = random_scales(seed, rows, columns)
     out = multiply(program, q, weights, RELU if relu else AFFINE, scales, bias, row_scales, misaligned)
-    packed = pack_int16(weights)
+    packed = pack(weights)
     expected = int16_linear_reference(q, row_scales[:, None], packed, columns, scales, bias, relu)
     product = int16_linear_reference(q, row_scales[:, None], packed, columns, scales, 0 * bias)
     tolerance = UNIT * (1 + 4 * UNIT) * (np.abs(product) + np.abs(expected)) + TINY

@@ -5,19 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.int8_matmul import (
-    AFFINE,
-    INTEGERS,
-    RELU,
-    int8_linear_reference,
-    int8_matmul_reference,
-)
-from cpunmt.kernels.matmul.packing import pack_int8, panels
-from cpunmt.kernels.matmul.quantize_rows import stored_bytes
-from tests.float_steps import TINY, UNIT, fma, same_bits
-from tests.guarded import Guards
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
+from cpunmt.kernels.matmul.packing import pack, panels
+from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
-from tests.packed_linear import coded_record, column_totals, int8_record
+from tests.support.float_steps import TINY, UNIT, fma, same_bits
+from tests.support.guarded import Guards
+from tests.support.packed_linear import coded_record, column_totals, int8_record
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)
@@ -72,7 +66,7 @@ def random_scales(seed, rows, columns):
 @settings(deadline=None)
 def test_integers_are_exact(program, seed, rows, depth, columns, misaligned):
     q, weights = random_operands(seed, rows, depth, columns)
-    expected = int8_matmul_reference(q, pack_int8(weights), columns)
+    expected = int8_matmul_reference(q, pack(weights), columns)
     assert np.array_equal(multiply(program, q, weights, misaligned=misaligned), expected)
 
 
@@ -91,7 +85,7 @@ def test_mixed_extremes_are_exact(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
     values = np.array([-128, -127, -1, 0, 1, 127], np.int8)
     q, weights = generator.choice(values, (rows, 64)), generator.choice(values[1:], (64, 16 * panel_count))
-    expected = int8_matmul_reference(q, pack_int8(weights), 16 * panel_count)
+    expected = int8_matmul_reference(q, pack(weights), 16 * panel_count)
     assert np.array_equal(multiply(program, q, weights), expected)
 
 
@@ -111,7 +105,7 @@ def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misal
     levels = generator.integers(-127, 128, 16, np.int8)
     codes = generator.integers(0, 16, (depth, columns), np.uint8)
     q = random_operands(seed, rows, depth, 1)[0]
-    expected = int8_matmul_reference(q, pack_int8(levels[codes]), columns)
+    expected = int8_matmul_reference(q, pack(levels[codes]), columns)
     assert np.array_equal(multiply(program, q, (levels, codes), misaligned=misaligned), expected)
     row_scales, *vectors = random_scales(seed, rows, columns)
     for mode in (AFFINE, RELU):
@@ -127,7 +121,7 @@ def test_floats_are_rounded_thrice(program, seed, rows, depth, columns, relu, mi
     row_scales, scales, bias = random_scales(seed, rows, columns)
     totals = column_totals(weights, scales)
     out = multiply(program, q, weights, RELU if relu else AFFINE, scales, bias, row_scales, misaligned)
-    packed = pack_int8(weights)
+    packed = pack(weights)
     expected = int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu)
     product = int8_linear_reference(q, plain(row_scales[:, 0]), packed, columns, scales, totals, 0 * bias)
     added = row_scales[:, 1:].astype(np.float64) * totals + bias
@@ -142,7 +136,7 @@ def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, 
     """To the bit: float(sum) * scale, then one multiply-add."""
     q, weights = random_operands(seed, rows, depth, columns)
     row_scales, scales, bias = random_scales(seed, rows, columns)
-    sums = int8_matmul_reference(q, pack_int8(weights), columns).astype(np.float32)
+    sums = int8_matmul_reference(q, pack(weights), columns).astype(np.float32)
     expected = fma(sums * scales, row_scales[:, :1], bias)
     vectors = scales, bias, plain(row_scales[:, 0])
     assert same_bits(multiply(program, q, weights, AFFINE, *vectors), expected)

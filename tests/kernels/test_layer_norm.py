@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels import records
-from cpunmt.kernels.layer_norm import residual_layer_norm_reference
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
+from tests.definitions.kernels import residual_layer_norm_reference
+from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
+from tests.support.float_steps import UNIT, same_bits
+from tests.support.guarded import Guards
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 20).map(lambda n: 16 * n)

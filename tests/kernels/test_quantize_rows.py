@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.matmul.quantize_rows import quantize_rows16_reference, quantize_rows_reference, stored_bytes
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
+from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
+from tests.support.float_steps import UNIT, same_bits
+from tests.support.guarded import Guards
 
 rows = st.integers(1, 70)
 depths = st.integers(1, 12).map(lambda n: 16 * n)

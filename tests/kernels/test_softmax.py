@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.kernels.softmax import (
-    LOWEST,
-    log_sum_exp_reference,
-    softmax_rows_reference,
-)
-from tests.float_steps import UNIT, same_bits
-from tests.guarded import Guards
+from cpunmt.kernels.softmax import LOWEST
+from tests.definitions.kernels import log_sum_exp_reference, softmax_rows_reference
 from tests.kernels.independent_rows import check_independent
+from tests.support.float_steps import UNIT, same_bits
+from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
 lengths = st.integers(1, 70)

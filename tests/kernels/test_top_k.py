@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.kernels.top_k import top_k_reference
-from tests.float_steps import same_bits
-from tests.guarded import Guards
+from tests.definitions.kernels import top_k_reference
+from tests.support.float_steps import same_bits
+from tests.support.guarded import Guards
 
 
 def choose(program, scores, k, misaligned=0):

@@ -8,17 +8,15 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import unpack_float32, unpack_int8, unpack_int16
+from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.layers.schemes.int16 import activation_reach
 from cpunmt.layers.weights import linear_weights, panel_sums, row_sums, table_weights
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import linears, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
-from tests.random_models import random_tensors
-from tests.transformers import make_config
-
-UNPACKED = {records.FLOAT32: unpack_float32, records.INT8: unpack_int8, records.INT16: unpack_int16}
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.transformers import make_config
 
 
 @pytest.fixture(scope="module", params=SCHEMES)
@@ -32,7 +30,7 @@ def test_linear_layers_are_what_was_stored(packed):
     for linear in linears(config):
         weights, stored = linear_weights(tensors, linear, config.scheme), stored_linear(config, tensors, linear)
         assert weights.scheme == records.MULTIPLIED[SCHEMES[config.scheme]]
-        assert np.array_equal(UNPACKED[weights.scheme](weights.values, linear.columns), stored)
+        assert np.array_equal(unpack(weights.values, linear.columns), stored)
         assert (weights.sums is None) == (weights.scheme != records.INT8)
         if weights.sums is not None:
             assert np.array_equal(weights.sums[: linear.columns], stored.sum(axis=0))

@@ -12,7 +12,7 @@ from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.errors import ModelFileError
 from cpunmt.model.config import FORMAT_VERSION, SCHEMES, ModelConfig
 from cpunmt.model.tensors import check_schemes, expected_tensors, matrices
-from tests.transformers import configs, make_config
+from tests.sample_models.transformers import configs, make_config
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

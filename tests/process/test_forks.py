@@ -9,12 +9,22 @@ import pytest
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.interrupts import uncut
-from tests.foreign_directories import KINDS
-from tests.real_model import DIRECTORIES, ROOT
+from tests.sample_models.foreign_directories import KINDS
+from tests.sample_models.real_model import DIRECTORIES, ROOT
 
 
 def forks(kind, count, seed, *path) -> str:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.forking", kind, str(count), str(seed), *map(str, path)]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "tests.process.forking",
+        kind,
+        str(count),
+        str(seed),
+        *map(str, path),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from cpunmt import Translator
-from tests.command_line import TIMEOUT, sentences
-from tests.real_model import DIRECTORIES, ROOT
-from tests.side_by_side import in_threads
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.command_line import TIMEOUT, sentences
+from tests.support.side_by_side import in_threads
 
 STARTED = ("cpunmt worker_0", "cpunmt worker_1")
 

@@ -13,10 +13,10 @@ import time
 
 import pytest
 
-from tests.command_line import TIMEOUT, run, sentences, texts
-from tests.foreign_directories import KINDS
-from tests.model_pairs import write_pair
-from tests.real_model import DIRECTORIES, ROOT
+from tests.sample_models.foreign_directories import KINDS
+from tests.sample_models.model_pairs import write_pair
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.command_line import TIMEOUT, run, sentences, texts
 
 # A process does not react to signals that were ignored when it was started, as by nohup and a shell's `make test &`.
 START = """

@@ -6,7 +6,7 @@ import sys
 
 from cpunmt.commands.registry import add_commands
 from cpunmt.errors import CpunmtError
-from tests.command_line import ROOT
+from tests.support.command_line import ROOT
 
 _SCRIPT = """
 import signal, sys

@@ -9,7 +9,6 @@ import time
 import pytest
 
 from cpunmt.registry import store
-from tests.command_line import ROOT
 from tests.registry.command import run, start
 from tests.registry.http_server import Fault
 from tests.registry.shapes import (
@@ -21,6 +20,7 @@ from tests.registry.shapes import (
     serve_opus,
     zipped,
 )
+from tests.support.command_line import ROOT
 
 HUB = "Helsinki-NLP/opus-mt-en-de"
 

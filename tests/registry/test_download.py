@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import connection, download, entries
 from cpunmt.registry.entries import RemoteFile
-from tests.command_line import ROOT
 from tests.registry.http_server import Fault, serving
 from tests.registry.shapes import git_blob, noise, sha256
+from tests.support.command_line import ROOT
 
 CONTENT = noise("content", 300_000)
 PATH = "/cdn/model.bin"

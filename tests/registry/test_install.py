@@ -13,7 +13,6 @@ from cpunmt.errors import CpunmtError
 from cpunmt.registry import entries, firefox, huggingface, opus, store
 from cpunmt.registry.connection import fetch_document
 from cpunmt.registry.install import install
-from tests.command_line import ROOT
 from tests.registry.http_server import Fault
 from tests.registry.shapes import (
     HUB_FILES,
@@ -26,6 +25,7 @@ from tests.registry.shapes import (
     sha256,
     zipped,
 )
+from tests.support.command_line import ROOT
 
 
 def fetch(url):

@@ -9,8 +9,8 @@ import pytest
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import lock
 from cpunmt.registry.lock import locked
-from tests.command_line import ROOT
-from tests.side_by_side import in_threads
+from tests.support.command_line import ROOT
+from tests.support.side_by_side import in_threads
 
 
 def test_the_file_goes_with_the_lock(tmp_path):

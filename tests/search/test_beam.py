@@ -12,7 +12,8 @@ from cpunmt.engine.engine import TOKENS, Search
 from cpunmt.search.records import WORKSPACE
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.support.searches import bits, searches
 
 NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 EOS, UNK, VOCAB = 0, 1, 96
@@ -25,22 +26,6 @@ def model():
     shortlist = random_shortlist(4, VOCAB)
     engines = engine_of(config, tensors), engine_of(config, tensors, shortlist=shortlist)
     return Reference(config, tensors), *engines, shortlist
-
-
-@st.composite
-def searches(draw):
-    """Any search whose results the definition can tell apart."""
-    beam = draw(st.integers(1, 6))
-    return Search(
-        beam_size=beam,
-        num_hypotheses=draw(st.integers(1, beam)),
-        length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0, 1.5])),
-        word_penalty=draw(st.sampled_from([0.0, 0.3, -0.2])),
-        coverage_penalty=draw(st.sampled_from([0.0, 0.0, 0.2])),
-        min_length=draw(st.sampled_from([0, 0, 3])),
-        token_log_probs=draw(st.booleans()),
-        attention=draw(st.booleans()),
-    )
 
 
 def close(a, b):
@@ -87,28 +72,11 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
         for h in hypotheses:
             assert EOS not in h.ids[:-1] and UNK not in h.ids[len(prefix) :]
             assert h.truncated == (h.ids[-1] != EOS) and len(h.ids) <= limit
+            assert not h.truncated or len(h.ids) == limit
             assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix)
             assert (h.token_log_probs is not None) == search.token_log_probs
             assert (h.attention is not None) == search.attention
     assert different <= 1
-
-
-@pytest.mark.parametrize("scheme", ["float32", "int8"])
-def test_a_sentence_does_not_depend_on_its_batch(scheme):
-    """Law 2 with beams: the same bits alone and together, whatever the number of slots."""
-    config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=3, vocab=101, tied_layers=(1, 2, 1))
-    engine = engine_of(config, tensors, scheme, random_shortlist(4, 101))
-    sources = random_sources(5, 101, 40, longest=25)
-    limits = [2 * len(source) for source in sources]
-    for search in (
-        Search(beam_size=4, num_hypotheses=4, attention=True, token_log_probs=True),
-        Search(beam_size=7, num_hypotheses=2, coverage_penalty=0.3, full=True),
-    ):
-        alone = [bits(engine.translate([s], [m], search)[0]) for s, m in zip(sources, limits, strict=True)]
-        for slots in (1, 3, 16):
-            order = np.random.default_rng(slots).permutation(len(sources))
-            made = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
-            assert [bits(hypotheses) for hypotheses in made] == [alone[i] for i in order]
 
 
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])
@@ -122,7 +90,7 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     limits = [len(source) for source in sources]
     longest = max(map(len, sources))
     search = Search(beam_size=2, num_hypotheses=2, attention=True)
-    alone = [bits(engine.translate([s], [m], search)[0]) for s, m in zip(sources, limits, strict=True)]
+    alone = [bits(engine.translate([s], [m], search))[0] for s, m in zip(sources, limits, strict=True)]
     program, begun = engine._program, []
 
     class Watched:
@@ -134,42 +102,10 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
 
     engine._program = Watched()
     made = engine.translate(sources, limits, search)
-    assert [bits(hypotheses) for hypotheses in made] == alone
+    assert bits(made) == alone
     together = np.add.accumulate([0, *map(len, sources)])[[0, *begun]]
     assert np.diff(together).max() <= budget + max(TOKENS, longest)
     assert begun[-1] == len(sources) and (budget > 30 or len(begun) > 15)
-
-
-def bits(hypotheses):
-    """What must be equal to the last bit."""
-    return [
-        (
-            h.ids,
-            h.log_prob,
-            h.score,
-            h.truncated,
-            h.token_log_probs,
-            None if h.attention is None else h.attention.tobytes(),
-        )
-        for h in hypotheses
-    ]
-
-
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
-@settings(deadline=None, max_examples=20)
-def test_forced_decoding_gives_the_log_probability_of_a_translation(model, seed, with_shortlist, full):
-    """Law 4: what a search says of its hypotheses is what scoring them says, bit for bit."""
-    engine = model[1 + with_shortlist]
-    sources = random_sources(seed, VOCAB, 5, longest=9)
-    limits = [12] * len(sources)
-    search = Search(beam_size=3, num_hypotheses=3, token_log_probs=True, full=full)
-    made = engine.translate(sources, limits, search)
-    for rank in range(3):
-        targets = [hypotheses[rank].ids for hypotheses in made]
-        scored = engine.translate(sources, limits=[len(t) for t in targets], search=search, prefixes=targets)
-        for hypotheses, forced in zip(made, scored, strict=True):
-            assert len(forced) == 1
-            assert forced[0]._replace(attention=None) == hypotheses[rank]._replace(attention=None)
 
 
 def test_a_prefix_outside_the_candidates(model):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Search
-from quantize.reference.formulas import log_softmax
-from tests.naive_network import NaiveNetwork
-from tests.random_models import engine_of, random_checkpoint
+from tests.definitions.greedy import log_softmax
+from tests.definitions.naive_network import NaiveNetwork
+from tests.sample_models.random_models import engine_of, random_checkpoint
 
 EOS, UNK = 0, 1
 LIMIT = 4

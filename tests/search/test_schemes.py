@@ -13,8 +13,8 @@ from cpunmt.model.tensors import linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
-from tests.random_models import random_shortlist, random_sources, random_tensors
-from tests.transformers import NAMED, configs, make_config
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
 
 
 def check(config, seed, scheme, schemes=None):
@@ -51,18 +51,6 @@ def test_layers_that_share_a_norm_have_readers_of_different_schemes(decoder_para
         config = make_config(decoder_parameters=decoder_parameters)
         chosen = {name: cell for name in matrices(config) if name.startswith("decoder.1") or ".cell." in name}
         check(config, 5, scheme, chosen)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("beam", [1, 4])
-def test_a_translation_does_not_depend_on_the_batch(scheme, beam):
-    config = make_config(decoder_parameters=(0, 0))
-    packed = packed_tensors(config, random_tensors(config, 7), scheme)
-    engine = Engine(Model(*packed), random_shortlist(7, config.vocab_size))
-    sources = random_sources(7, config.source_size, 30)
-    search = Search(beam_size=beam, num_hypotheses=beam, token_log_probs=True)
-    together = engine.translate(sources, [20] * 30, search)
-    assert together == [engine.translate([source], [20], search)[0] for source in sources]
 
 
 @pytest.mark.parametrize("scheme", ["log4", "code4"])

@@ -14,8 +14,8 @@ from cpunmt.model.tensors import linears, matrices, output_table
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
-from tests.random_models import random_sources, random_tensors
-from tests.transformers import NAMED, configs, make_config
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
 
 
 class Observed(Reference):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Search
 from cpunmt.text.shortlist import Shortlist
-from tests.random_models import engine_of, random_checkpoint, random_sources, random_tensors
-from tests.transformers import make_config
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors
+from tests.sample_models.transformers import make_config
 
 VOCAB, FIRST = 96, 10
 TWINS = range(FIRST, VOCAB - 1, 2)  # the lower ones: each has the same embedding, output row and bias as the next id

@@ -19,11 +19,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
 from cpunmt.simd import isa
-from tests import real_model
-from tests.architectures import test_gru as gru
-from tests.architectures import test_lstm as lstm
-from tests.architectures import test_sru as sru
-from tests.architectures import test_ssru as ssru
+from tests.architectures import recurrent_rows
 from tests.kernels import test_activations as activations
 from tests.kernels import test_attention as attention
 from tests.kernels import test_embedding as embedding
@@ -34,8 +30,9 @@ from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_top_k as top_k
-from tests.random_models import random_sources, random_tensors
-from tests.transformers import make_config
+from tests.sample_models import real_model
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.transformers import make_config
 
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
 
@@ -84,10 +81,9 @@ def kernel_outputs(program):
         w16 = w * np.int16(200)
         yield "int16_linear", int16_matmul.multiply(program, q16, w16, AFFINE, np.abs(bias), bias, scales16)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
-        yield from (("ssru_row", a) for a in ssru.step(program, *ssru.random_operands(rows, rows, depth)))
-        yield from (("sru_row", a) for a in sru.step(program, *sru.random_operands(rows, depth)))
-        yield from (("gru_row", a) for a in gru.step(program, *gru.random_operands(rows, rows, depth)))
-        yield from (("lstm_row", a) for a in lstm.step(program, *lstm.random_operands(rows, rows, depth)))
+        for cell in recurrent_rows.WIDTHS:
+            operands = recurrent_rows.random_operands(cell, rows, rows, depth)
+            yield from ((f"{cell}_row", array) for array in recurrent_rows.step(program, cell, operands))
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
         yield "softmax_columns", softmax.softmax_columns(program, 5 * x, 0.5)
         qkv = attention.random_matrix(rows, rows, 3 * depth)

@@ -11,7 +11,7 @@ import pytest
 from cpunmt.errors import CpunmtError, UnsupportedIsaError
 from cpunmt.simd import isa
 from cpunmt.simd.isa import Isa
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 
 UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 

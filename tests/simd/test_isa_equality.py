@@ -9,11 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from cpunmt.kernels.matmul.int8_matmul import int8_matmul_reference
-from cpunmt.kernels.matmul.int16_matmul import int16_matmul_reference
-from cpunmt.kernels.matmul.packing import pack_int8, pack_int16
+from cpunmt.kernels.matmul.packing import pack
 from cpunmt.simd import isa
-from tests.real_model import ROOT
+from tests.definitions.matmul import int8_matmul_reference, int16_matmul_reference
+from tests.sample_models.real_model import ROOT
 from tests.simd import isa_outputs
 
 PATHS = [path.value for path in isa.supported()]
@@ -56,8 +55,8 @@ EVERY_PATH = [
 def exact_integers():
     """Digest of the exact sums of `isa_outputs.integer_cases()` and `isa_outputs.word_cases()`."""
     bytes_, words = isa_outputs.integer_cases(), isa_outputs.word_cases()
-    exact = [int8_matmul_reference(q, pack_int8(weights), weights.shape[1]) for q, weights in bytes_]
-    exact += [int16_matmul_reference(q, pack_int16(weights), weights.shape[1]).astype(np.int32) for q, weights in words]
+    exact = [int8_matmul_reference(q, pack(weights), weights.shape[1]) for q, weights in bytes_]
+    exact += [int16_matmul_reference(q, pack(weights), weights.shape[1]).astype(np.int32) for q, weights in words]
     return isa_outputs.digest(exact)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.real_model import ROOT
+from tests.sample_models.real_model import ROOT
 
 VNNI = {"avx512_vnni": "zmm", "avx_vnni": "ymm"}  # the registers of each
 

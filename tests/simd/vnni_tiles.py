@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.kernels.matmul.packing import PANEL, pack_codes, pack_int8, pack_int16
-from tests.guarded import Guards
+from cpunmt.kernels.matmul.packing import PANEL, pack, pack_codes
 from tests.simd import emulated_vnni
 from tests.simd.tile_code import assembly_of, code_of, loaded
+from tests.support.guarded import Guards
 
 
 class Kind(NamedTuple):
@@ -44,7 +44,7 @@ def run(kind, tiles, shape, groups, mode, generator):
     depth = groups * 32 // bits
     columns = PANEL * panel_count
     q, weights = operands(bits, rows, columns, depth, groups % 3 == 0, generator)
-    packed = {8: pack_int8, 16: pack_int16}[bits](weights)
+    packed = pack(weights)
     if levels is not None:
         codes = generator.integers(0, 16, weights.shape, np.uint8)
         weights, packed = levels[codes], pack_codes(codes)

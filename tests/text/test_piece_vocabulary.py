@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
-from tests.huggingface_model import write_vocabulary
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.huggingface_model import write_vocabulary
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 SIZE = 96  # without <pad>
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included

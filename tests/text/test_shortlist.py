@@ -5,12 +5,12 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.shortlist import MAGIC, Shortlist, checksum_of
-from tests.refusal import refusal
+from tests.support.refusal import refusal
 
 
 def make(lists, first=2, vocab_size=64, best=9):
@@ -197,30 +197,3 @@ def test_a_gzip_bomb_is_refused(tmp_path):
     path = tmp_path / "lex.bin.gz"
     path.write_bytes(gzip.compress(bytes(65 << 20), 1))
     assert "expands to more than" in refused(path)
-
-
-@pytest.fixture(scope="module")
-def binary(tmp_path_factory):
-    generator = np.random.default_rng(5)
-    lists = [np.flatnonzero(generator.random(64) < 0.2).tolist() for _ in range(30)]
-    if sum(map(len, lists)) % 2:  # else the checksum leaves out the last id
-        lists[0] = [*lists[0], 63] if 63 not in lists[0] else lists[0][:-1]
-    return tmp_path_factory.mktemp("binary") / "lex.bin", make(lists).to_bytes()
-
-
-@settings(max_examples=300)
-@given(data=st.data())
-def test_a_flipped_bit_is_noticed(binary, data):
-    path, content = binary
-    content = bytearray(content)
-    bit = data.draw(st.integers(0, 8 * len(content) - 1))
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-    refused(path, 30)
-
-
-@given(data=st.data())
-def test_a_truncated_file_is_refused(binary, data):
-    path, content = binary
-    path.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
-    refused(path, 30)

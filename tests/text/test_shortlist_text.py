@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from tests.small_vocabulary import train_vocabulary
+from tests.sample_models.small_vocabulary import train_vocabulary
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.vocabulary import Vocabulary
-from tests.real_model import DIRECTORIES
-from tests.refusal import refusal
-from tests.side_by_side import in_threads
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.refusal import refusal
+from tests.support.side_by_side import in_threads
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included
 

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
+collect_ignore_glob = [] if find_spec("torch") else ["*/test_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -7,21 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Search
-from cpunmt.model.config import ModelConfig
 from cpunmt.translation.batching import MOST_CELLS, batches, cut_sentences, target_limit, translate_parts
 from cpunmt.translation.options import Options
-from tests import real_model
+from tests.sample_models import real_model
+from tests.sample_models.transformers import make_config
 
-CONFIG = ModelConfig.of(
-    model_dim=32,
-    ffn_dim=32,
-    heads=2,
-    encoder_layers=1,
-    decoder_parameters=(0,),
-    vocab_size=64,
-    max_source_length=6,
-    max_length_factor=2.0,
-)
+CONFIG = make_config(max_source_length=6, max_length_factor=2.0)
 
 
 class Letters:

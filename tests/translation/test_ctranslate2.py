@@ -7,8 +7,8 @@ import pytest
 import sentencepiece
 
 import cpunmt as ctranslate2
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
 
 MODEL = str(DIRECTORIES["int8"])
 

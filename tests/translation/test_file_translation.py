@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from cpunmt import CpunmtError, ExecutionStats, Translator, contains_model
-from tests.command_line import sentences
+from tests.support.command_line import sentences
 
 LINES = [*sentences(20), "", "Two dogs."]
 

@@ -15,10 +15,10 @@ import pytest
 
 from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
 from cpunmt.translation import loading
-from tests.command_line import sentences
-from tests.foreign_directories import KINDS, VOCABULARY
-from tests.real_model import DIRECTORIES, ROOT
-from tests.small_vocabulary import train_vocabulary
+from tests.sample_models.foreign_directories import KINDS, VOCABULARY
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.support.command_line import sentences
 
 
 def copied(tmp_path, change, scheme="int8"):

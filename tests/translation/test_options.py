@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.model.config import ModelConfig
 from cpunmt.translation.options import (
     CTRANSLATE2_NAMES,
     CTRANSLATE2_OFF,
@@ -18,6 +17,7 @@ from cpunmt.translation.options import (
     make_options,
     model_options,
 )
+from tests.sample_models.transformers import make_config
 
 FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 RANGES = {name: option for name, option in FIELDS.items() if option.metadata["low"] is not None}
@@ -159,16 +159,7 @@ def test_what_is_not_given_is_as_in_the_defaults_that_are_given():
 
 
 def test_a_models_config_has_defaults_of_its_own():
-    config = ModelConfig.of(
-        model_dim=32,
-        ffn_dim=32,
-        heads=2,
-        encoder_layers=1,
-        decoder_parameters=(0,),
-        vocab_size=64,
-        max_length_factor=1.5,
-    )
-    assert model_options(config) == Options(max_length_factor=1.5)
+    assert model_options(make_config(max_length_factor=1.5)) == Options(max_length_factor=1.5)
 
     class Said:
         beam_size, length_penalty, vocabulary, heads = 6, 0.5, None, 8

@@ -13,9 +13,9 @@ from cpunmt.translation.splitting import split_pieces
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.foreign_directories import CONFIG
-from tests.random_models import random_tensors
-from tests.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.foreign_directories import CONFIG
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 BACKWARDS = replace(CONFIG, right_to_left=True)
 TENSORS = random_tensors(BACKWARDS, 49)

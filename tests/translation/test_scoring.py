@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cpunmt import ScoringResult, Translator
 from cpunmt.translation.scoring import LONGEST
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
 
 
 def pieces_of(translator, texts):

@@ -1,4 +1,7 @@
-"""Options of the search, from text to results: n-best lists, forced prefixes, lengths, alignments; and their laws."""
+"""Options of the search, from text to results: n-best lists, forced prefixes, lengths, alignments.
+
+The laws of any options: tests/test_laws.py.
+"""
 
 import math
 
@@ -8,31 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
 
 SENTENCE = "A man is riding a bicycle in the park."
-OPTIONS = st.fixed_dictionaries(
-    {"beam_size": st.integers(1, 5)},
-    optional={
-        "length_penalty": st.sampled_from([0.0, 0.6, 1.0]),
-        "word_penalty": st.sampled_from([-0.3, 0.2]),
-        "coverage_penalty": st.sampled_from([0.0, 0.2]),
-        "min_length": st.integers(0, 4),
-        "max_length": st.integers(4, 40),
-        "max_length_factor": st.sampled_from([0.5, 2.0]),
-        "vocabulary": st.sampled_from(["shortlist", "full"]),
-        "return_token_log_probs": st.booleans(),
-        "return_alignments": st.booleans(),
-        "replace_unknowns": st.booleans(),
-    },
-)
-
-
-def bits(result):
-    """What must be equal to the last bit."""
-    attention = [None if h.attention is None else h.attention.tobytes() for h in result.hypotheses]
-    return repr(result), attention
 
 
 def long_text(student):
@@ -40,24 +22,6 @@ def long_text(student):
     text = " ".join(sentences(40))
     assert len(student.tokenize(text)) > 2 * student.config.max_source_length
     return text
-
-
-@given(OPTIONS, st.integers(0, 300), st.data())
-@settings(max_examples=25)
-def test_results_do_not_depend_on_company_and_lists_are_sorted(student, options, first, data):
-    """Laws 2 and 4."""
-    options["num_hypotheses"] = data.draw(st.integers(1, options["beam_size"]))
-    texts = [*sentences(320)[first : first + 6], "", long_text(student)[: 40 * first]]
-    together = student.translate(texts, **options)
-    for text, result in zip(texts, together, strict=True):
-        assert bits(student.translate(text, max_batch_size=1, **options)) == bits(result)
-        scores = [hypothesis.score for hypothesis in result.hypotheses]
-        assert scores == sorted(scores, reverse=True)
-        assert 1 <= len(result.hypotheses) <= options["num_hypotheses"]
-        ids = [(hypothesis.pieces, hypothesis.truncated) for hypothesis in result.hypotheses]
-        assert len(set(ids)) == len(ids)
-        best = student.translate(text, **{**options, "num_hypotheses": 1})
-        assert bits(best)[1][:1] == bits(result)[1][:1] and best.hypotheses == result.hypotheses[:1]
 
 
 def test_a_beam_finds_at_least_what_greedy_finds_mostly(student):

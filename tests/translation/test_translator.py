@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cpunmt import Hypothesis, Result, TranslationResult
 from cpunmt.translation.splitting import split_pieces
-from tests.command_line import sentences
-from tests.real_model import DIRECTORIES, ROOT
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.command_line import sentences
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ende_student_greedy.json").read_text("utf-8"))
 ODD = [

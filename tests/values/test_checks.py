@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from cpunmt.engine.engine import Engine
 from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, Options, kind
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
-from tests.command_line import sentences
+from tests.support.command_line import sentences
+from tests.support.option_values import FIELDS, INTEGERS, REALS, option_sets
 
-INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
-REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
 NEVER = [None, "3", b"3", 3j, [3], np.array([3]), np.array(3), np.timedelta64(3), math.sqrt, object()]
 
 
@@ -114,42 +113,16 @@ def test_a_message_is_short_whatever_was_given():
 # Of any option, by any name, in any type
 
 
-@st.composite
-def of_any_type(draw, option):
-    """(a value that fits the option, the same in a type that a caller may have)."""
-    rule = option.metadata
-    if rule["choices"]:
-        value = draw(st.sampled_from(rule["choices"]))
-        return value, draw(st.sampled_from((str, np.str_)))(value)
-    if rule["low"] is None:
-        value = draw(st.booleans())
-        return value, draw(st.sampled_from((bool, np.bool_)))(value)
-    if kind(option) is int:
-        value = draw(st.integers(rule["low"], min(rule["high"], 100)))
-        return value, draw(st.sampled_from(INTEGERS))(value)
-    value = draw(st.sampled_from([x for x in (0.0, 0.5, 1.0, 2.0) if rule["low"] <= x <= rule["high"]]))
-    return value, draw(st.sampled_from(REALS))(value)
-
-
-@st.composite
-def option_sets(draw, names):
-    """(options, the same options in types that a caller may have)."""
-    fields = [Options.__dataclass_fields__[name] for name in names]
-    chosen = draw(st.lists(st.sampled_from(fields), unique_by=lambda option: option.name, max_size=4))
-    drawn = {option.name: draw(of_any_type(option)) for option in chosen}
-    return {name: plain for name, (plain, _) in drawn.items()}, {name: typed for name, (_, typed) in drawn.items()}
-
-
-@given(option_sets([name for name in Options.__dataclass_fields__ if name not in ("num_hypotheses", "max_length")]))
+@given(option_sets([name for name in FIELDS if name not in ("num_hypotheses", "max_length")]))
 def test_options_hold_pythons_own_types(sets):
     plain, typed = sets
     made = Options(**typed)
     assert made == Options(**plain)
     for name, value in vars(made).items():
-        assert value is None or type(value) is kind(Options.__dataclass_fields__[name]), name
+        assert value is None or type(value) is kind(FIELDS[name]), name
 
 
-@given(option_sets(Options.__dataclass_fields__), st.sampled_from(INTEGERS))
+@given(option_sets(), st.sampled_from(INTEGERS))
 @settings(max_examples=60)
 def test_no_other_number_reaches_the_engine(student, sets, integer):
     """And what is translated with it is what Python's own numbers give."""
@@ -231,7 +204,7 @@ def typed(value, kind):
 
 @pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_any_options_give_translations_or_one_error_that_names_one(student, count):
-    names = st.sampled_from([*Options.__dataclass_fields__, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF, "use_vmap"])
+    names = st.sampled_from([*FIELDS, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF, "use_vmap"])
     sets = st.dictionaries(names, st.builds(typed, ANYTHING, st.sampled_from(TYPES)), min_size=1, max_size=3)
     texts = ["One man.", "", "A dog runs."]
 

@@ -25,7 +25,7 @@ class Workload:
         """The same, but each sentence goes on as long as the longest translation of its batch.
 
         That is the work of a decoder that leaves ended sentences in the batch, with the kernels of one that does not:
-        </s> is barred until the longest has ended. What is said meanwhile is of no use, as it is there.
+        </s> is excluded until the longest has ended. The pieces decoded meanwhile are of no use, as in the paper.
         """
         given = []
         for batch in self.batches:

@@ -4,31 +4,24 @@ Keys and values of the source are projected once per sentence, and once for all 
 a decoding step only makes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
 """
 
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.reading import cross_attention_at, memory_at, transformer_at
+from cpunmt.architectures.records import ROW
+from cpunmt.architectures.transformer.records import CROSS_ATTENTION, MEMORY, TRANSFORMER
 from cpunmt.kernels.attention import cross_attention_row, pack_rows
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import scratch_at, settings_at
+from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear
 from cpunmt.layers.residual import after_block, before_block
-from cpunmt.simd.intrinsics import address_of, load_i64
+from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
-def keys_address(network: address, memory: address, slot: count, parameters: count) -> count:
-    """Of float32 [source_stride / 16, model_dim, 16]: a slot's keys for one parameter set, packed."""
-    n, w = transformer_at(network, 0), memory_at(memory, 0)
-    return w.keys + 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
-
-
-@kernel
-def values_address(network: address, memory: address, slot: count, parameters: count) -> count:
-    """Of float32 [source_stride, model_dim]: a slot's values for one parameter set."""
-    n, w = transformer_at(network, 0), memory_at(memory, 0)
-    return w.values + 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
+def source_place(network: address, memory: address, slot: count, parameters: count) -> count:
+    """Where a slot's keys for one parameter set begin in `keys`, and its values in `values`, in bytes."""
+    n, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
+    return 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
 
 
 @kernel
@@ -36,8 +29,9 @@ def project_source(
     layer: address, parameters: count, network: address, memory: address, offsets: address, slots: address, n: count
 ):
     """Keys and values of `n` encoded sentences in x, into int64 slots [n]. `offsets` as in `encoder_attention`."""
-    weights, depth = cross_attention_at(layer, 0), transformer_at(network, 0).settings.model_dim
-    w = scratch_at(address_of(memory_at(memory, 0).scratch), 0)
+    weights, depth = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0).settings.model_dim
+    m = at(MEMORY, memory, 0)
+    w = at(SCRATCH, address_of(m.scratch), 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, n) - start
     linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE)
@@ -46,11 +40,10 @@ def project_source(
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
         projected = w.wide + 8 * first * depth
-        keys = keys_address(network, memory, slot, parameters)
-        values = values_address(network, memory, slot, parameters)
-        pack_rows(projected, 8 * depth, length, depth, w.pointers, keys)
+        place = source_place(network, memory, slot, parameters)
+        pack_rows(projected, 8 * depth, length, depth, w.pointers, m.keys + place)
         for j in range(length):
-            copy_floats(projected + 4 * depth * (2 * j + 1), depth, values + 4 * depth * j)
+            copy_floats(projected + 4 * depth * (2 * j + 1), depth, m.values + place + 4 * depth * j)
 
 
 @kernel
@@ -58,17 +51,17 @@ def cross_attention(
     layer: address, number: count, parameters: count, network: address, memory: address, rows: address, n: count
 ):
     """The block of a CROSS_ATTENTION record on x, for ROW records [n], in decoder layer `number`."""
-    weights, t = cross_attention_at(layer, 0), transformer_at(network, 0)
-    settings, scratch = address_of(t.settings), address_of(memory_at(memory, 0).scratch)
-    s, w = settings_at(settings, 0), scratch_at(scratch, 0)
+    weights, t = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0)
+    m = at(MEMORY, memory, 0)
+    settings, scratch = address_of(t.settings), address_of(m.scratch)
+    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE)
     for i in range(n):
-        row = row_at(rows, i)
-        keys = keys_address(network, memory, row.slot, parameters)
-        values = values_address(network, memory, row.slot, parameters)
-        offset = 4 * i * s.model_dim
-        cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, w.context + offset)
+        row = at(ROW, rows, i)
+        place, offset = source_place(network, memory, row.slot, parameters), 4 * i * s.model_dim
+        keys, values, context = m.keys + place, m.values + place, w.context + offset
+        cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, context)
         if row.alignment != 0 and number == t.alignment_layer:
             copy_floats(w.scores, row.source_length, row.alignment)
     projected(address_of(weights.output), settings, scratch, n)

@@ -1,23 +1,23 @@
 """The encoder: all tokens of a few sentences at once, ragged, into the slots of the decoder."""
 
 from cpunmt.architectures.transformer.cross_attention import project_source
-from cpunmt.architectures.transformer.reading import decoder_layer_at, encoder_layer_at, memory_at, transformer_at
+from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, MEMORY, TRANSFORMER
 from cpunmt.kernels.embedding import embed
-from cpunmt.kernels.reading import scratch_at
+from cpunmt.kernels.records import SCRATCH
 from cpunmt.layers.attention import encoder_attention
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize_again
 from cpunmt.layers.residual import finish
-from cpunmt.simd.intrinsics import address_of, load_i32, load_i64
+from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
 def transformer_encode(network: address, memory: address, ids: address, offsets: address, slots: address, n: count):
     """`encode` of the contract (see `architectures.families`): keys and values of `n` sentences for every layer."""
-    t = transformer_at(network, 0)
-    settings, scratch = address_of(t.settings), address_of(memory_at(memory, 0).scratch)
-    w, depth = scratch_at(scratch, 0), t.settings.model_dim
+    t = at(TRANSFORMER, network, 0)
+    settings, scratch = address_of(t.settings), address_of(at(MEMORY, memory, 0).scratch)
+    w, depth = at(SCRATCH, scratch, 0), t.settings.model_dim
     start = load_i64(offsets, 0)
     for sentence in range(n):
         first = load_i64(offsets, sentence)
@@ -26,7 +26,7 @@ def transformer_encode(network: address, memory: address, ids: address, offsets:
     rows = load_i64(offsets, n) - start
     finish(address_of(t.encoder_embedding_norm), settings, scratch, rows)
     for i in range(t.encoder_layers):
-        layer = encoder_layer_at(t.encoder, i)
+        layer = at(ENCODER_LAYER, t.encoder, i)
         encoder_attention(address_of(layer.self_attention), settings, scratch, offsets, n)
         feed_forward(address_of(layer.feed_forward), settings, scratch, rows)
     if t.settings.preprocess or t.encoder_top_norm.scale != 0:
@@ -34,7 +34,7 @@ def transformer_encode(network: address, memory: address, ids: address, offsets:
     # what x has been quantized for, whether it was normalized or not
     scheme, multiplier = t.encoder_top_norm.scheme, t.encoder_top_norm.multiplier
     for parameters in range(t.decoder_sets):
-        layer = decoder_layer_at(t.decoder, parameters)
+        layer = at(DECODER_LAYER, t.decoder, parameters)
         reader = layer.cross_attention.key_value
         quantize_again(address_of(reader), scheme, multiplier, w.x, rows, w.quantized, w.row_scales)
         scheme, multiplier = reader.scheme, reader.multiplier

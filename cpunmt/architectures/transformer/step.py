@@ -2,16 +2,16 @@
 
 from importlib import import_module
 
-from cpunmt.architectures.reading import row_at
+from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.architectures.transformer.cross_attention import cross_attention
-from cpunmt.architectures.transformer.reading import decoder_layer_at, memory_at, transformer_at
+from cpunmt.architectures.transformer.records import DECODER_LAYER, MEMORY, TRANSFORMER
 from cpunmt.kernels.embedding import embed
-from cpunmt.kernels.reading import scratch_at
+from cpunmt.kernels.records import SCRATCH
 from cpunmt.layers.feed_forward import feed_forward
 from cpunmt.layers.linear import quantize_again
 from cpunmt.layers.residual import finish
-from cpunmt.simd.intrinsics import address_of, load_i64
+from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel, one_of
 
 # `NAME_cell` of the file NAME in `cells`: (CELL record, number of the layer, TRANSFORMER, MEMORY, ROW [n], n) makes
@@ -24,25 +24,25 @@ _cell = one_of(
 @kernel
 def transformer_start(network: address, memory: address, slot: count) -> count:
     """`start` of the contract: every hypothesis begins with a state of zeros, which stand behind those of all rows."""
-    w = memory_at(memory, 0)
+    w = at(MEMORY, memory, 0)
     return w.slots * w.beam
 
 
 @kernel
 def transformer_step(network: address, memory: address, rows: address, n: count):
     """`step` of the contract."""
-    t, w = transformer_at(network, 0), memory_at(memory, 0)
+    t, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(t.settings), address_of(w.scratch)
-    s, depth, plain = scratch_at(scratch, 0), t.settings.model_dim, t.settings.preprocess == 0
+    s, depth, plain = at(SCRATCH, scratch, 0), t.settings.model_dim, t.settings.preprocess == 0
     for i in range(n):
-        row = row_at(rows, i)
+        row = at(ROW, rows, i)
         embed(address_of(t.target), row.piece, row.step, s.x + 4 * i * depth)
     finish(address_of(t.decoder_embedding_norm), settings, scratch, n)
     # what x has been quantized for; layers that share a norm may want something else
     scheme, multiplier = t.decoder_embedding_norm.scheme, t.decoder_embedding_norm.multiplier
     for number in range(t.decoder_layers):
         parameters = load_i64(t.decoder_parameters, number)
-        layer = decoder_layer_at(t.decoder, parameters)
+        layer = at(DECODER_LAYER, t.decoder, parameters)
         if plain:
             quantize_again(address_of(layer.cell.input), scheme, multiplier, s.x, n, s.quantized, s.row_scales)
         _cell(t.cell, address_of(layer.cell), number, network, memory, rows, n)

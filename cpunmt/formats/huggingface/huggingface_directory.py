@@ -1,4 +1,4 @@
-"""Read a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models: converted in memory, ready to run.
+"""Read a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
 
 config.json, model.safetensors
 generation_config.json          how to search; may be absent
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
@@ -30,19 +29,10 @@ _CONVERT = (
 )
 
 
-def read_huggingface_directory(
-    directory: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic"
-) -> ForeignModel:
-    """Read and convert a directory; arguments and errors are those of `read_marian_directory`.
-
-    `activation_scales` can only be "dynamic": the format holds none.
-    """
+def read_huggingface_directory(directory: str | os.PathLike) -> ForeignModel:
+    """Read a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = Path(directory)
     _check_files(folder)
-    if activation_scales != "dynamic":
-        raise ModelFileError(
-            f"{folder}: Hugging Face's format holds no activation scales; load with activation_scales='dynamic'"
-        )
     fields = read_json(folder / "config.json", "config", _MAX_JSON)
     generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
     tables = [folder / "vocab.json"] * 2
@@ -58,7 +48,6 @@ def read_huggingface_directory(
     weights = folder / WEIGHTS
     arrays = read_float_tensors(weights)
     tensors = huggingface_tensors(config, arrays, os.fspath(weights))
-    config, packed = packed_tensors(config, tensors, scheme or "int8")
     metadata = {
         name: tokenizer[key]
         for name, key in (("source_language", "source_lang"), ("target_language", "target_lang"))
@@ -67,7 +56,7 @@ def read_huggingface_directory(
     source, target = (
         VocabularyFiles(folder / f"{side}.spm", table) for side, table in zip(("source", "target"), tables, strict=True)
     )
-    return ForeignModel(config, packed, source, target, None, metadata, _stored(arrays), alphas=False)
+    return ForeignModel(config, tensors, None, weights, source, target, None, metadata, _stored(arrays))
 
 
 def _check_files(folder):

@@ -1,7 +1,6 @@
 """Read a Marian model, `.npz` as training leaves it or `.bin` as it is deployed: parameters with the options inside."""
 
 import os
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +47,12 @@ def read_npz_model(path: str | os.PathLike) -> MarianFile:
     options = parse_options(arrays[OPTIONS].tobytes(), where)
     check_names(arrays, where)
     tensors = {name: array for name, array in arrays.items() if not name.startswith("special:")}
-    alphas = {name.removesuffix(ALPHA): _alpha(tensors.pop(name), name, where) for name in _alpha_names(tensors)}
+    alphas = {
+        name.removesuffix(ALPHA): _alpha(tensors.pop(name), name, where)
+        for name in list(tensors)
+        if name.endswith(ALPHA)
+    }
     return MarianFile(options, tensors, alphas)
-
-
-def _alpha_names(tensors: Mapping) -> list[str]:
-    return [name for name in tensors if name.endswith(ALPHA)]
 
 
 def _alpha(array, name, where):
@@ -89,12 +88,6 @@ def read_marian(path: str | os.PathLike) -> Checkpoint:
         arrays = {OUTPUT_BIAS: np.zeros((1, config.vocab_size), np.float32), **arrays}
     tensors = canonical_tensors(config, arrays, numbers, where)
     return Checkpoint(config, tensors, _canonical_alphas(config, numbers, alphas) if alphas else None)
-
-
-def read_marian_npz(path: str | os.PathLike) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Architecture and parameters of a file that holds floats; see `read_marian`."""
-    config, tensors, _ = read_marian(path)
-    return config, tensors
 
 
 def _canonical_alphas(config, numbers, alphas):

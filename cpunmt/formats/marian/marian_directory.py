@@ -1,16 +1,10 @@
-"""Read a model's directory as Bergamot, Firefox and Marian have it: converted in memory, ready to run.
-
-Which file is what: `bergamot_directory`. int8 weights are used as they are stored; float weights are quantized here,
-or kept. Calibrated activation scales ("alphas") are used where that is asked for; by default each row has its own,
-which is closer to float32.
-"""
+"""Read a model's directory as Bergamot, Firefox and Marian have it. Which file is what: `bergamot_directory`."""
 
 import json
 import os
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.gzip_file import expanded
-from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.foreign_model import ForeignModel
 from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.formats.marian.decoder_options import DecoderOptions
@@ -22,48 +16,24 @@ from cpunmt.text.shortlist import ShortlistOptions
 _MAX_METADATA = 1 << 20  # bytes
 
 
-def read_marian_directory(
-    directory: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic"
-) -> ForeignModel:
-    """Read and convert a directory.
-
-    Parameters
-    ----------
-    scheme : "int8" or "float32"; None: int8
-    activation_scales : "dynamic", or "static" for those that the model file has
-
-    Raises
-    ------
-    ModelFileError
-        A file is missing, ambiguous, damaged or not supported, or has no activation scales to be used.
-    """
+def read_marian_directory(directory: str | os.PathLike) -> ForeignModel:
+    """Read a directory. Raises ModelFileError: a file is missing, ambiguous, damaged or not supported."""
     files = find_files(directory)
     checkpoint = read_marian(files.model)
-    config = _configured(checkpoint.config, files)
-    alphas = None
-    if activation_scales == "static":
-        alphas = checkpoint.alphas
-        if alphas is None:
-            raise ModelFileError(
-                f"{files.model}: holds no activation scales (..._QuantMultA); load with activation_scales='dynamic'"
-            )
-    try:
-        config, tensors = packed_tensors(config, checkpoint.tensors, scheme or "int8", alphas=alphas)
-    except ModelFileError as error:
-        raise ModelFileError(f"{files.model}: {error}") from None
     shortlist = files.decoder_options and files.decoder_options.shortlist
     if files.shortlist and not (shortlist and shortlist.path == files.shortlist):
         shortlist = ShortlistOptions(files.shortlist)
     stored = any(isinstance(tensor, StoredIntegers) for tensor in checkpoint.tensors.values())
     return ForeignModel(
-        config,
-        tensors,
+        _configured(checkpoint.config, files),
+        checkpoint.tensors,
+        checkpoint.alphas,
+        files.model,
         files.source_vocabulary,
         files.target_vocabulary,
         shortlist,
         _metadata(files.metadata),
         "int8" if stored else "float32",
-        checkpoint.alphas is not None,
     )
 
 

@@ -21,6 +21,7 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.gzip_file import expanded
 from cpunmt.files.input_files import describe, read_json
 from cpunmt.files.output_files import replacing_directory, sync
+from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import PieceVocabulary
@@ -49,10 +50,8 @@ class PackedDirectory(NamedTuple):
 
     config: ModelConfig
     tensors: dict  # name -> array
-    source_vocabulary: Path
-    target_vocabulary: Path  # the same file if the vocabulary is shared
-    source_table: Path | None  # ids of the pieces, where they are not those of source_vocabulary
-    target_table: Path | None
+    source_vocabulary: VocabularyFiles
+    target_vocabulary: VocabularyFiles  # the same if the vocabulary is shared
     shortlist: Path | None
     shortlist_sha256: str | None
     metadata: dict  # as given to `write_directory`
@@ -194,10 +193,8 @@ def read_directory(path):
     return PackedDirectory(
         config=config,
         tensors=read_safetensors(path / WEIGHTS),
-        source_vocabulary=vocabularies[0],
-        target_vocabulary=vocabularies[-1],
-        source_table=tables[0] if tables else None,
-        target_table=tables[-1] if tables else None,
+        source_vocabulary=VocabularyFiles(vocabularies[0], tables[0] if tables else None),
+        target_vocabulary=VocabularyFiles(vocabularies[-1], tables[-1] if tables else None),
         shortlist=shortlist if shortlist.is_file() else None,
         shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
         metadata=metadata,

@@ -7,10 +7,9 @@ rows and the instruction set, so its bits depend on nothing else.
 import numpy as np
 
 from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
-from cpunmt.kernels.matmul.packing import unpack_float32
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.records import LINEAR
 from cpunmt.simd.float_tile import FloatTile, float_tiles, head_tiles
-from cpunmt.simd.intrinsics import address_of, lesser, local_record, record_reader
+from cpunmt.simd.intrinsics import address_of, at, lesser, local_record
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile_shapes import FLOAT32, HEADS
 from cpunmt.simd.vector import broadcast, load, maximum, store
@@ -29,7 +28,6 @@ FLOAT_PRODUCT = np.dtype(
         ("out_row_bytes", np.int64),
     ]
 )
-float_product_at = record_reader(FLOAT_PRODUCT)
 new_float_product = local_record(FLOAT_PRODUCT)
 
 ROW_BLOCK = 48
@@ -64,7 +62,7 @@ def float_matmul(product: address, a: address, w: address, out: address):
     a, w   float32
     out    float32 [rows, 16 * panels]
     """
-    p = float_product_at(product, 0)
+    p = at(FLOAT_PRODUCT, product, 0)
     rows, panels = p.rows, p.panels
     for first in range(0, rows, ROW_BLOCK):
         block = lesser(ROW_BLOCK, rows - first)
@@ -89,7 +87,7 @@ def float_heads(product: address, a: address, w: address, out: address):
 
     The rows of the FLOAT_PRODUCT record are heads, each with weights of its own.
     """
-    p = float_product_at(product, 0)
+    p = at(FLOAT_PRODUCT, product, 0)
     heads, panels = p.rows, p.panels
     panel = 0
     while panel < panels:
@@ -115,7 +113,7 @@ def float_linear(linear: address, x: address, rows: count, out: address, mode: c
     x      float32 [rows, depth]
     out    float32 [rows, 16 * panels]
     """
-    weights = linear_at(linear, 0)
+    weights = at(LINEAR, linear, 0)
     depth, panels = weights.depth, weights.panels
     product = new_float_product()
     product.rows, product.depth, product.panels = rows, depth, panels
@@ -129,9 +127,3 @@ def float_linear(linear: address, x: address, rows: count, out: address, mode: c
             target = out + row * 64 * panels
             for column in range(0, 16 * panels, 16):
                 store(target, column, maximum(load(target, column) + load(weights.bias, column), floor))
-
-
-def float_linear_reference(x, packed, columns, bias, relu=False) -> np.ndarray:
-    """y = x W + b in float64: [rows, columns]."""
-    out = x.astype(np.float64) @ unpack_float32(packed, columns).astype(np.float64) + bias[:columns]
-    return np.maximum(out, 0) if relu else out

@@ -7,11 +7,10 @@
 Nothing here looks for overflow: whoever makes the weights excludes it (see schemes.int16).
 """
 
-import numpy as np
-
 from cpunmt.kernels.matmul.int8_matmul import Product, walk
-from cpunmt.kernels.matmul.packing import PAIR, unpack_int16
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.matmul.packing import PAIR
+from cpunmt.kernels.records import LINEAR
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.tile import int16_tiles
 from cpunmt.simd.tile_shapes import INT16
@@ -29,18 +28,6 @@ def int16_linear(linear: address, q: address, row_scales: address, rows: count, 
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    w = linear_at(linear, 0)
+    w = at(LINEAR, linear, 0)
     product = Product(q, 2 * w.depth, row_scales, rows, w.weights, 32 * w.depth, w.depth // PAIR, out, mode)
     walk(_tiles, _ALONE, _TILE_ROWS, w, product)
-
-
-def int16_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
-    """INTEGERS, for q int16 [rows, depth]: int64 [rows, columns]."""
-    return q.astype(np.int64) @ unpack_int16(packed, columns).astype(np.int64)
-
-
-def int16_linear_reference(q, row_scales, packed, columns, scales, bias, relu=False) -> np.ndarray:
-    """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
-    sums = int16_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
-    out = sums * scales[:columns].astype(np.float64) * row_scales[:, :1].astype(np.float64) + bias[:columns]
-    return np.maximum(out, 0) if relu else out

@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.kernels.matmul.packing import GROUP, unpack_int8
-from cpunmt.kernels.reading import linear_at
+from cpunmt.kernels.matmul.packing import GROUP
+from cpunmt.kernels.records import LINEAR
+from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
 from cpunmt.simd.tile_shapes import CODED_ROWS, INT8
 
-__all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear", "int8_linear_reference", "int8_matmul_reference"]
+__all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear"]
 
 ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the L2 cache
 
@@ -111,7 +112,7 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     out          float32 [rows, 16 * panels] (int32 for INTEGERS)
     mode         INTEGERS, AFFINE or RELU
     """
-    w = linear_at(linear, 0)
+    w = at(LINEAR, linear, 0)
     row_bytes, panel_bytes, groups = PLANES * w.depth, 16 * w.depth, w.depth // GROUP
     if CODED_ROWS and rows <= CODED_ROWS and w.codes != 0:
         product = Product(q, row_bytes, row_scales, rows, w.codes, panel_bytes // 2, groups, out, mode)
@@ -119,16 +120,3 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     else:
         product = Product(q, row_bytes, row_scales, rows, w.weights, panel_bytes, groups, out, mode)
         walk(_tiles, _ALONE, _TILE_ROWS, w, product)
-
-
-def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np.ndarray:
-    """INTEGERS, for q int8 [rows, depth]: int32 [rows, columns]."""
-    return q.astype(np.int32) @ unpack_int8(packed, columns).astype(np.int32)
-
-
-def int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu=False) -> np.ndarray:
-    """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
-    sums = int8_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)
-    scale, shift = row_scales.astype(np.float64).T[:, :, None]
-    out = sums * scales[:columns].astype(np.float64) * scale + (shift * totals[:columns] + bias[:columns])
-    return np.maximum(out, 0) if relu else out

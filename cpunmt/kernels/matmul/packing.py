@@ -35,67 +35,37 @@ def panels(columns: int) -> int:
     return -(-columns // PANEL)
 
 
-def padded(vector: np.ndarray, fill=0) -> np.ndarray:
-    """`vector` [columns], padded to whole panels."""
-    out = np.full(panels(len(vector)) * PANEL, fill, vector.dtype)
-    out[: len(vector)] = vector
-    return out
+def padded(vector: np.ndarray) -> np.ndarray:
+    """`vector` [columns], padded with zeros to whole panels."""
+    return np.pad(vector, (0, panels(len(vector)) * PANEL - len(vector)))
 
 
-def _pack_groups(weights, group):
-    depth, columns = weights.shape
+def pack(weights: np.ndarray) -> np.ndarray:
+    """int8, int16 or float32 [depth, columns], laid out as above. `depth` must be a multiple of a group's.
+
+    A group are four bytes, whatever they hold.
+    """
+    (depth, columns), group = weights.shape, 4 // weights.dtype.itemsize
     full = np.zeros((depth, panels(columns) * PANEL), weights.dtype)
     full[:, :columns] = weights
-    return np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
+    packed = np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
+    return packed if group > 1 else packed[..., 0]
 
 
-def _unpack_groups(packed, columns):
-    count, groups, _, group = packed.shape
-    return packed.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
-
-
-def pack_int8(weights: np.ndarray) -> np.ndarray:
-    """int8 [depth, columns] -> int8 [panels, depth / 4, 16, 4]. `depth` must be a multiple of 4."""
-    return _pack_groups(weights.astype(np.int8, copy=False), GROUP)
-
-
-def unpack_int8(packed: np.ndarray, columns: int) -> np.ndarray:
-    """Inverse of `pack_int8`: int8 [depth, columns]."""
-    return _unpack_groups(packed, columns)
-
-
-def pack_int16(weights: np.ndarray) -> np.ndarray:
-    """int16 [depth, columns] -> int16 [panels, depth / 2, 16, 2]. `depth` must be a multiple of 2."""
-    return _pack_groups(weights.astype(np.int16, copy=False), PAIR)
-
-
-def unpack_int16(packed: np.ndarray, columns: int) -> np.ndarray:
-    """Inverse of `pack_int16`: int16 [depth, columns]."""
-    return _unpack_groups(packed, columns)
+def unpack(packed: np.ndarray, columns: int) -> np.ndarray:
+    """Inverse of `pack`: [depth, columns]."""
+    grouped = packed if packed.ndim == 4 else packed[..., None]
+    count, groups, _, group = grouped.shape
+    return grouped.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
 
 
 def pack_codes(codes: np.ndarray) -> np.ndarray:
     """uint8 [depth, columns], 0 to 15 -> uint8 [panels, depth / 8, 16, 4]. `depth` must be a multiple of 8."""
-    groups = _pack_groups(codes.astype(np.uint8, copy=False), GROUP)
+    groups = pack(codes)
     return groups[:, 0::2] | groups[:, 1::2] << 4
 
 
 def unpack_codes(packed: np.ndarray, columns: int) -> np.ndarray:
     """Inverse of `pack_codes`: uint8 [depth, columns]."""
     count, blocks, _, _ = packed.shape
-    groups = np.stack([packed & 15, packed >> 4], axis=2).reshape(count, 2 * blocks, PANEL, GROUP)
-    return _unpack_groups(groups, columns)
-
-
-def pack_float32(weights: np.ndarray) -> np.ndarray:
-    """float32 [depth, columns] -> float32 [panels, depth, 16]."""
-    depth, columns = weights.shape
-    full = np.zeros((depth, panels(columns) * PANEL), np.float32)
-    full[:, :columns] = weights
-    return np.ascontiguousarray(full.reshape(depth, -1, PANEL).transpose(1, 0, 2))
-
-
-def unpack_float32(packed: np.ndarray, columns: int) -> np.ndarray:
-    """Inverse of `pack_float32`: float32 [depth, columns]."""
-    count, depth, _ = packed.shape
-    return packed.transpose(1, 0, 2).reshape(depth, count * PANEL)[:, :columns]
+    return unpack(np.stack([packed & 15, packed >> 4], axis=2).reshape(count, 2 * blocks, PANEL, GROUP), columns)

@@ -25,6 +25,7 @@ says nothing of use, but the same on every processor, while the bits of a NaN ar
 
 import numpy as np
 
+from cpunmt.kernels.records import INT8, INT16
 from cpunmt.simd.intrinsics import store_f32
 from cpunmt.simd.jit import address, count, inlined, kernel, real
 from cpunmt.simd.tile import OFFSET, PLANES
@@ -190,42 +191,12 @@ def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: addre
         quantize_row16(x + 4 * row * depth, depth, reach, q + 2 * row * depth, row_scales + 8 * row)
 
 
-def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """float32 [rows, depth] -> (int8 [rows, depth], scales, shifts), float32 [rows]: the same bits as the kernel."""
-    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
-    if multiplier > 0:
-        with np.errstate(over="ignore"):
-            q = np.rint(np.clip(x * np.float32(multiplier), -LARGEST, LARGEST)).astype(np.int8)
-        return q, np.ones(len(x), np.float32), np.zeros(len(x), np.float32)
-    low, high = np.minimum(x.min(axis=1), ZERO), np.maximum(x.max(axis=1), ZERO)
-    half = high * HALF - low * HALF
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = STEPS * HALF / half
-    tiny = half < STEPS * HALF / LARGEST_INVERSE
-    inverse = np.where(tiny, ZERO, inverse)
-    scales = np.where(tiny, ONE, half / (STEPS * HALF))
-    zeros = np.where(tiny, MIDDLE, np.rint(-low.astype(np.float64) * inverse)).astype(np.float32)
-    product = x.astype(np.float64) * inverse[:, None]  # exact
-    # the even of both integers' sum, whatever it is, has the parity that the sum modulo 2 has
-    odd = zeros[:, None] % 2
-    steps = np.rint(product + odd) - odd + zeros[:, None]
-    return (steps - 128).astype(np.int8), scales, (MIDDLE - zeros) * scales
-
-
-def quantize_rows16_reference(x: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """float32 [rows, depth] -> (int16 [rows, depth], scales), float32 [rows]: the same bits as the kernel."""
-    x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))
-    most, reach = np.abs(x).max(axis=1), np.float32(reach)
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = reach / most
-    tiny = most < reach / LARGEST_INVERSE
-    q = np.rint(x.astype(np.float64) * np.where(tiny, ZERO, inverse)[:, None]).astype(np.int16)
-    return q, np.where(tiny, ONE, most / reach)
-
-
-def stored_bytes(q: np.ndarray) -> np.ndarray:
-    """int8 [rows, depth] as the kernels store it: uint8 [rows, PLANES * depth]."""
-    planes = [(q.astype(np.int16) + OFFSET).astype(np.uint8)]
-    if PLANES == 2:
-        planes.append(np.abs(q.astype(np.int16)).astype(np.uint8))
-    return np.concatenate(planes, axis=1)
+@kernel
+def quantize_as(
+    scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
+):
+    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
+    if scheme == INT8:
+        quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
+    elif scheme == INT16:
+        quantize_rows16(x, rows, depth, multiplier, quantized, row_scales)

@@ -8,11 +8,4 @@ decoding costs the same. For everything else see `schemes.codebook`.
 
 import numpy as np
 
-from cpunmt.layers.schemes import codebook
-
 LEVELS = np.array([-127, -96, -75, -58, -44, -31, -18, -6, 6, 18, 31, 44, 58, 75, 96, 127], np.int8)
-
-
-def quantize_columns(weights, per_tensor=False, importance=None) -> tuple[np.ndarray, np.ndarray]:
-    """`codebook.quantize_columns` with LEVELS."""
-    return codebook.quantize_columns(weights, LEVELS, per_tensor, importance)

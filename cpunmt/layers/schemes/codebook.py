@@ -13,7 +13,7 @@ _REFINED = 8  # rounds of Lloyd's iteration, from the best of them
 
 
 def quantize_columns(
-    weights: np.ndarray, levels: np.ndarray, per_tensor: bool = False, importance: np.ndarray | None = None
+    weights: np.ndarray, levels: np.ndarray, per_tensor: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nearest levels, and the scales that make the sum of squared errors least.
 
@@ -22,18 +22,15 @@ def quantize_columns(
     weights : (depth, columns) float32
     levels : int8 [16]
     per_tensor : one scale for all columns
-    importance : (depth,), not negative: what a squared error counts in each row of weights; None: the same
 
     Returns
     -------
     (depth, columns) int8, all of them levels, and (columns,) float32; weight = scale * level
     """
     if per_tensor:
-        columns = weights.shape[1]
-        counted = None if importance is None else np.repeat(importance, columns)
-        scales = np.repeat(best_scales(weights.reshape(-1, 1), levels, counted), columns)
+        scales = np.repeat(best_scales(weights.reshape(-1, 1), levels), weights.shape[1])
     else:
-        scales = best_scales(weights, levels, importance)
+        scales = best_scales(weights, levels)
     return nearest(weights / scales, levels), scales
 
 
@@ -43,8 +40,8 @@ def nearest(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return order[np.searchsorted(_borders(order), x, side="right")]
 
 
-def best_scales(weights: np.ndarray, levels: np.ndarray, importance: np.ndarray | None = None) -> np.ndarray:
-    """The scale of each column that loses the least: sum_k h[k] (w[k, c] - scale[c] level)^2.
+def best_scales(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The scale of each column that loses the least: sum_k (w[k, c] - scale[c] level)^2.
 
     For given levels the best scale is a quotient of sums, for a given scale the best level is the nearest. Each in
     turn (Aji and Heafield 2020, https://aclanthology.org/2020.ngt-1.4) ends in one of many local optima,
@@ -55,32 +52,27 @@ def best_scales(weights: np.ndarray, levels: np.ndarray, importance: np.ndarray 
     """
     order = np.unique(levels).astype(np.float64)
     borders, top = _borders(order), np.abs(order).max()
-    h = np.ones(len(weights)) if importance is None else np.asarray(importance, np.float64)
     scales = np.ones(weights.shape[1], np.float32)
     for c in range(weights.shape[1]):
         column = weights[:, c].astype(np.float64)
         largest = np.abs(column).max()
         if np.float32(largest / top) > 0:
-            scales[c] = _best_scale(column, h, order, borders, largest / top)
+            scales[c] = _best_scale(column, order, borders, largest / top)
     return scales
 
 
-def _best_scale(column, h, levels, borders, widest):
-    places = np.argsort(column)
-    ordered, counted = column[places], h[places]
-    running = np.zeros((2, len(column) + 1))
-    np.cumsum(counted, out=running[0, 1:])
-    np.cumsum(counted * ordered, out=running[1, 1:])
+def _best_scale(column, levels, borders, widest):
+    ordered, running = np.sort(column), np.zeros(len(column) + 1)
+    np.cumsum(ordered, out=running[1:])
     best, most, tried = np.float32(widest), 0.0, widest * _TRIED
     for _ in range(_REFINED):
         ends = np.zeros((len(tried), len(borders) + 2), np.int64)
         ends[:, 1:-1] = np.searchsorted(ordered, tried[:, None] * borders)
         ends[:, -1] = len(column)
-        sums = running[:, ends]
-        mass, moment = sums[:, :, 1:] - sums[:, :, :-1]  # of the weights of each level
+        mass, moment = np.diff(ends).astype(np.float64), np.diff(running[ends])  # of the weights of each level
         across, square = moment @ levels, mass @ levels**2
         gained = np.where((square > 0) & (across > 0), across**2 / np.where(square > 0, square, 1), 0.0)
-        i = int(np.argmax(gained))  # sum h w^2 less this is lost
+        i = int(np.argmax(gained))  # sum w^2 less this is lost
         if not gained[i] > most or not np.float32(across[i] / square[i]) > 0:
             break
         most, best = gained[i], np.float32(across[i] / square[i])

@@ -1,6 +1,6 @@
 """float32 weights -> int16 weights and one scale per output column, so fine that no int32 sum can overflow.
 
-A product multiplies these with activations that are integers of at most `reach` in magnitude. Whatever they are,
+A product multiplies these with activations that are integers of at most `reach` in absolute value. Whatever they are,
 
     |sum_k a[k] q[k, c]| <= reach * sum_k |q[k, c]| <= 2^31 - 1
 
@@ -19,7 +19,7 @@ _REACHES = ((512, 4095), (2048, 2047), (8192, 1023))
 
 
 def activation_reach(depth: int) -> int:
-    """The largest magnitude of an integer activation that is summed over `depth` products."""
+    """The largest absolute value of an integer activation that is summed over `depth` products."""
     return next((reach for longest, reach in _REACHES if depth <= longest), 511)
 
 
@@ -62,7 +62,7 @@ def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) ->
     """Whether no product of activations up to `reach` with a column of `q` can leave int32.
 
     `axis` : along which a column's integers lie. Exact: partial sums in any order are covered too, and so is
-    -32768, which has no magnitude in int16 and is not allowed.
+    -32768, whose absolute value is no int16 and is not allowed.
     """
     if q.size == 0:
         return True
@@ -72,7 +72,7 @@ def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) ->
 
 
 def _room(depth, reach) -> float:
-    """What a column's magnitudes may add up to before they are rounded."""
+    """What a column's absolute values may add up to before they are rounded."""
     room = LARGEST_SUM // (reach or activation_reach(depth)) - depth / 2 - 1
     if room < 1:
         raise ValueError(f"sums of {depth} products with activations up to {reach} leave no bits for the weights")

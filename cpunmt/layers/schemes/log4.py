@@ -7,12 +7,5 @@ Heafield 2020, "Compressing Neural Machine Translation Models with 4-bit Precisi
 
 import numpy as np
 
-from cpunmt.layers.schemes import codebook
-
 # three bits of exponent and a sign; number 8, a negative zero, is not used
 LEVELS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 0, -1, -2, -4, -8, -16, -32, -64], np.int8)
-
-
-def quantize_columns(weights, per_tensor=False, importance=None) -> tuple[np.ndarray, np.ndarray]:
-    """`codebook.quantize_columns` with LEVELS."""
-    return codebook.quantize_columns(weights, LEVELS, per_tensor, importance)

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from cpunmt import Translator
-from cpunmt.formats.marian.marian import read_marian_npz
+from cpunmt.formats.marian.marian import read_marian
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.commands.train import add_corpora, data_of
 from models.train.distillation.distillation import distil
@@ -98,7 +98,7 @@ def average(given):
     paths = sorted((given.run_folder / "checkpoints").glob("*.npz"), key=lambda path: int(path.stem))
     if not paths:
         raise FileNotFoundError(f"{given.run_folder}: has no checkpoints; expected the folder of a run of `train`")
-    read = [read_marian_npz(path) for path in paths]
+    read = [read_marian(path)[:2] for path in paths]
     config, tensors = read[0][0], torch_tensors(averaged([arrays for _, arrays in read]))
     given.out.mkdir(parents=True, exist_ok=True)
     write_npz(given.out / "model.npz", config, tensors)
@@ -118,7 +118,7 @@ def noise(given):
     """Write rows (noisy source, its translation, real target)."""
     data = data_of(given)
     teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
-    config, arrays = read_marian_npz(given.inverse)
+    config, arrays, _ = read_marian(given.inverse)
     inverse = Network(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})
     targets = [example.targets[0] for corpus in data.train for example in corpus.examples]
 

@@ -19,9 +19,9 @@ from models.train.text.batches import padded
 def sample(
     network: Network, sources: list[list[int]], generator: torch.Generator, temperature: float = 1.0
 ) -> list[list[int]]:
-    """One translation of each source, drawn by the probabilities of its pieces: ids without the final </s>.
+    """One translation of each source, sampled by the probabilities of its pieces: ids without the final </s>.
 
-    `sources` end with </s>. <unk> is never drawn. A lower temperature draws likely pieces more often than their
+    `sources` end with </s>. <unk> is never sampled. A lower temperature samples likely pieces more often than their
     probabilities say: of a model that has learnt little, or with smoothed labels, they say too much of unlikely ones.
     At most max_length_factor times the source's pieces.
     """

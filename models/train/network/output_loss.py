@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-_LOGITS = 1 << 21  # at a time: 8 MB, which a last-level cache holds; a GPU takes more
+_LOGITS = 1 << 21  # at a time: 8 MB, which an L3 cache holds; a GPU takes more
 
 
 class Prediction(NamedTuple):

@@ -5,7 +5,7 @@ import torch
 
 
 def average_weight(update: int, least: float) -> float:
-    """What an update's parameters count, as in Marian: much at the beginning, `least` in the long run."""
+    """The weight of an update's parameters, as in Marian: large at the beginning, `least` in the long run."""
     return max(least, 1 - (update + 1) / (update + 10))
 
 

@@ -21,7 +21,7 @@ class Settings:
     dropout: float = 0.1
     label_smoothing: float = 0.1
     guided_alignment: float = 0.1  # weight of the alignment's loss; 0: none
-    parameter_smoothing: float = 5e-4  # what the newest parameters count in the mean that is kept
+    parameter_smoothing: float = 5e-4  # weight of the newest parameters in the exponential moving average
     validate_every: int = 500  # updates
     patience: int = 10  # validations without a better one, after which training ends
     keep: int = 4  # checkpoints, the best ones, which may be averaged

@@ -6,14 +6,8 @@
 Cho et al. 2014, https://arxiv.org/abs/1406.1078, with the reset gate after the product, as in Marian. State: s.
 """
 
-import numpy as np
-
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states, multiply_states
-from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
-from cpunmt.kernels.reading import scratch_at
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.architectures.transformer.cells.recurrent import recurrent_cell
+from cpunmt.kernels.activations import sigmoid, tanh
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, store
 
@@ -22,19 +16,18 @@ from cpunmt.simd.vector import fma, load, store
 def gru_row(
     gates: address,
     state_gates: address,
+    x: address,
     state: address,
     depth: count,
     table: address,
     next_state: address,
     out: address,
 ):
-    """One step of one row.
+    """One step of one row (see `recurrent_cell`).
 
     gates          float32 [3 * depth]: W_r x + b_r, W_z x + b_z, W x + b
     state_gates    float32 [3 * depth]: U_r s, U_z s, U s
-    state          float32 [depth]: s before the step; next_state: after it (may be the same)
-    table          that of kernels.tables.sigmoid_table
-    out            float32 [depth]: y
+    state          float32 [depth]: s
     """
     for k in range(0, depth, 16):
         reset = sigmoid(load(gates, k) + load(state_gates, k), table)
@@ -45,24 +38,4 @@ def gru_row(
         store(out, k, made)
 
 
-@kernel
-def gru_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """One step of decoder layer `number` on x, for ROW records [n]."""
-    begin_cell(layer, network, memory, n)
-    multiply_states(layer, number, network, memory, rows, n)
-    settings, w = transformer_at(network, 0).settings, memory_at(memory, 0)
-    s, depth, first = scratch_at(address_of(w.scratch), 0), settings.model_dim, layer_states(number, memory)
-    for i in range(n):
-        gates, state_gates, out = s.wide + 12 * i * depth, s.wider + 12 * i * depth, s.y + 4 * i * depth
-        state = w.states + first + row_at(rows, i).parent * w.state_bytes
-        next_state = w.next_states + first + i * w.state_bytes
-        gru_row(gates, state_gates, state, depth, settings.sigmoid_table, next_state, out)
-    end_cell(layer, network, memory, n)
-
-
-def gru_row_reference(gates, state_gates, states) -> np.ndarray:
-    """New states, which are y too: float64 [..., depth]."""
-    (r, z, h), (rs, zs, hs) = (np.split(x.astype(np.float64), 3, axis=-1) for x in (gates, state_gates))
-    candidate = np.tanh(h + sigmoid_reference(r + rs) * hs)
-    z = sigmoid_reference(z + zs)
-    return (1 - z) * candidate + z * states
+gru_cell = recurrent_cell(gru_row)

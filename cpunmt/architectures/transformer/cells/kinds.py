@@ -11,7 +11,7 @@ from cpunmt.layers.stored import Linear, feed_forward_linears, linear
 
 
 class Cell(NamedTuple):
-    """What a cell multiplies and remembers; all sizes are multiples of model_dim.
+    """What a cell multiplies, and how wide its state is; all sizes are multiples of model_dim.
 
     Gates are affine maps from model_dim, name -> columns; those of one input are one product, side by side.
     """

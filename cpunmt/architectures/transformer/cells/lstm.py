@@ -7,14 +7,8 @@ Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, wit
 in Marian's order. State: h, then c.
 """
 
-import numpy as np
-
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states, multiply_states
-from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference, tanh
-from cpunmt.kernels.reading import scratch_at
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.architectures.transformer.cells.recurrent import recurrent_cell
+from cpunmt.kernels.activations import sigmoid, tanh
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import fma, load, store
 
@@ -23,19 +17,18 @@ from cpunmt.simd.vector import fma, load, store
 def lstm_row(
     gates: address,
     state_gates: address,
+    x: address,
     state: address,
     depth: count,
     table: address,
     next_state: address,
     out: address,
 ):
-    """One step of one row.
+    """One step of one row (see `recurrent_cell`).
 
     gates          float32 [4 * depth]: of x: f, i, g, o, with the bias
     state_gates    float32 [4 * depth]: the same of h
-    state          float32 [2 * depth]: h, then c, before the step; next_state: after it (may be the same)
-    table          that of kernels.tables.sigmoid_table
-    out            float32 [depth]: y
+    state          float32 [2 * depth]: h, then c
     """
     for k in range(0, depth, 16):
         forget = sigmoid(load(gates, k) + load(state_gates, k), table)
@@ -49,23 +42,4 @@ def lstm_row(
         store(out, k, hidden)
 
 
-@kernel
-def lstm_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """One step of decoder layer `number` on x, for ROW records [n]."""
-    begin_cell(layer, network, memory, n)
-    multiply_states(layer, number, network, memory, rows, n)
-    settings, w = transformer_at(network, 0).settings, memory_at(memory, 0)
-    s, depth, first = scratch_at(address_of(w.scratch), 0), settings.model_dim, layer_states(number, memory)
-    for i in range(n):
-        gates, state_gates, out = s.wide + 16 * i * depth, s.wider + 16 * i * depth, s.y + 4 * i * depth
-        state = w.states + first + row_at(rows, i).parent * w.state_bytes
-        next_state = w.next_states + first + i * w.state_bytes
-        lstm_row(gates, state_gates, state, depth, settings.sigmoid_table, next_state, out)
-    end_cell(layer, network, memory, n)
-
-
-def lstm_row_reference(gates, state_gates, states) -> np.ndarray:
-    """New states, whose first half is y: float64 [..., 2 * depth]."""
-    f, i, g, o = np.split(gates.astype(np.float64) + state_gates, 4, axis=-1)
-    memory = sigmoid_reference(f) * states[..., states.shape[-1] // 2 :] + sigmoid_reference(i) * np.tanh(g)
-    return np.concatenate([sigmoid_reference(o) * np.tanh(memory), memory], axis=-1)
+lstm_cell = recurrent_cell(lstm_row)

@@ -1,56 +1,90 @@
-"""What recurrent cells share: the product of the block's input, states by row, and the way to the residual stream."""
+"""What recurrent cells share: all but the elementwise part."""
 
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.reading import cell_at, memory_at, transformer_at
+from cpunmt.architectures.records import ROW
+from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import linear_at, scratch_at
+from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
 from cpunmt.layers.linear import linear, quantize
 from cpunmt.layers.residual import after_block, before_block
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
 def layer_states(number: count, memory: address) -> count:
     """Where the states of decoder layer `number` begin in `states` and in `next_states`, in bytes."""
-    w = memory_at(memory, 0)
+    w = at(MEMORY, memory, 0)
     return number * (w.slots * w.beam + 1) * w.state_bytes
 
 
 @kernel
-def begin_cell(layer: address, network: address, memory: address, n: count):
-    """The product of a CELL record's input for `n` rows, into the scratch memory's `wide`."""
-    weights, settings = cell_at(layer, 0), address_of(transformer_at(network, 0).settings)
-    scratch = address_of(memory_at(memory, 0).scratch)
-    s = scratch_at(scratch, 0)
+def begin_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
+    """The products of a CELL record for ROW records [n] of decoder layer `number`, in the scratch memory.
+
+    That of the block's input is in `wide`, and that of the state, if the cell has one, in `wider`: it reads the first
+    model_dim numbers of each row's parent's state, and leaves `context` overwritten.
+    """
+    weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
+    settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
+    s, depth, state = at(SCRATCH, scratch, 0), at(SETTINGS, settings, 0).model_dim, address_of(weights.state)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
-
-
-@kernel
-def multiply_states(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """The product of a CELL record's state for ROW records [n] of decoder layer `number`, into `wider`.
-
-    It reads the first model_dim numbers of each row's parent's state, and leaves `context` overwritten.
-    """
-    weights, w = address_of(cell_at(layer, 0).state), memory_at(memory, 0)
-    s, depth = scratch_at(address_of(w.scratch), 0), transformer_at(network, 0).settings.model_dim
-    first = w.states + layer_states(number, memory)
-    for i in range(n):
-        copy_floats(first + row_at(rows, i).parent * w.state_bytes, depth, s.context + 4 * i * depth)
-    quantize(weights, s.context, n, s.quantized, s.row_scales)
-    linear(weights, s.context, s.quantized, s.row_scales, n, s.wider, AFFINE)
+    if at(LINEAR, state, 0).panels != 0:
+        first = w.states + layer_states(number, memory)
+        for i in range(n):
+            copy_floats(first + at(ROW, rows, i).parent * w.state_bytes, depth, s.context + 4 * i * depth)
+        quantize(state, s.context, n, s.quantized, s.row_scales)
+        linear(state, s.context, s.quantized, s.row_scales, n, s.wider, AFFINE)
 
 
 @kernel
 def end_cell(layer: address, network: address, memory: address, n: count):
     """From y, through the projection where the model has one, to x."""
-    weights, settings = cell_at(layer, 0), address_of(transformer_at(network, 0).settings)
-    scratch = address_of(memory_at(memory, 0).scratch)
-    s, output = scratch_at(scratch, 0), address_of(weights.output)
-    if linear_at(output, 0).panels != 0:
+    weights, settings = at(CELL, layer, 0), address_of(at(TRANSFORMER, network, 0).settings)
+    scratch = address_of(at(MEMORY, memory, 0).scratch)
+    s, output = at(SCRATCH, scratch, 0), address_of(weights.output)
+    if at(LINEAR, output, 0).panels != 0:
         quantize(output, s.y, n, s.quantized, s.row_scales)
         linear(output, s.y, s.quantized, s.row_scales, n, s.context, AFFINE)
         s.y, s.context = s.context, s.y
     after_block(address_of(weights.residual), settings, scratch, n)
+
+
+def recurrent_cell(row):
+    """The kernel NAME_cell: one step of a decoder layer on x, whose elementwise part is the kernel `row`, NAME_row.
+
+    `row` makes one step of one row. Its arguments are addresses of float32, but for `depth`, which is model_dim:
+
+        gates          the columns of the CELL record's input, with the bias
+        state_gates    those of its state
+        x              [depth]: the cell's input
+        state          [state]: before the step; next_state: after it (may be the same)
+        table          that of kernels.tables.sigmoid_table
+        out            [depth]: y
+    """
+
+    def cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
+        begin_cell(layer, number, network, memory, rows, n)
+        settings, weights, w = at(TRANSFORMER, network, 0).settings, at(CELL, layer, 0), at(MEMORY, memory, 0)
+        s, first = at(SCRATCH, address_of(w.scratch), 0), layer_states(number, memory)
+        row_bytes, gate_bytes, state_bytes = (
+            4 * settings.model_dim,
+            64 * weights.input.panels,
+            64 * weights.state.panels,
+        )
+        for i in range(n):
+            row(
+                s.wide + i * gate_bytes,
+                s.wider + i * state_bytes,
+                s.input + i * row_bytes,
+                w.states + first + at(ROW, rows, i).parent * w.state_bytes,
+                settings.model_dim,
+                settings.sigmoid_table,
+                w.next_states + first + i * w.state_bytes,
+                s.y + i * row_bytes,
+            )
+        end_cell(layer, network, memory, n)
+
+    cell.__name__ = row.name.replace("_row", "_cell")
+    return kernel(cell)

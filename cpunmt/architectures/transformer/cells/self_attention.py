@@ -5,16 +5,16 @@ hypothesis finds its own by following its back-pointers. Vaswani et al. 2017, ht
 section 3.2.
 """
 
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.reading import cell_at, memory_at, transformer_at
+from cpunmt.architectures.records import ROW
+from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
 from cpunmt.kernels.attention import cross_attention_row
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.reading import scratch_at, settings_at
+from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear
 from cpunmt.layers.residual import after_block, before_block
-from cpunmt.simd.intrinsics import address_of, lesser, load_i32, load_i64, store_i32, store_i64
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose
 
@@ -22,7 +22,7 @@ from cpunmt.simd.vector import transpose
 @kernel
 def own_place(memory: address, slot: count, step: count, item: count) -> count:
     """Which of [slots, steps, beam] that is."""
-    w = memory_at(memory, 0)
+    w = at(MEMORY, memory, 0)
     return (slot * w.steps + step) * w.beam + item
 
 
@@ -32,7 +32,7 @@ def gather_own(rows: address, depth: count, memory: address, row: address):
 
     rows     float32 [slots, steps, beam, 3 * depth]: a layer's queries, keys, values
     """
-    w, r = memory_at(memory, 0), row_at(row, 0)
+    w, r = at(MEMORY, memory, 0), at(ROW, row, 0)
     item, pointers = r.item, w.scratch.pointers
     for step in range(r.step, -1, -1):
         place = own_place(memory, r.slot, step, item)
@@ -50,14 +50,14 @@ def gather_own(rows: address, depth: count, memory: address, row: address):
 @kernel
 def self_attention_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
     """One step of decoder layer `number` on x, for ROW records [n]."""
-    weights, w = cell_at(layer, 0), memory_at(memory, 0)
-    settings, scratch = address_of(transformer_at(network, 0).settings), address_of(w.scratch)
-    depth, s = settings_at(settings, 0).model_dim, scratch_at(scratch, 0)
+    weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
+    settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
+    depth, s = at(SETTINGS, settings, 0).model_dim, at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
     own_rows = w.own_rows + 12 * depth * own_place(memory, number * w.slots, 0, 0)
     for i in range(n):
-        row, made = row_at(rows, i), s.wide + 12 * i * depth
+        row, made = at(ROW, rows, i), s.wide + 12 * i * depth
         place = own_place(memory, row.slot, row.step, row.item)
         store_i32(w.own_parents, place, row.parent_item)
         copy_floats(made, 3 * depth, own_rows + 12 * depth * place)

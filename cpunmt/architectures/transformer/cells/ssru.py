@@ -7,24 +7,27 @@ Kim et al. 2019, "From Research to Production and Back" (https://aclanthology.or
 
 import numpy as np
 
-from cpunmt.architectures.reading import row_at
-from cpunmt.architectures.transformer.cells.recurrent import begin_cell, end_cell, layer_states
-from cpunmt.architectures.transformer.reading import memory_at, transformer_at
-from cpunmt.kernels.activations import sigmoid, sigmoid_reference
-from cpunmt.kernels.reading import scratch_at
-from cpunmt.simd.intrinsics import address_of
+from cpunmt.architectures.transformer.cells.recurrent import recurrent_cell
+from cpunmt.kernels.activations import sigmoid
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import broadcast, fma, load, maximum, store
 
 
 @kernel
-def ssru_row(gates: address, state: address, depth: count, table: address, next_state: address, out: address):
-    """One step of one row.
+def ssru_row(
+    gates: address,
+    state_gates: address,
+    x: address,
+    state: address,
+    depth: count,
+    table: address,
+    next_state: address,
+    out: address,
+):
+    """One step of one row (see `recurrent_cell`).
 
     gates     float32 [2 * depth]: W x, then W_f x + b_f
-    state     float32 [depth]: c before the step; next_state: after it (may be the same)
-    table     that of kernels.tables.sigmoid_table
-    out       float32 [depth]: y
+    state     float32 [depth]: c
     """
     for k in range(0, depth, 16):
         candidate = load(gates, k)
@@ -33,22 +36,4 @@ def ssru_row(gates: address, state: address, depth: count, table: address, next_
         store(out, k, maximum(made, broadcast(np.float32(0.0))))
 
 
-@kernel
-def ssru_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """One step of decoder layer `number` on x, for ROW records [n]."""
-    begin_cell(layer, network, memory, n)
-    settings, w = transformer_at(network, 0).settings, memory_at(memory, 0)
-    s, depth, first = scratch_at(address_of(w.scratch), 0), settings.model_dim, layer_states(number, memory)
-    for i in range(n):
-        state = w.states + first + row_at(rows, i).parent * w.state_bytes
-        next_state = w.next_states + first + i * w.state_bytes
-        ssru_row(s.wide + 8 * i * depth, state, depth, settings.sigmoid_table, next_state, s.y + 4 * i * depth)
-    end_cell(layer, network, memory, n)
-
-
-def ssru_row_reference(gates, states) -> tuple[np.ndarray, np.ndarray]:
-    """(new states, y), float64 [..., depth] each."""
-    z, g = np.split(gates.astype(np.float64), 2, axis=-1)
-    f = sigmoid_reference(g)
-    state = f * states + (1 - f) * z
-    return state, np.maximum(state, 0)
+ssru_cell = recurrent_cell(ssru_row)

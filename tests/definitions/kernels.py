@@ -1,0 +1,82 @@
+"""What the kernels of `cpunmt.kernels` compute, written down in NumPy: the definitions their tests compare them with.
+
+The formulas are in the kernels' modules.
+"""
+
+import math
+
+import numpy as np
+
+from cpunmt.kernels.gates import GELU, RELU, SWISH
+from cpunmt.kernels.softmax import LOWEST
+
+
+def sigmoid_reference(x: np.ndarray) -> np.ndarray:
+    """float64 sigmoid."""
+    return 1.0 / (1.0 + np.exp(-x.astype(np.float64)))
+
+
+def attention_reference(q, k, v, heads: int) -> np.ndarray:
+    """float64 [queries, model_dim] from float32 [queries, model_dim], [length, model_dim] twice."""
+    q, k, v = (np.stack(np.split(array.astype(np.float64), heads, axis=1)) for array in (q, k, v))
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
+    power = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return np.concatenate(list(power / power.sum(axis=2, keepdims=True) @ v), axis=1)
+
+
+def copy_floats_reference(source: np.ndarray) -> np.ndarray:
+    """The same numbers in another array."""
+    return source.copy()
+
+
+def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
+    """float64."""
+    x = x.astype(np.float64)
+    if function == RELU:
+        return np.maximum(x, 0)
+    if function == GELU:
+        return x * 0.5 * (1 + np.vectorize(math.erf)(x * 0.5**0.5))
+    return x * sigmoid_reference(x if function == SWISH else 1.702 * x)
+
+
+def highway_reference(gates, y, x) -> np.ndarray:
+    """float64."""
+    g = sigmoid_reference(gates)
+    return g * y + (1 - g) * x
+
+
+def weigh_reference(kept, x, renewed, y) -> np.ndarray:
+    """float64."""
+    return sigmoid_reference(kept) * x + sigmoid_reference(renewed) * y
+
+
+def average_reference(x, cell, share) -> tuple[np.ndarray, np.ndarray]:
+    """(next cell, out), float64."""
+    state = cell.astype(np.float64) + x
+    return state, share * state
+
+
+def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:
+    """float64 [rows, depth]."""
+    s = x.astype(np.float64) + y.astype(np.float64)
+    centred = s - s.mean(axis=1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
+
+
+def softmax_rows_reference(scores: np.ndarray, factor: float) -> np.ndarray:
+    """float64 [rows, length]."""
+    s = scores.astype(np.float64) * factor
+    power = np.exp(s - s.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
+
+
+def log_sum_exp_reference(scores: np.ndarray) -> float:
+    """float64 log-sum-exp."""
+    s = scores.astype(np.float64)
+    return float(s.max() + np.log(np.exp(s - s.max()).sum()))
+
+
+def top_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
+    """Indices of the k largest, equals in the order of their index."""
+    order = np.argsort(-scores, kind="stable")
+    return order[scores[order] > LOWEST][:k]

@@ -1,0 +1,83 @@
+"""MarianMT models of Hugging Face against the library itself: its log-probabilities, searches and texts."""
+
+import base64
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from cpunmt.engine.engine import Engine, Search
+from cpunmt.formats.any_directory import read_model
+from cpunmt.model.model import Model
+from cpunmt.text.piece_vocabulary import PieceVocabulary
+from tests.golden.huggingface import BEAM, LIMIT
+from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary
+from tests.sample_models.real_model import ROOT
+from tests.sample_models.small_vocabulary import train_vocabulary
+
+GOLDEN = ROOT / "tests" / "golden" / "huggingface.json.gz"
+CLOSE = 1e-4  # of log-probabilities
+NEAR = 1e-3  # two translations whose scores differ by less may change places
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return json.loads(gzip.decompress(GOLDEN.read_bytes()))
+
+
+def engine_of(folder, shape, seed) -> Engine:
+    write_huggingface(folder, shape, seed)
+    write_vocabulary(folder, train_vocabulary, separate="apart" in shape)
+    model = read_model(folder, "float32")
+    return Engine(Model(model.config, model.tensors))
+
+
+def forced(engine, sources, targets) -> list:
+    """Log-probabilities of each target's pieces."""
+    limits = [len(target) for target in targets]
+    made = engine.translate(sources, limits, Search(token_log_probs=True), prefixes=targets)
+    return [hypotheses[0].token_log_probs for hypotheses in made]
+
+
+def compare(engine, told) -> dict:
+    """Figures of one shape: the greatest difference, equal translations, and gaps of score of those that differ."""
+    sources = told["sources"]
+    found = forced(engine, sources, told["targets"])
+    differences = [
+        np.abs(np.subtract(ours, theirs)).max() for ours, theirs in zip(found, told["log_probs"], strict=True)
+    ]
+    figures = {"difference": max(differences)}
+    for name, search in (("greedy", Search()), ("beam", BEAM)):
+        expected = [made[0] if name == "beam" else made for made in told[name]]
+        made = [hypotheses[0].ids for hypotheses in engine.translate(sources, [LIMIT] * len(sources), search)]
+        differing = [i for i in range(len(sources)) if made[i] != expected[i]]
+        gaps = []
+        for i in differing:  # what the library found, as we score it, against what we found
+            ours, theirs = (sum(forced(engine, [sources[i]], [ids])[0]) / len(ids) for ids in (made[i], expected[i]))
+            gaps.append(ours - theirs)
+        figures[name] = len(sources) - len(differing)
+        figures[f"{name} gaps"] = gaps
+    return figures
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_log_probabilities_and_searches_are_those_of_the_library(shape, golden, tmp_path):
+    engine = engine_of(tmp_path, shape, list(SHAPES).index(shape))
+    told = golden[shape]
+    figures = compare(engine, told)
+    assert figures["difference"] < CLOSE
+    for name in ("greedy", "beam"):
+        assert all(abs(gap) < NEAR for gap in figures[f"{name} gaps"])
+        assert figures[name] >= len(told["sources"]) - 1
+    assert len({tuple(ids) for ids in told["greedy"]}) > len(told["greedy"]) / 3  # else this shows little
+
+
+def test_texts_are_those_of_the_library(golden, tmp_path):
+    told = golden["tokenizer"]
+    for side in ("source", "target"):
+        (tmp_path / f"{side}.spm").write_bytes(base64.b64decode(told[side]))
+    (tmp_path / "vocab.json").write_text(json.dumps(told["table"]))
+    source, target = (PieceVocabulary(tmp_path / f"{s}.spm", tmp_path / "vocab.json", 96) for s in ("source", "target"))
+    assert [source.encode(text) for text in told["texts"]] == told["ids"]
+    assert [target.decode(ids) for ids in told["outputs"]] == told["decoded"]

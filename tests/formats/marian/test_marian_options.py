@@ -1,0 +1,199 @@
+"""Marian's options: what they say of the architecture; what is not supported is named; no YAML does harm."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.marian.marian_options import parse_options, read_config
+from cpunmt.model.tensors import checkpoint_tensors
+from quantize.checkpoints.marian_export import marian_options as exported
+from quantize.checkpoints.marian_export import write_marian_npz
+from tests.sample_models.marian_model import marian_options, options_item, read_marian_npz
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.transformers import NAMED, configs, make_config
+
+
+def refusal(options) -> str:
+    with pytest.raises(ModelFileError) as caught:
+        read_config(options, (), "some.npz")
+    assert str(caught.value).startswith("some.npz: ")
+    return str(caught.value)
+
+
+def config_of(**changes):
+    return read_config(marian_options() | changes, (), "some.npz")[0]
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("type", "s2s"),
+        ("type", None),
+        ("transformer-decoder-autoreg", "other"),
+        ("dec-cell", "mlstm"),
+        ("dec-cell", "mgru"),
+        ("transformer-ffn-activation", "tanh"),
+        ("transformer-preprocess", "r"),
+        ("transformer-preprocess", "a"),
+        ("transformer-postprocess", "dar"),
+        ("transformer-postprocess-emb", "a"),
+        ("transformer-postprocess-top", "na"),
+        ("transformer-postprocess-top", True),
+        ("transformer-pool", True),
+        ("transformer-no-bias", True),
+        ("transformer-attention-mask", "alibi"),
+        ("layer-normalization", True),
+        ("input-types", ["sequence", "class"]),
+        ("dim-vocabs", [96]),
+        ("dim-vocabs", [96, "96 "]),
+        ("dim-vocabs", None),
+        ("dec-depth", 0),
+        ("dec-depth", 10**9),
+        ("transformer-tied-layers", [1]),
+        ("transformer-tied-layers", [1, 3]),
+        ("transformer-tied-layers", [1, [1]]),
+    ],
+)
+def test_unsupported_options_are_named(option, value):
+    options = marian_options() | {option: value}
+    if value is None:
+        del options[option]
+    message = refusal(options)
+    assert f"{option} is" in message and ("supported" in message or "expected" in message)
+
+
+@pytest.mark.parametrize(
+    "changes, field, value",
+    [
+        ({"transformer-decoder-autoreg": "self-attention"}, "cell", "self_attention"),
+        ({"transformer-decoder-autoreg": "average-attention", "transformer-dim-aan": 48}, "average_dim", 48),
+        ({"dec-cell": "sru"}, "cell", "sru"),
+        ({"transformer-ffn-activation": None}, "activation", "swish"),
+        ({"transformer-ffn-activation": "gelu"}, "activation", "gelu_sigmoid"),
+        ({"transformer-ffn-depth": 3}, "decoder_ffn_depth", 3),
+        ({"transformer-decoder-dim-ffn": 128}, "decoder_width", 128),
+        ({"transformer-preprocess": "nd"}, "preprocess", "n"),
+        ({"transformer-postprocess": "da"}, "postprocess", "a"),
+        ({"transformer-postprocess": "han"}, "postprocess", "han"),
+        ({"transformer-postprocess-emb": "nd"}, "embedding_norm", True),
+        ({"transformer-postprocess-top": "n"}, "top_norm", True),
+        ({"transformer-no-projection": True}, "attention_projection", False),
+        ({"transformer-rnn-projection": True}, "cell_projection", True),
+        ({"right-left": True}, "right_to_left", True),
+        ({"transformer-guided-alignment-layer": 1}, "alignment_layer", 0),
+        ({"transformer-guided-alignment-layer": "last"}, "alignment_layer", None),
+        ({"tied-embeddings-all": False, "tied-embeddings": True}, "shared_embedding", False),
+        ({"tied-embeddings-all": False, "tied-embeddings-src": True}, "tied_output", False),
+        ({"tied-embeddings-all": False, "dim-vocabs": [96, 80]}, "source_size", 96),
+        ({"transformer-heads": "2"}, "heads", "2"),
+    ],
+)
+def test_what_options_mean(changes, field, value):
+    if value == "2":
+        assert "heads" in refusal(marian_options() | changes)  # text counts as a number only when it was parsed
+        return
+    config = config_of(**changes)
+    assert getattr(config if hasattr(config, field) else config.architecture, field) == value
+
+
+def test_trained_positions_are_those_that_are_there():
+    """Older Marian saves the option without using it."""
+    assert config_of(**{"transformer-train-position-embeddings": True}).architecture.positions == "marian"
+    config, _ = read_config(marian_options(), ("Wpos",), "some.npz")
+    assert config.architecture.positions == "trained" and not config.architecture.scale_embedding
+
+
+def test_a_layer_that_is_not_there_cannot_align():
+    assert "alignment_layer" in refusal(marian_options() | {"transformer-guided-alignment-layer": 3})
+    assert "some.npz" in refusal(marian_options() | {"transformer-guided-alignment-layer": "first"})
+
+
+def test_the_options_that_those_tests_change_are_supported():
+    config, decoder_numbers = read_config(marian_options(), (), "some.npz")
+    assert config.architecture.model_dim == 32 and decoder_numbers == [1, 2]
+
+
+def test_all_unsupported_options_are_listed_at_once():
+    message = refusal(
+        marian_options() | {"dec-cell": "gru-nematus", "transformer-preprocess": "r", "input-types": ["class"]}
+    )
+    assert "dec-cell" in message and "transformer-preprocess" in message and "input-types" in message
+
+
+def test_heads_that_do_not_fit_are_refused():
+    assert "heads 4" in refusal(marian_options() | {"transformer-heads": 4})
+
+
+@given(configs())
+@settings(deadline=None)
+def test_what_is_exported_is_read_again(config):
+    """But for what Marian's options do not say."""
+    try:
+        options = exported(config)
+    except ValueError:
+        assert config.architecture.positions == "tensor2tensor" or "gelu" in (
+            config.architecture.activation,
+            config.architecture.average_activation,
+        )
+        return
+    names = ("Wpos",) if config.architecture.positions == "trained" else ()
+    made, _ = read_config(options, names, "some.npz")
+    kept = made.changed(
+        scale_embedding=config.architecture.scale_embedding,
+        cell_projection=config.architecture.cell_projection,
+        average_dim=config.architecture.average_dim,
+        average_depth=config.architecture.average_depth,
+    )
+    assert kept == config
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_architectures_survive_a_file(name, tmp_path):
+    config = make_config(**NAMED[name])
+    if config.architecture.positions == "tensor2tensor" or config.architecture.activation == "gelu":
+        config = config.changed(positions="marian", activation="swish")
+    tensors = random_tensors(config, 1)
+    write_marian_npz(tmp_path / "model.npz", config, tensors)
+    made, found = read_marian_npz(tmp_path / "model.npz")
+    assert made == config and list(found) == list(checkpoint_tensors(config))
+    assert all(np.array_equal(found[tensor], tensors[tensor]) for tensor in found)
+
+
+def test_options_survive_yaml():
+    assert parse_options(options_item(marian_options()).tobytes(), "some.npz") == marian_options()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"- a\n- list",
+        b"just text",
+        b"a: [1, 2",
+        b"\xff\xfe\x00",
+        b"a: \xff",
+        b"a: !!int ''",
+        b"a: !!bool maybe",
+        b"a: !!timestamp x",
+        b"? [1]\n: 2",
+        b"!!python/object/apply:os.getcwd []",
+        b"a: &x [1, 2]\nb: *x",
+        b"a: &a {k: 1}\n" + b"b: &b {<<: [*a, *a]}\n",
+    ],
+)
+def test_hostile_yaml_is_refused(text):
+    with pytest.raises(ModelFileError, match="some.npz: special:model.yml"):
+        parse_options(text + b"\0", "some.npz")
+
+
+@pytest.mark.parametrize("text", [b"a: " + b"[" * 16000, b"- " * 8000])
+def test_deep_yaml_is_refused_before_it_costs_minutes(text):
+    with pytest.raises(ModelFileError, match="deep nesting"):
+        parse_options(text, "some.npz")
+
+
+def test_long_yaml_is_refused():
+    assert parse_options(b"a: 1 #" + b"-" * 9000, "some.npz") == {"a": 1}
+    with pytest.raises(ModelFileError, match="has 20006 bytes"):
+        parse_options(b"a: 1 #" + b"-" * 20000, "some.npz")

@@ -1,0 +1,293 @@
+"""The packed model directory: complete or absent; what is read is what was written; all else is refused."""
+
+import json
+import os
+import resource
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.packed.packed_directory import read_directory, verify, write_directory
+from cpunmt.model.config import ModelConfig
+from tests.support.refusal import refusal
+
+CONFIG = ModelConfig.of(
+    model_dim=32,
+    ffn_dim=64,
+    heads=2,
+    encoder_layers=1,
+    decoder_parameters=(0, 0),
+    vocab_size=50,
+    scheme="int8",
+)
+SPLIT = CONFIG.changed(shared_vocabulary=False)
+TENSORS = {
+    "embedding": np.arange(-800, 800, dtype=np.int16).reshape(50, 32).astype(np.int8),
+    "output.bias": np.linspace(-1, 1, 50, dtype=np.float32),
+}
+METADATA = {"languages": ["en", "de"], "licence": "CC BY 4.0", "note": "größer\0", "report": {"bleu": 36.9}}
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    path = tmp_path / "some.spm"
+    path.write_bytes(b"any bytes: a vocabulary is copied, not looked at")
+    return path
+
+
+@pytest.fixture
+def written(tmp_path, vocabulary):
+    path = tmp_path / "model"
+    write_directory(path, CONFIG, TENSORS, vocabulary=vocabulary, shortlist=b"shortlist", metadata=METADATA)
+    return path
+
+
+def assert_equal(tensors, expected):
+    assert tensors.keys() == expected.keys()
+    for name, array in expected.items():
+        assert tensors[name].dtype == array.dtype
+        assert np.array_equal(tensors[name], array)
+
+
+def edit(path, change):
+    fields = json.loads(path.read_text())
+    change(fields)
+    path.write_text(json.dumps(fields))
+
+
+def test_round_trip(written, vocabulary):
+    packed = read_directory(str(written))
+    assert packed.config == CONFIG
+    assert_equal(packed.tensors, TENSORS)
+    assert packed.source_vocabulary == packed.target_vocabulary == (written / "vocabulary.spm", None)
+    assert packed.source_vocabulary.pieces.read_bytes() == vocabulary.read_bytes()
+    assert packed.shortlist.read_bytes() == b"shortlist"
+    assert packed.shortlist_sha256 == verify(written)["shortlist.bin"]
+    assert packed.metadata == METADATA
+    assert sorted(verify(written)) == [
+        "config.json",
+        "shortlist.bin",
+        "vocabulary.spm",
+        "weights.safetensors",
+    ]
+
+
+def test_round_trip_of_two_vocabularies_without_shortlist(tmp_path):
+    for name in ("s", "t"):
+        (tmp_path / name).write_text(name)
+    write_directory(tmp_path / "model", SPLIT, TENSORS, vocabulary=(tmp_path / "s", str(tmp_path / "t")))
+    packed = read_directory(tmp_path / "model")
+    assert packed.source_vocabulary.pieces.read_text() == "s" and packed.target_vocabulary.pieces.read_text() == "t"
+    assert packed.shortlist is None and packed.shortlist_sha256 is None and packed.metadata == {}
+    assert packed.config == SPLIT
+
+
+def test_vocabularies_must_fit_the_config(tmp_path, vocabulary):
+    for config, given_ in ((SPLIT, vocabulary), (SPLIT, [vocabulary]), (CONFIG, (vocabulary, vocabulary))):
+        with pytest.raises(ValueError, match=r"config\.shared_vocabulary"):
+            write_directory(tmp_path / "model", config, TENSORS, vocabulary=given_)
+    assert os.listdir(tmp_path) == [vocabulary.name]
+
+
+def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):
+    (written / "README.md").write_text("about this model")
+    (written / "float32").mkdir()
+    assert_equal(read_directory(written).tensors, TENSORS)
+    verify(written)
+    edit(written / "metadata.json", lambda fields: fields["files"].pop("shortlist.bin"))
+    packed = read_directory(written)
+    assert packed.shortlist == written / "shortlist.bin" and packed.shortlist_sha256 is None
+    assert "shortlist.bin: found {" in refusal(verify, written)
+
+
+# Writing is all or nothing
+
+
+def test_an_existing_target_is_kept(written, vocabulary):
+    before = verify(written)
+    with pytest.raises(ModelFileError, match="exists; choose another"):
+        write_directory(written, CONFIG, {}, vocabulary=vocabulary)
+    assert verify(written) == before
+    assert sorted(os.listdir(written.parent)) == ["model", "some.spm"]
+
+
+def test_force_replaces_and_open_tensors_stay_valid(written, vocabulary):
+    opened = read_directory(written).tensors
+    write_directory(written, CONFIG, {"x": np.ones(3, np.int8)}, vocabulary=vocabulary, force=True)
+    assert_equal(read_directory(written).tensors, {"x": np.ones(3, np.int8)})
+    assert_equal(opened, TENSORS)
+    assert sorted(os.listdir(written.parent)) == ["model", "some.spm"]
+    assert not (written / "shortlist.bin").exists()
+
+
+class Interrupted(dict):
+    """Tensors whose second traversal (the data, after the header) is interrupted."""
+
+    def values(self):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"tensors": {"x": np.zeros(3)}}, ValueError),
+        ({"tensors": Interrupted(TENSORS)}, KeyboardInterrupt),
+        ({"metadata": {"files": {}}}, ValueError),
+        ({"metadata": {"format_version": 2}}, ValueError),
+        ({"metadata": {"score": float("nan")}}, ValueError),
+        ({"metadata": {"path": os}}, TypeError),
+        ({"metadata": {"text": "\ud800"}}, ValueError),
+        ({"vocabulary": "none.spm"}, ModelFileError),
+        ({"vocabulary": "/"}, ModelFileError),
+    ],
+)
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failure_leaves_nothing_or_the_old_directory(written, vocabulary, tmp_path, changed, error, force):
+    before = verify(written)
+    path = written if force else tmp_path / "new"
+    arguments = {"tensors": TENSORS, "vocabulary": vocabulary, "metadata": METADATA, **changed}
+    with pytest.raises(error):
+        write_directory(path, CONFIG, force=force, **arguments)
+    assert sorted(os.listdir(tmp_path)) == ["model", "some.spm"]
+    assert verify(written) == before
+
+
+def test_a_full_disk_is_one_clear_error(tmp_path, vocabulary):
+    """A limit on the size of a file stands for the disk: the same write fails in the same place."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(ModelFileError, match="model: cannot be written: File too large"):
+            write_directory(tmp_path / "model", CONFIG, {"x": np.zeros(200_000, np.int8)}, vocabulary=vocabulary)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == [vocabulary.name]
+
+
+def test_files_have_the_modes_of_the_umask(tmp_path, vocabulary):
+    old = os.umask(0o027)
+    try:
+        write_directory(tmp_path / "model", CONFIG, TENSORS, vocabulary=vocabulary)
+    finally:
+        os.umask(old)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o750
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "model").iterdir()} == {0o640}
+
+
+# Reading refuses
+
+
+def test_paths_that_are_no_model(tmp_path, vocabulary):
+    assert "no such directory" in refusal(read_directory, tmp_path / "none")
+    assert "no such directory" in refusal(read_directory, vocabulary)
+    assert "config.json: model config not found" in refusal(read_directory, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "weights.safetensors", "vocabulary.spm", "shortlist.bin", "metadata.json"]
+)
+def test_a_missing_file_is_named(written, name):
+    (written / name).unlink()
+    assert f"{name}" in refusal(read_directory, written)
+    assert name in refusal(verify, written)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("config.json", lambda fields: fields.update(version=99), "upgrade cpunmt"),
+        ("config.json", lambda fields: fields["architecture"].update(heads=0), "config: heads is 0"),
+        ("config.json", lambda fields: fields.update(beam=4), "unknown field(s) beam"),
+        ("config.json", lambda fields: fields.pop("format"), "not a cpunmt model config"),
+        (
+            "metadata.json",
+            lambda fields: fields.update(format_version=99),
+            "format_version is 99, expected 1 to",
+        ),
+        ("metadata.json", lambda fields: fields.update(format_version="1"), "format_version is '1'"),
+        ("metadata.json", lambda fields: fields.pop("files"), "'files' does not give"),
+        ("metadata.json", lambda fields: fields.update(files=[]), "'files' does not give"),
+        ("metadata.json", lambda fields: fields["files"].update({"../x": {}}), "'files' does not give"),
+        ("metadata.json", lambda fields: fields["files"]["config.json"].pop("size"), "'files' does not give"),
+        ("metadata.json", lambda fields: fields["files"].update({"config.json": 5}), "'files' does not give"),
+    ],
+)
+def test_wrong_fields_are_named(written, name, change, message):
+    edit(written / name, change)
+    text = refusal(read_directory, written)
+    assert message in text and str(written / name) in text
+
+
+def test_a_key_that_comes_twice_is_refused(written):
+    text = (written / "config.json").read_text()
+    (written / "config.json").write_text(text.replace('"heads": 2', '"heads": 2, "heads": 4'))
+    assert "'heads' occurs twice" in refusal(read_directory, written)
+
+
+def test_verify_names_all_changed_files(written):
+    for name in ("weights.safetensors", "vocabulary.spm"):
+        content = bytearray((written / name).read_bytes())
+        content[-1] ^= 1
+        (written / name).write_bytes(content)
+    read_directory(written)  # does not look
+    text = refusal(verify, written)
+    assert "weights.safetensors: found {" in text and "vocabulary.spm: found {" in text
+    assert "config.json" not in text
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """A directory to damage, and the content of its files."""
+    parent = tmp_path_factory.mktemp("damaged")
+    (parent / "some.spm").write_text("vocabulary")
+    write_directory(parent / "model", CONFIG, TENSORS, vocabulary=parent / "some.spm", metadata=METADATA)
+    return parent / "model", {file.name: file.read_bytes() for file in (parent / "model").iterdir()}
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_damage_is_refused_or_harmless_and_verify_sees_it(damaged, data):
+    path, contents = damaged
+    name = data.draw(st.sampled_from(sorted(contents.keys() - {"metadata.json"})))
+    content = bytearray(contents[name])
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    else:
+        bit = data.draw(st.integers(0, 8 * len(content) - 1))
+        content[bit // 8] ^= 1 << bit % 8
+    try:
+        (path / name).write_bytes(content)
+        assert name in refusal(verify, path)
+        try:
+            read_directory(path)
+        except ModelFileError as error:
+            assert str(path / name) in str(error)
+    finally:
+        (path / name).write_bytes(contents[name])
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_damaged_metadata_is_refused_or_read(damaged, data):
+    path, contents = damaged
+    content = bytearray(contents["metadata.json"])
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        (path / "metadata.json").write_bytes(content)
+        for function in (read_directory, verify):
+            try:
+                function(path)
+            except ModelFileError as error:
+                assert str(path) in str(error)
+    finally:
+        (path / "metadata.json").write_bytes(contents["metadata.json"])
+
+
+def test_a_copy_is_the_same_model(written, tmp_path):
+    shutil.copytree(written, tmp_path / "copy")
+    assert verify(tmp_path / "copy") == verify(written)

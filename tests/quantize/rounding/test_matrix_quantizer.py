@@ -1,0 +1,133 @@
+"""Which scheme a matrix gets, and integers that know what they are multiplied with."""
+
+import numpy as np
+import pytest
+
+from cpunmt.errors import CpunmtError
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.layers.schemes import CODEBOOKS
+from cpunmt.layers.schemes.int16 import activation_reach, overflow_free
+from cpunmt.model.tensors import matrices, output_table
+from quantize.reference.network import Reference
+from quantize.rounding.calibration import InputStatistics, greedy_translations, input_statistics
+from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
+from quantize.rounding.ranges import Range, quantize
+from quantize.rounding.rounding import damped
+from tests.definitions.packed_network import PackedReference
+from tests.definitions.rounding import lost
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.transformers import make_config
+
+CONFIG = make_config()
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    """(float32 checkpoint, statistics of the inputs of its matrices)."""
+    tensors = random_tensors(CONFIG, 4)
+    sources = random_sources(3, CONFIG.source_size, 40, longest=12)
+    targets = greedy_translations(CONFIG, tensors, sources)
+    return tensors, input_statistics(CONFIG, tensors, sources, targets)
+
+
+def test_patterns_name_matrices():
+    names = matrices(CONFIG)
+    assert exceptions(CONFIG, []) == {}
+    assert exceptions(CONFIG, [("embedding", "float16")]) == {"embedding": "float16"}
+    assert exceptions(CONFIG, [("*", "int8")]) == dict.fromkeys(names, "int8")
+    found = exceptions(CONFIG, [("decoder.*", "int8"), ("*.key_value", "int16")])
+    assert set(found) == {name for name in names if name.startswith("decoder.")}
+    assert {name for name, scheme in found.items() if scheme == "int16"} == {
+        "decoder.0.cross_attention.key_value",
+        "decoder.1.cross_attention.key_value",
+    }
+
+
+def test_of_several_matches_the_last_one_counts():
+    found = exceptions(CONFIG, [("*.key_value", "int16"), ("decoder.*", "int8")])
+    assert set(found.values()) == {"int8"}
+
+
+@pytest.mark.parametrize("pattern", ["output", "Embedding", "decoder", "encoder.0.self_attention.query"])
+def test_a_pattern_that_matches_nothing_is_told_what_there_is(pattern):
+    with pytest.raises(
+        CpunmtError, match="no matrix is called so; there are embedding, encoder.0.self_attention.query_"
+    ):
+        exceptions(CONFIG, [("embedding", "int8"), (pattern, "int8")])
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16", *CODEBOOKS])
+def test_without_statistics_weights_are_rounded_to_nearest(scheme):
+    weights = np.random.default_rng(1).standard_normal((32, 5)).astype(np.float32)
+    for statistics in (None, {"another": None}):
+        found = matrix_quantizer(CONFIG, Range(), statistics)("encoder.0.feed_forward.inner", weights, scheme)
+        for ours, theirs in zip(found, quantize(weights, scheme, Range()), strict=True):
+            assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("scheme", ["int8", *CODEBOOKS])
+@pytest.mark.parametrize("name", ["encoder.1.feed_forward.inner", "embedding"])
+def test_with_statistics_products_change_less(calibrated, scheme, name):
+    tensors, statistics = calibrated
+    weights = tensors["embedding"].T if name == "embedding" else tensors[f"{name}.weight"]
+    q, scales = matrix_quantizer(CONFIG, Range(), statistics)(name, weights, scheme)
+    plain, plain_scales = quantize(weights, scheme, Range())
+    h = damped(statistics[name].moments)
+    assert q.dtype == np.int8 and scales.dtype == np.float32
+    assert lost(weights, q, scales, h).sum() < 0.8 * lost(weights, plain, plain_scales, h).sum()
+    if scheme in CODEBOOKS:
+        assert np.isin(q, CODEBOOKS[scheme]).all()
+
+
+def test_one_scale_per_matrix_stays_one(calibrated):
+    tensors, statistics = calibrated
+    name = "encoder.1.feed_forward.inner"
+    quantizer = matrix_quantizer(CONFIG, Range(per_tensor=True), statistics)
+    assert len(np.unique(quantizer(name, tensors[f"{name}.weight"], "log4")[1])) == 1
+
+
+def test_int16_keeps_its_proof_against_overflow(calibrated):
+    """Errors that are made good would move sums."""
+    tensors, statistics = calibrated
+    name = "encoder.1.feed_forward.inner"
+    q, _ = matrix_quantizer(CONFIG, Range(), statistics)(name, tensors[f"{name}.weight"], "int16")
+    assert overflow_free(q, activation_reach(len(q)))
+
+
+def test_a_table_that_looks_up_stays_closer_to_its_weights(calibrated):
+    """The output layer alone would be better off; rows that are looked up would not."""
+    tensors, statistics = calibrated
+    untied = make_config(tied_output=False)
+    assert output_table(untied) == "output" and output_table(CONFIG) == "embedding"
+    weights, known = tensors["embedding"].T, statistics["embedding"]
+    tied = matrix_quantizer(CONFIG, Range(), {"embedding": known})("embedding", weights, "code4")
+    alone = matrix_quantizer(untied, Range(), {"output": known})("output", weights, "code4")
+    error = {kind: np.square(weights - q * scales).sum() for kind, (q, scales) in (("tied", tied), ("alone", alone))}
+    h = damped(known.moments)
+    assert error["tied"] < error["alone"]
+    assert lost(weights, *alone, h).sum() < lost(weights, *tied, h).sum()
+
+
+def test_a_calibrated_model_is_closer_to_float32(calibrated):
+    """Logits of sentences that were not calibrated on; code4."""
+    tensors, statistics = calibrated
+    network, error = Reference(CONFIG, tensors), {}
+    sources = random_sources(99, CONFIG.source_size, 30, longest=12)
+    for kind, known in (("plain", None), ("calibrated", statistics)):
+        quantizer = matrix_quantizer(CONFIG, Range(), known)
+        packed = PackedReference(*packed_tensors(CONFIG, tensors, "code4", quantizer=quantizer))
+        error[kind] = 0.0
+        for source in sources:
+            logits = [model.step(model.start(model.encode(source)), [0])[0] for model in (network, packed)]
+            error[kind] += np.square(logits[0] - logits[1]).sum()
+    assert error["calibrated"] < 0.9 * error["plain"]
+
+
+def test_statistics_of_an_input_that_is_always_zero(calibrated):
+    """Such a matrix is rounded to nearest: nothing else is known."""
+    tensors, _ = calibrated
+    name = "encoder.1.feed_forward.inner"
+    weights = tensors[f"{name}.weight"]
+    zero = InputStatistics(np.zeros((32, 32), np.float32), np.zeros(4, np.float32))
+    q, _ = matrix_quantizer(CONFIG, Range(), {name: zero})(name, weights, "int8")
+    assert np.array_equal(q, quantize(weights, "int8", Range())[0])

@@ -1,0 +1,162 @@
+"""Small model directories of every kind that other programs have, for tests: random weights, trained vocabularies."""
+
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import yaml
+
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary import Vocabulary
+from quantize.checkpoints.marian_export import marian_options, write_marian_npz
+from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
+from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
+from tests.sample_models.marian_bin_writer import write_marian_bin
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.small_vocabulary import train_vocabulary
+
+CONFIG = ModelConfig.of(
+    model_dim=32, ffn_dim=64, heads=2, encoder_layers=2, decoder_parameters=(0, 1), vocab_size=128, scheme="float32"
+)
+SPLIT = CONFIG.changed(source_vocab_size=120, shared_vocabulary=False, shared_embedding=False)
+OPUS = CONFIG.changed(cell="self_attention", activation="swish", vocab_size=96)
+ALPHAS, SHORTLIST, VOCABULARY = "model.ende.intgemm.alphas.bin", "lex.50.50.ende.s2t.bin", "vocab.deen.spm"
+DECODER = {"relative-paths": True, "beam-size": 2, "normalize": 0.5, "word-penalty": 0.25, "max-length-factor": 1.5}
+
+
+class Written(NamedTuple):
+    """A directory, and what is in it, in float32."""
+
+    path: Path
+    config: ModelConfig
+    tensors: dict[str, np.ndarray]  # canonical names; of weights that are stored as integers what those stand for
+    shortlist: Shortlist | None = None
+    alphas: dict[str, float] | None = None  # canonical names
+
+
+def stored(tensors) -> dict[str, np.ndarray]:
+    """What is left of weights after they were written as 8-bit integers."""
+    rounded = {}
+    for name, tensor in tensors.items():
+        if tensor.ndim == 2:
+            values, multiplier = integers(tensor)
+            tensor = np.float32(1) / multiplier * values.astype(np.float32)
+        rounded[name] = tensor
+    return rounded
+
+
+def random_lists(seed, config, first=10) -> Shortlist:
+    """Up to 12 target pieces for each source piece."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(0, 13, config.source_size)
+    lists = [np.sort(generator.choice(config.vocab_size, size, replace=False)) for size in sizes]
+    return Shortlist(np.array([0, *np.cumsum(sizes)]), np.concatenate(lists).astype(np.int32), first, 12, 128)
+
+
+def calibrated(config, tensors) -> dict[str, float]:
+    """Activation scales, one for products of one input."""
+    sources = random_sources(1, config.source_size, 6, longest=12)
+    found = alphas_of(config, tensors, sources, [None] * len(sources))
+    for name in found:
+        group = name.replace(".query.", ".key.") if ".self_attention." in name else name
+        group = group.replace(".value.", ".key.").replace(".cell.forget.", ".cell.candidate.")
+        found[name] = found.get(group, found[name])
+    return found
+
+
+def bergamot(folder, config=CONFIG, with_alphas=True, seed=7) -> Written:
+    """As Firefox has it: 8-bit weights, shared or split vocabularies, a binary shortlist."""
+    folder.mkdir()
+    tensors = random_tensors(config, seed)
+    alphas = calibrated(config, tensors) if with_alphas else None
+    write_intgemm(folder / (ALPHAS if with_alphas else "model.intgemm8.bin"), config, tensors, alphas)
+    if config.shared_vocabulary:
+        train_vocabulary(folder / VOCABULARY, config.vocab_size)
+    else:
+        train_vocabulary(folder / "srcvocab.ende.spm", config.source_size)
+        train_vocabulary(folder / "trgvocab.ende.spm", config.vocab_size)
+    shortlist = random_lists(seed, config)
+    (folder / SHORTLIST).write_bytes(shortlist.to_bytes())
+    return Written(folder, config, stored(tensors), shortlist, alphas)
+
+
+def gzipped(folder) -> Written:
+    """The same, each file packed."""
+    written = bergamot(folder)
+    for file in list(folder.iterdir()):
+        (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    return written
+
+
+def write_float_bin(path, config, tensors):
+    """A float32 `.bin` as marian-conv writes it."""
+    names = marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
+    theirs = {name: np.atleast_2d(tensors[ours]) for ours, name in names.items()}
+    write_marian_bin(path, theirs, yaml.safe_dump(marian_options(config)).encode())
+
+
+def marian(folder, model="model.npz") -> Written:
+    """As training leaves it: float32, a text shortlist, decoder.yml."""
+    folder.mkdir()
+    tensors = random_tensors(CONFIG, 43)
+    write = write_float_bin if model.endswith(".bin") else write_marian_npz
+    write(folder / model, CONFIG, tensors)
+    vocabulary = Vocabulary(train_vocabulary(folder / "vocab.spm"))
+    pieces, lists = vocabulary.pieces(range(vocabulary.size)), random_lists(43, CONFIG)
+    lines = [
+        f"{pieces[target]} {pieces[source]} {0.9 - rank / 16}\n"
+        for source in range(2, vocabulary.size)
+        for rank, target in enumerate(lists.ids[lists.offsets[source] : lists.offsets[source + 1]])
+        if target > 1
+    ]
+    (folder / "lex.s2t.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    decoder = DECODER | {"models": [model], "vocabs": ["vocab.spm"] * 2, "shortlist": ["lex.s2t.gz", 9, 4, 0]}
+    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
+    shortlist = Shortlist.from_text(folder / "lex.s2t.gz", vocabulary, vocabulary, 9, 4)
+    return Written(folder, CONFIG.changed(max_length_factor=1.5), tensors, shortlist)
+
+
+def opus(folder, tables=("opus.vocab.yml",)) -> Written:
+    """A release of OPUS-MT: SentencePiece models that cut, YAML tables that number."""
+    folder.mkdir()
+    table = write_vocabulary(folder, train_vocabulary)
+    table.pop("<pad>")
+    for name in ("vocab.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    for name in tables:
+        (folder / name).write_text(yaml.safe_dump(table, allow_unicode=True, sort_keys=False), "utf-8")
+    tensors = random_tensors(OPUS, 2)
+    write_marian_npz(folder / "opus.npz", OPUS, tensors)
+    decoder = {"relative-paths": True, "models": ["opus.npz"], "vocabs": [tables[0], tables[-1]], "beam-size": 3}
+    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
+    return Written(folder, replace(OPUS, shared_vocabulary=len(tables) == 1), tensors)
+
+
+def huggingface(folder, shape="shared") -> Written:
+    """As `save_pretrained` writes it."""
+    folder.mkdir()
+    fields, tensors = write_huggingface(folder, shape)
+    write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
+    config = read_huggingface_config(fields, {}, 1, shape == "shared", "config")
+    return Written(folder, config, huggingface_tensors(config, tensors, "model"))
+
+
+KINDS: dict[str, Callable[[Path], Written]] = {
+    "bergamot": bergamot,
+    "bergamot without alphas": lambda folder: bergamot(folder, with_alphas=False),
+    "bergamot gzipped": gzipped,
+    "bergamot with two vocabularies": lambda folder: bergamot(folder, SPLIT, seed=21),
+    "marian npz": marian,
+    "marian bin": lambda folder: marian(folder, "model.bin"),
+    "opus": opus,
+    "opus with two tables": lambda folder: opus(folder, ("opus.src.vocab.yml", "opus.trg.vocab.yml")),
+    "huggingface": huggingface,
+    "huggingface with two tables": lambda folder: huggingface(folder, "apart"),
+}

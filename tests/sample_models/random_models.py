@@ -1,0 +1,62 @@
+"""Tiny random models in memory, for tests of the engine and of packing."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.model.tensors import checkpoint_tensors, table_sizes
+from cpunmt.text.shortlist import Shortlist
+from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
+
+
+def random_checkpoint(seed, **sizes):
+    """(config, float32 tensors) of a random model; sizes as in tests.sample_models.marian_model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        write_marian_npz(path, seed, **sizes)
+        return read_marian_npz(path)
+
+
+def engine_of(config, tensors, scheme="float32", shortlist=None) -> Engine:
+    return Engine(Model(*packed_tensors(config, tensors, scheme)), shortlist)
+
+
+def random_sources(seed, vocab_size, count, longest=20) -> list:
+    """`count` sentences of 1 to `longest` ids and the final end-of-sentence id 0."""
+    generator = np.random.default_rng(seed)
+    return [[*generator.integers(2, vocab_size, generator.integers(1, longest + 1)).tolist(), 0] for _ in range(count)]
+
+
+def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
+    """A shortlist of up to `most` targets for each source piece."""
+    generator = np.random.default_rng(seed)
+    lists = [
+        np.sort(generator.choice(vocab_size, generator.integers(0, most + 1), replace=False)) for _ in range(vocab_size)
+    ]
+    offsets = np.zeros(vocab_size + 1, np.int64)
+    np.cumsum([len(targets) for targets in lists], out=offsets[1:])
+    return Shortlist(offsets, np.concatenate(lists).astype(np.int32), first, most, vocab_size)
+
+
+def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
+    """A float32 checkpoint of any architecture, scaled so that translations depend on the source."""
+    generator = np.random.default_rng(seed)
+    found = {}
+    for name, shape in checkpoint_tensors(config).items():
+        deviation = 0.1
+        if name == "positions":
+            shape = (24, config.architecture.model_dim)  # fewer than some sentences have
+        elif name.endswith("norm.scale"):
+            deviation = 1.0  # scales of either sign: with all near 1 a tied output repeats the previous token for ever
+        elif len(shape) == 2:
+            inputs = config.architecture.model_dim if name in table_sizes(config) else shape[0]
+            strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
+            deviation = (2 if strong else 1) * inputs**-0.5
+        found[name] = generator.normal(0, deviation, shape).astype(np.float32)
+    found["output.bias"][config.eos_id] += 2.5
+    return found

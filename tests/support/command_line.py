@@ -1,0 +1,78 @@
+"""Running the command line, for its tests."""
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+import threading
+
+from tests.sample_models.real_model import ROOT, SENTENCES
+
+CPUNMT = [sys.executable, "-m", "cpunmt"]
+TIMEOUT = 60
+
+
+def sentences(count) -> list[str]:
+    return SENTENCES.read_text("utf-8").split("\n")[:count]
+
+
+def texts(translator, lines, **options) -> list[str]:
+    return [result.text for result in translator.translate(lines, **options)]
+
+
+def statistics(shown: str) -> dict[str, str]:
+    """What `--stats` and `info` print: name -> value."""
+    return {name: value.strip() for name, value in (line.split(":", 1) for line in shown.splitlines())}
+
+
+def translate(source, target, *flags) -> int:
+    """The exit status of a translation by this process."""
+    from cpunmt.commands import cli  # not in the processes that only start others
+
+    return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
+
+
+def refusal(capfd) -> str:
+    """The one line on stderr after an error, without its beginning; nothing may stand on stdout."""
+    output, shown = capfd.readouterr()
+    assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
+    return shown.removeprefix("cpunmt: error: ")
+
+
+def run(*arguments, stdin=b"", **settings):
+    """The finished process; input and output are bytes."""
+    return subprocess.run(
+        [*CPUNMT, *map(str, arguments)], input=stdin, capture_output=True, cwd=ROOT, timeout=TIMEOUT, **settings
+    )
+
+
+def on_terminal(*arguments, stdin=b"", **settings) -> tuple[int, bytes, str]:
+    """(exit status, stdout, stderr), with a terminal as stderr."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [*CPUNMT, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=ROOT,
+        **settings,
+    )
+    os.close(theirs)
+    shown = []
+
+    def listen():
+        try:
+            while block := os.read(ours, 1 << 16):
+                shown.append(block)
+        except OSError:  # Linux: the other end is closed
+            pass
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    output, _ = process.communicate(stdin, TIMEOUT)
+    listener.join()
+    os.close(ours)
+    return process.returncode, output, b"".join(shown).decode()

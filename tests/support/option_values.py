@@ -1,0 +1,49 @@
+"""Options of a translation, drawn from their own definition: whoever adds an option adds it to these tests."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cpunmt.translation.options import Options, kind
+
+FIELDS = Options.__dataclass_fields__
+INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
+
+
+@st.composite
+def of_any_type(draw, option, largest=100):
+    """(a value that fits the option, the same in a type that a caller may have); no integer above `largest`."""
+    rule = option.metadata
+    if rule["choices"]:
+        value = draw(st.sampled_from(rule["choices"]))
+        return value, draw(st.sampled_from((str, np.str_)))(value)
+    if rule["low"] is None:
+        value = draw(st.booleans())
+        return value, draw(st.sampled_from((bool, np.bool_)))(value)
+    if kind(option) is int:
+        value = draw(st.integers(rule["low"], min(rule["high"], largest)))
+        return value, draw(st.sampled_from(INTEGERS))(value)
+    value = draw(st.sampled_from([x for x in (0.0, 0.5, 1.0, 2.0) if rule["low"] <= x <= rule["high"]]))
+    return value, draw(st.sampled_from(REALS))(value)
+
+
+@st.composite
+def option_sets(draw, names=tuple(FIELDS), most=4, largest=100):
+    """(options, the same options in types that a caller may have)."""
+    chosen = draw(st.lists(st.sampled_from(list(names)), unique=True, max_size=most))
+    drawn = {name: draw(of_any_type(FIELDS[name], largest)) for name in chosen}
+    return {name: plain for name, (plain, _) in drawn.items()}, {name: typed for name, (_, typed) in drawn.items()}
+
+
+@st.composite
+def consistent_options(draw):
+    """Any options that do not contradict each other; beams and lengths are small."""
+    found, _ = draw(option_sets(most=len(FIELDS), largest=6))
+    if "num_hypotheses" in found:
+        found["beam_size"] = max(found.get("beam_size", 1), found["num_hypotheses"])
+    if "min_length" in found and "max_length" in found:
+        found["max_length"] = max(found["max_length"], found["min_length"])
+    return found

@@ -1,0 +1,19 @@
+"""Work done by several threads at once."""
+
+import threading
+
+
+def in_threads(count: int, work) -> list:
+    """What `work(number)` returns in each of `count` threads that begin it together; None where it raised."""
+    found, start = [None] * count, threading.Barrier(count)
+
+    def run(number):
+        start.wait()
+        found[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found

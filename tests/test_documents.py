@@ -1,0 +1,101 @@
+"""What the documents name is there: paths, modules, what stands in them, and the size of the engine."""
+
+import re
+
+import pytest
+
+from tests.sample_models.real_model import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "models").rglob("README.md"))]
+FOLDERS = ("cpunmt", "quantize", "bench", "models", "tests", "docs")
+ENGINE = ("simd", "kernels", "layers", "architectures", "search")
+FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
+NAMES = [path.relative_to(ROOT).as_posix() for path in FILES]
+MODULES = {name: ROOT.joinpath(name).read_text("utf-8") for name in NAMES if name.endswith(".py")}
+PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
+MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|s2t|my-")  # by whoever follows the text, or a pattern
+ELSEWHERE = {
+    "model.npz",
+    "vocab.spm",
+    "lex.s2t.gz",
+    "onnx.checker",
+    "curve.jsonl",
+    "curve.png",
+    "best/",
+    "students.yaml",
+    "pairs.yaml",
+    "pytorch_model.bin",
+}
+
+
+def quoted(document) -> list[str]:
+    """What stands in backquotes, code blocks apart."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def is_file(name: str) -> bool:
+    """Whether a path ends like this, with or without .py."""
+    name = name.rstrip("/")
+    return name in FOLDERS or any(f"/{path}".endswith((f"/{name}", f"/{name}.py")) for path in NAMES)
+
+
+def is_defined(dotted: str) -> bool:
+    """Whether a module ends like the first parts of the name, or defines the first part, and knows the rest."""
+    parts = dotted.split(".")
+    if is_file(dotted) or is_file("/".join(parts)):
+        return True
+    for count in range(len(parts) - 1, 0, -1):
+        place, rest = "/".join(parts[:count]), parts[count:]
+        found = [
+            text for name, text in MODULES.items() if f"/{name}".endswith((f"/{place}.py", f"/{place}/__init__.py"))
+        ]
+        if count == 1:
+            found += [text for text in MODULES.values() if re.search(rf"^class {place}\b", text, re.M)]
+        if any(all(re.search(DEFINED.format(word), text) for word in rest) for text in found):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_is_named_is_there(document):
+    names = [name for name in quoted(document) if not MADE.search(name) and name not in ELSEWHERE]
+    paths = [name for name in names if PATH.fullmatch(name)]
+    dotted = [name for name in names if DOTTED.fullmatch(name) and not PATH.fullmatch(name)]
+    assert [name for name in paths if not is_file(name)] == []
+    assert [name for name in dotted if not is_defined(name)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(document):
+    text = document.read_text("utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)#\s]+)[^)\s]*\)", text) if "://" not in target]
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_modules_that_are_run_are_there():
+    text = "".join(document.read_text("utf-8") for document in DOCUMENTS)
+    modules = sorted(set(re.findall(r"python -m ((?:bench|quantize|models|tests|cpunmt)[\w.]*)", text)))
+    assert len(modules) > 10
+    places = [module.rstrip(".").replace(".", "/") for module in modules]
+    assert [place for place in places if not {f"{place}.py", f"{place}/__main__.py"} & set(NAMES)] == []
+
+
+def test_the_engine_has_as_many_lines_as_is_said():
+    """Rounded to hundreds; more than 5 % off is wrong."""
+    lines = sum(
+        text.count("\n") for name, text in MODULES.items() if name.startswith(tuple(f"cpunmt/{x}/" for x in ENGINE))
+    )
+    for document in ("README.md", "docs/design.md"):
+        (said,) = re.findall(r"([\d,]+)\s+lines\s+of\s+Python", (ROOT / document).read_text("utf-8"))
+        assert abs(int(said.replace(",", "")) / lines - 1) <= 0.05, (document, lines)
+
+
+def test_a_name_that_is_not_there_is_seen():
+    assert is_file("simd/isa.py") and is_file("kernels") and not is_file("kernels/none.py")
+    assert (
+        is_defined("jit.Kernel") and is_defined("cpunmt.model.config.ModelConfig") and is_defined("ModelConfig.scheme")
+    )
+    assert not is_defined("jit.Kernels") and not is_defined("cpunmt.jit") and not is_defined("NoClass.scheme")

@@ -1,0 +1,57 @@
+"""The model that comes along: whole, small, and able to do what its card says it is for."""
+
+import pytest
+
+from cpunmt import Translator
+from cpunmt.commands import cli
+from cpunmt.formats.packed.packed_directory import WEIGHTS, verify
+from tests.sample_models.real_model import SHIPPED
+
+SENTENCES = {
+    "A man is riding a bicycle through the snow.": {"Mann", "fährt", "Schnee"},
+    "Two children are playing football on the beach.": {"Zwei Kinder", "Strand"},
+    "Where is the train station?": {"Wo ist"},
+    "I would like a cup of coffee.": {"Ich", "Tasse Kaffee"},
+}
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return Translator(SHIPPED)
+
+
+@pytest.fixture(scope="module")
+def four_bits():
+    return Translator(SHIPPED / "log4")
+
+
+@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4"])
+def test_files_are_those_of_the_metadata(folder):
+    assert verify(folder)
+
+
+def test_it_is_small():
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 16_000_000
+    int8, float16, log4 = ((SHIPPED / scheme / WEIGHTS).stat().st_size for scheme in (".", "float16", "log4"))
+    assert log4 <= 2 * float16 / 7 < int8 < float16
+
+
+@pytest.mark.parametrize("model", ["shipped", "four_bits"])
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_everyday_sentences(request, model, sentence):
+    text = request.getfixturevalue(model).translate(sentence).text
+    assert all(word in text for word in SENTENCES[sentence]), text
+
+
+def test_heads_align_in_order(shipped):
+    # head 0 of the last layer has learnt to align: "Zwei Hunde" with "Two dogs", word order being equal
+    result = shipped.translate("Two dogs are playing in the snow.", return_alignments=True)
+    sources = [source for source, _ in result.alignments]
+    assert sources == sorted(sources) and len(set(sources)) > 4
+
+
+def test_commands_use_it_where_none_is_named(shipped, source, tmp_path, monkeypatch):
+    monkeypatch.delenv("CPUNMT_MODEL")
+    assert cli.main(["translate", "-i", str(source), "-o", str(tmp_path / "german")]) == 0
+    expected = [result.text for result in shipped.translate(source.read_text("utf-8").splitlines())]
+    assert (tmp_path / "german").read_text("utf-8").splitlines() == expected

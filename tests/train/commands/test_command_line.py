@@ -1,0 +1,111 @@
+"""The commands that no other test runs, and what they refuse."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from models.train.__main__ import command_line, main
+from models.train.network.network import initial_tensors
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.commands.cli import main as quantize
+from tests.sample_models.marian_model import read_marian_npz
+from tests.sample_models.real_model import DIRECTORIES
+
+
+def options(toy):
+    return ["--data", str(toy.folder), "--corpora", str(toy.corpora)]
+
+
+def test_check_tells_clean_data_from_leaks(toy, capsys):
+    assert main(["check", *options(toy)]) == 0
+    assert "in training 0 and 0" in capsys.readouterr().out
+
+
+def test_evaluate(toy, capsys):
+    toy.trainer("evaluated", updates=3).run()
+    assert main(["evaluate", str(toy.folder / "evaluated" / "best"), *options(toy), "--most", "3"]) == 0
+    assert "\nphrases          BLEU" in capsys.readouterr().out
+
+
+def test_average_of_nothing(toy, tmp_path):
+    with pytest.raises(FileNotFoundError, match="has no checkpoints"):
+        main(["average", str(tmp_path), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.parametrize("name", ["model.npz", "best"])
+def test_initial_parameters_of_another_shape(toy, tmp_path, name):
+    toy.trainer("initial", updates=3).run()
+    arguments = ["train", "tiny", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match=f"{name}: cannot begin a tiny: model_dim is 32"):
+        main([*arguments, "--initial", str(toy.folder / "initial" / name)])
+
+
+def test_an_imitated_model_has_the_same_vocabulary(toy, tmp_path):
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="float32: cannot be imitated: its vocabulary has 8000 pieces, .* 60"):
+        main([*arguments, "--imitate", str(DIRECTORIES["float32"])])
+
+
+def test_some_parameters_may_begin_anew(toy, tmp_path):
+    toy.trainer("begun", updates=3).run()
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    arguments += ["--initial", str(toy.folder / "begun" / "model.npz"), "--updates", "1", "--peak-rate", "1e-12"]
+    assert main([*arguments, "--validate-every", "1", "--fresh", "*.cell.[!n]*"]) == 0
+    (_, trained), (_, found) = (
+        read_marian_npz(folder / "model.npz") for folder in (toy.folder / "begun", tmp_path / "run")
+    )
+    fresh = initial_tensors(toy.config, 1)
+    anew = {name for name in found if ".cell." in name and ".norm." not in name}
+    assert len(anew) == 3
+    for name, array in found.items():
+        expected = fresh[name].numpy() if name in anew else trained[name]
+        np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_a_pattern_of_no_parameter(toy, tmp_path):
+    toy.trainer("patterned", updates=3).run()
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="--fresh nothing: no parameter is called so; there are embedding"):
+        main([*arguments, "--initial", str(toy.folder / "patterned" / "best"), "--fresh", "nothing"])
+    with pytest.raises(ValueError, match="--fresh is of --initial"):
+        main([*arguments, "--fresh", "*"])
+
+
+def test_four_bits_begin_where_rounding_left_them_and_imitate_the_float_model(toy, tmp_path):
+    """Begun with a packed log4 model, training in no update changes nothing of it."""
+    toy.trainer("imitated", updates=3).run()
+    student, packed = toy.folder / "imitated" / "best", tmp_path / "packed"
+    assert quantize(["pack", str(student), str(packed), "--scheme", "log4"]) == 0
+    arguments = ["train", "smoke", "--log4", *options(toy), "--vocabulary", str(toy.vocabulary)]
+    arguments += ["--out", str(tmp_path / "run"), "--initial", str(packed), "--imitate", str(student)]
+    assert main([*arguments, "--updates", "1", "--validate-every", "1", "--peak-rate", "1e-12"]) == 0
+    _, expected = read_float_checkpoint(packed, rounded=True)
+    _, found = read_float_checkpoint(tmp_path / "run" / "best")
+    for name, weights in expected.items():
+        np.testing.assert_allclose(found[name], weights, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_distil_writes_a_corpus(toy, tmp_path):
+    toy.trainer("distiller", updates=3).run()
+    out = tmp_path / "distilled.tsv.gz"
+    teacher = ["--teacher", str(toy.folder / "distiller" / "best"), "--beam-size", "2"]
+    assert main(["distil", *options(toy), *teacher, "--out", str(out)]) == 0
+    rows = [line.split("\t") for line in gzip.decompress(out.read_bytes()).decode().splitlines()]
+    examples = [example for corpus in toy.data.train for example in corpus.examples]
+    assert [(row[0], row[2]) for row in rows] == [(e.sources[0], e.targets[0]) for e in examples]
+
+
+def test_no_command(capsys):
+    with pytest.raises(SystemExit):
+        main([])
+    assert "which command" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_one_line(toy, tmp_path, monkeypatch, capsys):
+    given = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    monkeypatch.setattr("sys.argv", ["models.train", *given, "--imitate", str(tmp_path / "none")])
+    assert command_line() == 1
+    told = capsys.readouterr().err
+    assert told.startswith("models.train: error: ") and "none: model not found" in told and told.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,53 @@
+"""Drawing translations by their probabilities."""
+
+from collections import Counter
+
+import numpy as np
+import torch
+
+from cpunmt.text.vocabulary import Vocabulary
+from models.train.distillation.sampling import noisy_pairs, sample
+from models.train.network.network import Network, torch_tensors
+from quantize.reference.formulas import softmax
+from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.transformers import make_config
+
+SOURCE = [5, 7, 0]
+
+
+def test_first_pieces_come_as_often_as_they_are_probable():
+    config = make_config(max_length_factor=1.0)
+    tensors = random_tensors(config, 3)
+    network, reference = Network(config, torch_tensors(tensors)), Reference(config, tensors)
+    logits, _ = reference.step(reference.start(reference.encode(SOURCE)), [0])
+    logits[0, config.unk_id] = -np.inf
+    expected = softmax(logits[0].astype(np.float64))
+    drawn = sample(network, [SOURCE] * 4000, torch.Generator().manual_seed(1))
+    counts = Counter(ids[0] if ids else config.eos_id for ids in drawn)
+    found = np.array([counts[piece] for piece in range(config.vocab_size)]) / len(drawn)
+    assert np.abs(found - expected).max() < 5 * np.sqrt(expected.max() / len(drawn))
+    assert max(map(len, drawn)) <= len(SOURCE)
+
+
+def test_cold_samples_are_greedy_translations():
+    for cell in ("ssru", "self_attention", "average_attention"):
+        config = make_config(cell=cell, max_length_factor=2.0, **({"average_dim": 48} if "average" in cell else {}))
+        tensors = random_tensors(config, 4)
+        network, reference = Network(config, torch_tensors(tensors)), Reference(config, tensors)
+        sources = [SOURCE, [9, 0], [3, 4, 5, 6, 8, 0]]
+        drawn = sample(network, sources, torch.Generator().manual_seed(1), temperature=1e-4)
+        for source, ids in zip(sources, drawn, strict=True):
+            expected = greedy(reference, source).ids
+            assert ids == [piece for piece in expected if piece != config.eos_id]
+
+
+def test_noisy_pairs_are_new_sources_of_the_same_targets(toy, student):
+    network = Network(toy.config, toy.trainer("noise").updates.parameters)
+    targets = [example.targets[0] for example in toy.data.train[0].examples[:4]]
+    rows = noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
+    assert rows and {target for *_, target in rows} <= set(targets)
+    assert all(source and translation for source, translation, _ in rows)
+    assert rows == noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
+    assert rows != noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=2, beam_size=2)

@@ -1,0 +1,91 @@
+"""Models that begin with the parameters of another shape: what they compute at first."""
+
+import pytest
+import torch
+
+from models.train.network.growth import grown
+from models.train.network.network import Network, initial_tensors
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.transformers import make_config
+from tests.train.network.test_network import padded, pairs
+
+SMALL = make_config(encoder_layers=2, decoder_parameters=(0, 0))
+
+
+def logits(config, tensors):
+    """Of some pairs, teacher-forced."""
+    given = pairs(SMALL, seed=1)
+    network = Network(config, tensors)
+    sources, lengths = padded([source for source, _ in given])
+    targets, _ = padded([target for _, target in given])
+    with torch.no_grad():
+        return network.logits(network.teacher_forced(sources, lengths, targets).output)
+
+
+def begun(small=SMALL, **changes):
+    """(logits of a random model, then of one that differs by `changes` and begins with it; its tensors, its config)."""
+    arrays, config = random_tensors(small, 1), small.changed(**changes)
+    tensors = grown(config, small, arrays, seed=2)
+    return logits(small, grown(small, small, arrays, seed=2)), logits(config, tensors), tensors, config
+
+
+def test_the_same_shape_is_the_same_model():
+    arrays = random_tensors(SMALL, 1)
+    tensors = grown(SMALL, SMALL, arrays, seed=2)
+    assert set(tensors) == set(arrays)
+    assert all(torch.equal(tensors[name], torch.from_numpy(array)) for name, array in arrays.items())
+
+
+def test_untied_layers_compute_the_same():
+    before, after, tensors, _ = begun(decoder_parameters=(0, 1))
+    assert torch.equal(before, after)
+    assert tensors["decoder.0.cell.candidate.weight"] is not tensors["decoder.1.cell.candidate.weight"]
+
+
+def test_more_units_compute_the_same_and_learn():
+    width = SMALL.architecture.ffn_dim
+    before, after, tensors, _ = begun(ffn_dim=width + 16)
+    torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
+    assert tensors["encoder.0.feed_forward.inner.weight"][:, width:].abs().min() > 0
+    assert not tensors["encoder.0.feed_forward.outer.weight"][width:].any()
+
+
+def test_fewer_units_are_the_first():
+    _, _, tensors, config = begun(ffn_dim=SMALL.architecture.ffn_dim - 16)
+    inner = random_tensors(SMALL, 1)["decoder.0.feed_forward.inner.weight"]
+    assert torch.equal(
+        tensors["decoder.0.feed_forward.inner.weight"], torch.from_numpy(inner)[:, : config.architecture.ffn_dim]
+    )
+
+
+@pytest.mark.parametrize("layers", [3, 4, 5])
+def test_new_layers_add_nothing_where_nothing_normalizes_again(layers):
+    small = SMALL.changed(preprocess="n", postprocess="a", top_norm=True)
+    before, after, _, _ = begun(small, encoder_layers=layers)
+    torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
+
+
+def test_new_layers_after_normalization_begin_with_the_norm_before():
+    arrays = random_tensors(SMALL, 1)
+    _, _, tensors, _ = begun(encoder_layers=4)
+    for layer, origin in ((1, 0), (3, 1)):
+        assert not tensors[f"encoder.{layer}.feed_forward.outer.weight"].any()
+        norm = torch.from_numpy(arrays[f"encoder.{origin}.feed_forward.norm.scale"])
+        assert torch.equal(tensors[f"encoder.{layer}.self_attention.norm.scale"], norm)
+
+
+def test_another_cell_begins_afresh_in_a_trained_model():
+    arrays = random_tensors(SMALL, 1)
+    _, _, tensors, config = begun(cell="self_attention")
+    fresh = initial_tensors(config, 2)
+    for name, tensor in tensors.items():
+        expected = fresh[name] if ".cell." in name and name not in arrays else torch.from_numpy(arrays[name])
+        assert torch.equal(tensor, expected), name
+    assert any(name not in arrays for name in tensors)
+
+
+@pytest.mark.parametrize("changes", [{"vocab_size": 80}, {"model_dim": 64}, {"heads": 1}])
+def test_other_tables_are_refused(changes):
+    (field,), config = changes, SMALL.changed(**changes)
+    with pytest.raises(ValueError, match=f"^{field} is "):
+        grown(config, SMALL, random_tensors(SMALL, 1), seed=2)

@@ -1,0 +1,99 @@
+"""A run: what it leaves, and that stopping and going on changes nothing."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+from cpunmt import Translator
+from models.train.updates import checkpoint, updates
+from models.train.updates.validation import validate
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.commands.cli import main as quantize
+from tests.sample_models.marian_model import read_marian_npz
+
+
+def test_what_a_run_leaves(toy):
+    assert toy.trainer("left", keep=1).run()
+    folder = toy.folder / "left"
+    lines = [json.loads(line) for line in (folder / "curve.jsonl").read_text("utf-8").splitlines()]
+    assert [line["update"] for line in lines] == [3, 6]
+    assert (folder / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    best = max(lines, key=lambda line: line["mean_bleu"])
+    (kept,) = (folder / "checkpoints").iterdir()
+    assert kept.stem == str(best["update"])
+    config, tensors = read_marian_npz(folder / "model.npz")
+    assert config == toy.config
+    assert all(np.array_equal(tensors[name], array) for name, array in read_marian_npz(kept)[1].items())
+    assert Translator(folder / "best").translate("the dog sees the cat").text is not None
+    scores = validate(folder / "best", toy.data.development, most=5)
+    assert {name: round(score.bleu, 2) for name, score in scores.items()} == best["bleu"]
+
+
+@pytest.mark.parametrize("log4", [False, True])
+def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch, log4):
+    monkeypatch.setattr(updates, "_FOLLOWED", 2)  # scales of 4 bits move before the interruption and after it
+    names = [name + "-log4" * log4 for name in ("whole", "parts")]
+    toy.trainer(names[0], log4, dropout=0.2).run()
+    toy.trainer(names[1], log4, dropout=0.2, updates=3, cooldown=0.0)  # nothing is written before there is anything
+    interrupted = toy.trainer(names[1], log4, dropout=0.2)
+    plain = interrupted.updates.update
+
+    def update_and_interrupt(batches):
+        if interrupted.updates.done == 4:
+            signal.raise_signal(signal.SIGTERM)
+        return plain(batches)
+
+    interrupted.updates.update = update_and_interrupt
+    assert not interrupted.run()
+    assert checkpoint.load(toy.folder / names[1]).state["update"] == 5
+    assert toy.trainer(names[1], log4, dropout=0.2).run()
+    whole, parts = (checkpoint.load(toy.folder / name) for name in names)
+    assert bool(whole.tensors["scales"]) == log4
+    assert whole.state["place"] == parts.state["place"] and torch.equal(whole.random, parts.random)
+    for kind, tensors in whole.tensors.items():
+        assert all(torch.equal(parts.tensors[kind][name], tensor) for name, tensor in tensors.items()), kind
+
+
+def test_a_run_that_is_done_does_nothing_more(toy):
+    toy.trainer("done", updates=3).run()
+    again = toy.trainer("done", updates=3)
+    assert again.updates.done == 3
+    assert again.run()
+    assert len((toy.folder / "done" / "curve.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_it_ends_when_nothing_gets_better(toy):
+    trainer = toy.trainer("patient", updates=30, validate_every=1, patience=2, peak_rate=0.0)
+    assert trainer.run()
+    assert trainer.updates.done == 3
+
+
+def test_a_folder_of_another_run(toy):
+    toy.trainer("other", updates=3).run()
+    with pytest.raises(ValueError, match="another architecture"):
+        config, toy.config = toy.config, toy.config.changed(cell="sru")
+        try:
+            toy.trainer("other")
+        finally:
+            toy.config = config
+
+
+def test_training_at_4_bits(toy):
+    assert toy.trainer("log4", log4=True).run()
+    _, tensors = read_marian_npz(toy.folder / "log4" / "model.npz")
+    for name, array in tensors.items():
+        if array.ndim == 2:
+            columns = array.T if name != "embedding" else array
+            assert max(len(np.unique(np.abs(column))) for column in columns) <= 8, name
+    scales = checkpoint.load(toy.folder / "log4").tensors["scales"]
+    assert scales.keys() == {name for name, array in tensors.items() if array.ndim == 2}
+    levels = tensors["embedding"] / scales["embedding"].numpy()[:, None]  # those it was trained with
+    sizes = np.abs(levels[levels != 0])
+    np.testing.assert_allclose(sizes, 2.0 ** np.round(np.log2(sizes)), rtol=1e-5)
+    assert quantize(["pack", str(toy.folder / "log4" / "best"), str(toy.folder / "packed"), "--scheme", "log4"]) == 0
+    _, packed = read_float_checkpoint(toy.folder / "packed", rounded=True)
+    for name, array in tensors.items():
+        np.testing.assert_allclose(packed[name], array, rtol=1e-5, atol=1e-8, err_msg=name)
