@@ -10,8 +10,8 @@ import numpy as np
 
 from bench import compiled, limits
 from bench.profiled import Profiled
+from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import decoder_linears, encoder_linears
 
 KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {
@@ -32,7 +32,7 @@ def multiplications(config: ModelConfig, sources: list, targets: list[int], cand
     encoder = sum(
         linear.depth * linear.columns
         for layer in range(config.architecture.encoder_layers)
-        for linear in encoder_linears(config, layer).values()
+        for linear in encoder_linears(config.architecture, layer).values()
     )
     total = encoder * pieces
     total += config.architecture.encoder_layers * sum(
@@ -40,7 +40,7 @@ def multiplications(config: ModelConfig, sources: list, targets: list[int], cand
     )  # scores, and values
     per_step = 0
     for layer, parameters in enumerate(config.architecture.decoder_parameters):
-        for path, linear in decoder_linears(config, parameters).items():
+        for path, linear in decoder_linears(config.architecture, parameters).items():
             if path != "cross_attention.key_value":
                 per_step += linear.depth * linear.columns
             elif parameters not in config.architecture.decoder_parameters[:layer]:  # once per sentence
