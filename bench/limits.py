@@ -18,7 +18,8 @@ from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, m
 from cpunmt.simd.intrinsics import at
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
-from cpunmt.simd.vector import load_ints, store_ints
+from cpunmt.simd.vector import bits_to_floats, float_bits_of, store
+from cpunmt.simd.vector import load as load_floats
 
 LINEAR_BYTES = LINEAR.itemsize
 
@@ -106,14 +107,15 @@ def float_peak(data: address, steps: count, out: address):
 @kernel
 def read_memory(data: address, size: count, times: count, out: address):
     """Read `size` bytes (a multiple of 256), `times` times."""
-    s0, s1, s2, s3 = load_ints(data, 0), load_ints(data, 0), load_ints(data, 0), load_ints(data, 0)
+    first = float_bits_of(load_floats(data, 0))
+    s0, s1, s2, s3 = first, first, first, first
     for _ in range(times):
         for i in range(0, size // 4, 64):
-            s0 = s0 + load_ints(data, i)
-            s1 = s1 + load_ints(data, i + 16)
-            s2 = s2 + load_ints(data, i + 32)
-            s3 = s3 + load_ints(data, i + 48)
-    store_ints(out, 0, s0 + s1 + s2 + s3)
+            s0 = s0 + float_bits_of(load_floats(data, i))
+            s1 = s1 + float_bits_of(load_floats(data, i + 16))
+            s2 = s2 + float_bits_of(load_floats(data, i + 32))
+            s3 = s3 + float_bits_of(load_floats(data, i + 48))
+    store(out, 0, bits_to_floats(s0 + s1 + s2 + s3))
 
 
 @kernel

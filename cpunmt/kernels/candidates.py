@@ -28,6 +28,14 @@ _WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 EARLY = 4  # panels whose embedding rows are prefetched before they are gathered
 
 
+@inlined
+def _mark(marks, piece):
+    """Mark a piece: 1, or 0 if it was marked before."""
+    bits = load_i64(marks, piece >> 6)
+    store_i64(marks, piece >> 6, bits | (1 << (piece & 63)))
+    return 1 - ((bits >> (piece & 63)) & 1)
+
+
 @kernel
 def find_candidates(
     shortlist: address, source: address, length: count, vocab_size: count, marks: address, out: address
@@ -59,23 +67,12 @@ def find_candidates(
         if piece < table.words:
             first, last = load_i64(table.offsets, piece), load_i64(table.offsets, piece + 1)
         for j in range(first, last):
-            target = load_i32(table.ids, j)
-            bits = load_i64(marks, target >> 6)
-            found += 1 - ((bits >> (target & 63)) & 1)
-            store_i64(marks, target >> 6, bits | (1 << (target & 63)))
+            found += _mark(marks, load_i32(table.ids, j))
         if table.shared:
-            bits = load_i64(marks, piece >> 6)
-            bit = 1 << (piece & 63)
-            if bits & bit == 0:
-                found += 1
-                store_i64(marks, piece >> 6, bits | bit)
+            found += _mark(marks, piece)
     extra = table.first
     while found % CANDIDATES_MULTIPLE and extra < vocab_size:
-        bits = load_i64(marks, extra >> 6)
-        bit = 1 << (extra & 63)
-        if bits & bit == 0:
-            found += 1
-            store_i64(marks, extra >> 6, bits | bit)
+        found += _mark(marks, extra)
         extra += 1
     written = 0
     for word in range(words):

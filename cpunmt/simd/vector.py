@@ -70,27 +70,18 @@ _operator(operator.truediv, {f32x16: "fdiv"})
 _operator(operator.lshift, {i32x16: "shl"})
 
 
-def _load(name, vector_type, doc):
-    def emit(builder, address, index):
-        value = builder.load(element_pointer(builder, address, index, vector_type.llvm_type, 4))
-        value.align = 4
-        return value
-
-    return function(vector_type(int64, int64), name, doc)(emit)
-
-
-def _store(name, vector_type, doc):
-    def emit(builder, address, index, value):
-        stored = builder.store(value, element_pointer(builder, address, index, vector_type.llvm_type, 4))
-        stored.align = 4
-
-    return function(void(int64, int64, vector_type), name, doc)(emit)
+@function(f32x16(int64, int64))
+def load(builder, address, index):
+    """Sixteen consecutive float32 from `index` on."""
+    value = builder.load(element_pointer(builder, address, index, FLOATS, 4))
+    value.align = 4
+    return value
 
 
-load = _load("load", f32x16, "Sixteen consecutive float32 from `index` on.")
-load_ints = _load("load_ints", i32x16, "Sixteen consecutive int32 from `index` on.")
-store = _store("store", f32x16, "Inverse of `load`.")
-store_ints = _store("store_ints", i32x16, "Inverse of `load_ints`.")
+@function(void(int64, int64, f32x16))
+def store(builder, address, index, value):
+    """Inverse of `load`."""
+    builder.store(value, element_pointer(builder, address, index, FLOATS, 4)).align = 4
 
 
 @function(f32x16(float32))

@@ -20,20 +20,14 @@ class Settings(NamedTuple):
 
 
 def settings_of(options: Options) -> Settings:
-    return Settings(
-        options,
-        Search(
-            beam_size=options.beam_size,
-            num_hypotheses=options.num_hypotheses,
-            length_penalty=options.length_penalty,
-            word_penalty=options.word_penalty,
-            coverage_penalty=options.coverage_penalty,
-            min_length=options.min_length,
-            full=options.vocabulary == "full",
-            token_log_probs=options.return_token_log_probs,
-            attention=options.return_alignments or options.replace_unknowns,
-        ),
+    alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
+    search = Search(
+        **alike,
+        full=options.vocabulary == "full",
+        token_log_probs=options.return_token_log_probs,
+        attention=options.return_alignments or options.replace_unknowns,
     )
+    return Settings(options, search)
 
 
 class Call:

@@ -17,34 +17,34 @@ def _fields(field, linears):
     return {f"{field}.{name}": layer for name, layer in linears.items()}
 
 
+def _attention(config, block, *parts) -> dict[str, Linear]:
+    """The maps of one input side by side, and what follows the heads."""
+    d = config.model_dim
+    found = {"_".join(parts): linear(block, d, dict.fromkeys(parts, d))}
+    if config.attention_projection:
+        found["output"] = linear(block, d, {"output": d})
+    return found | _residual(config, block)
+
+
+def _feed_forward(config, block, width, depth) -> dict[str, Linear]:
+    return feed_forward_linears(block, config.model_dim, width, depth) | _residual(config, block)
+
+
 def encoder_linears(config: TransformerConfig, layer: int) -> dict[str, Linear]:
     """Of one encoder layer: path of fields in records.ENCODER_LAYER -> Linear, in the order of use."""
-    d = config.model_dim
-    block = f"encoder.{layer}.self_attention"
-    attention = {"query_key_value": linear(block, d, {"query": d, "key": d, "value": d})}
-    if config.attention_projection:
-        attention["output"] = linear(block, d, {"output": d})
-    found = _fields("self_attention", attention | _residual(config, block))
-    block = f"encoder.{layer}.feed_forward"
-    forward = feed_forward_linears(block, d, config.ffn_dim, config.ffn_depth)
-    return found | _fields("feed_forward", forward | _residual(config, block))
+    attention = _attention(config, f"encoder.{layer}.self_attention", "query", "key", "value")
+    forward = _feed_forward(config, f"encoder.{layer}.feed_forward", config.ffn_dim, config.ffn_depth)
+    return _fields("self_attention", attention) | _fields("feed_forward", forward)
 
 
 def decoder_linears(config: TransformerConfig, parameters: int) -> dict[str, Linear]:
     """Of one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
     d = config.model_dim
-    block = f"decoder.{parameters}.cell"
-    found = _fields("cell", cell_linears(config, block) | _residual(config, block))
-    block = f"decoder.{parameters}.cross_attention"
-    attention = {"query": linear(block, d, {"query": d})}
-    if config.attention_projection:
-        attention["output"] = linear(block, d, {"output": d})
-    found |= _fields("cross_attention", attention | _residual(config, block))
-    block = f"decoder.{parameters}.feed_forward"
-    forward = feed_forward_linears(block, d, config.decoder_width, config.decoder_ffn_depth)
-    found |= _fields("feed_forward", forward | _residual(config, block))
-    block = f"decoder.{parameters}.cross_attention"
-    return found | {"cross_attention.key_value": linear(block, d, {"key": d, "value": d})}
+    cell, cross, forward = (f"decoder.{parameters}.{block}" for block in ("cell", "cross_attention", "feed_forward"))
+    found = _fields("cell", cell_linears(config, cell) | _residual(config, cell))
+    found |= _fields("cross_attention", _attention(config, cross, "query"))
+    found |= _fields("feed_forward", _feed_forward(config, forward, config.decoder_width, config.decoder_ffn_depth))
+    return found | {"cross_attention.key_value": linear(cross, d, {"key": d, "value": d})}
 
 
 def linears(config: TransformerConfig) -> list[Linear]:
