@@ -12,12 +12,11 @@ from pathlib import Path
 import cpunmt
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
-from cpunmt.commands.score import score_lines
 from cpunmt.commands.translate import translate_lines
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import Parser, is_watched, one_line, progress_bar, say, tell
-from cpunmt.formats.conversion import SCHEMES
+from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
 from cpunmt.registry.store import find, is_name
 from cpunmt.simd import isa
@@ -52,6 +51,8 @@ def _translate(given) -> int:
 
 
 def _score(given) -> int:
+    from cpunmt.commands.score import score_lines
+
     if (given.source is None) != (given.target is None):
         given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
     options = _options(given, SCORING)

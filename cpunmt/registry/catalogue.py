@@ -5,8 +5,8 @@ import os
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import firefox, huggingface, opus
 from cpunmt.registry.connection import fetch_document
-from cpunmt.registry.entries import ModelEntry, plain
-from cpunmt.registry.store import is_name, split_name
+from cpunmt.registry.entries import ModelEntry
+from cpunmt.registry.store import is_name, plain, split_name
 
 _LISTED = {"firefox": firefox, "opus": opus}
 _MOST_CHOICES = 12  # of a message

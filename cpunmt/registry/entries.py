@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from cpunmt.errors import CpunmtError
+from cpunmt.registry.store import METADATA
 
 # Of one model, in bytes: downloads and unpacked archives are refused above it. The largest OPUS-MT has 1 GB.
 LARGEST_MODEL = 4 << 30
-METADATA = "metadata.json"
 _LONGEST_NAME = 150
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
@@ -98,8 +98,3 @@ def check_entry(entry: ModelEntry):
         raise CpunmtError(
             f"{entry.name}: the registry says {entry.size} bytes, expected at most {LARGEST_MODEL}; not a model?"
         )
-
-
-def plain(name: str) -> str:
-    """`name` without what people write differently: firefox:en-de is firefox:ende."""
-    return re.sub(r"[-_]", "", name).lower()

@@ -15,8 +15,9 @@ from cpunmt.files.output_files import swap, sync
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack
 from cpunmt.registry.download import download
-from cpunmt.registry.entries import METADATA, ModelEntry, check_entry
+from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked
+from cpunmt.registry.store import METADATA
 
 _PLAN = ".plan.json"  # what the temporary folder is for
 

@@ -9,14 +9,14 @@ tells where it came from.
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
-from cpunmt.registry.entries import METADATA, plain
 
+METADATA = "metadata.json"
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
 _REST = {
     "firefox": r"[A-Za-z][A-Za-z_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
@@ -26,8 +26,7 @@ _REST = {
 _LONGEST = 100  # characters of a folder's name; OPUS-MT has names of hundreds of languages
 
 
-@dataclass(frozen=True)
-class Installed:
+class Installed(NamedTuple):
     """A model in the user's folder; `metadata` is what metadata.json holds."""
 
     name: str
@@ -38,6 +37,11 @@ class Installed:
 def is_name(text) -> bool:
     """Whether `text` names a model of a registry, rather than a directory."""
     return isinstance(text, str) and _NAME.match(text) is not None
+
+
+def plain(name: str) -> str:
+    """`name` without what people write differently: firefox:en-de is firefox:ende."""
+    return re.sub(r"[-_]", "", name).lower()
 
 
 def find(name: str) -> Path:

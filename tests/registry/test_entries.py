@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.entries import LARGEST_MODEL, ModelEntry, RemoteFile, check_entry, check_file_name, plain
+from cpunmt.registry.entries import LARGEST_MODEL, ModelEntry, RemoteFile, check_entry, check_file_name
+from cpunmt.registry.store import plain
 
 
 def entry(*files) -> ModelEntry:
