@@ -177,7 +177,7 @@ def warm_up(progress=iter) -> bool:
 
 @contextlib.contextmanager
 def _rarely_collecting():
-    """Numba makes millions of objects that live on: looking for garbage among them is a tenth of the time to compile."""
+    """Numba makes millions of objects that live on: to look for garbage among them takes a tenth of the time."""
     usual = gc.get_threshold()
     gc.set_threshold(20_000, 50, 1_000)
     try:
