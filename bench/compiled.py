@@ -55,4 +55,4 @@ def load() -> program.Program:
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 
     _define_repeats()
-    return program._program(program.build())
+    return program._program(program.build(foreign=True))

@@ -37,7 +37,8 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.simd import isa
 
-ENTRY = "cpunmt.search.beam"  # importing it defines every kernel
+ENTRY = "cpunmt.search.beam"  # importing it defines every kernel,
+_OURS = "cpunmt."  # in modules whose names begin so
 _SOURCES = ("simd", "kernels", "layers", "architectures", "search", "engine/numba_settings.py", "engine/program.py")
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
@@ -186,14 +187,18 @@ def _rarely_collecting():
         gc.set_threshold(*usual)
 
 
-def build(progress=iter) -> bytes:
-    """Compile every kernel: the content of a cache file. `progress` is handed the list, to count along (tqdm)."""
+def build(progress=iter, foreign: bool = False) -> bytes:
+    """Compile every kernel: the content of a cache file. `progress` is handed the list, to count along (tqdm).
+
+    `foreign`: kernels that others than cpunmt have defined in this process, too: a benchmark's.
+    """
     with default_settings(), _rarely_collecting():
         importlib.import_module(ENTRY)
         from cpunmt.simd import jit
 
         _initialize_llvm()
-        modules = {kernel.name: kernel.compile() for kernel in progress(list(jit.KERNELS.values()))}
+        kernels = [kernel for kernel in jit.KERNELS.values() if foreign or kernel.function.__module__.startswith(_OURS)]
+        modules = {kernel.name: kernel.compile() for kernel in progress(kernels)}
         first, *others = sorted(modules)  # the same bytes, whatever was imported first
         linked = modules[first]
         for name in others:
