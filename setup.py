@@ -23,6 +23,7 @@ setup(
         *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
         "Topic :: Text Processing :: Linguistic",
     ],
+    package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
     package_data={"cpunmt": ["py.typed"], "quantize": ["py.typed"]},
     python_requires=">=3.10",

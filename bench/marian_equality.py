@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from bench.packing import pack_quietly
+from bench.timing import machine, save
 from cpunmt import Translator
 from quantize.evaluation.evaluation_set import read_evaluation_set
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, bergamot
@@ -24,9 +25,11 @@ def main(arguments=None):
     parser.add_argument("--input", type=Path, nargs="+", required=True, help="sentences")
     parser.add_argument("--sentences", type=int, default=500, help="how many, evenly spread over all (default: 500)")
     parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], help="hypotheses (default: 1 and 4)")
+    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = [line for path in chosen.input for line in read_evaluation_set("lines", path).sources]
     lines = [lines[i * len(lines) // chosen.sentences] for i in range(min(chosen.sentences, len(lines)))]
+    results = {"machine": machine(), "sentences": len(lines), "same": {}}
     with tempfile.TemporaryDirectory() as folder:
         model, copy = Path(folder) / "float32", Path(folder) / "model.npz"
         copy.write_bytes(chosen.checkpoint.read_bytes())  # bergamot's driver writes the sentences beside it
@@ -39,10 +42,10 @@ def main(arguments=None):
             different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b.text]
             for i in different:
                 print(f"  {lines[i]}\n    cpunmt  {ours[i]}\n    Marian  {theirs[i].text}")
-            same = len(lines) - len(different)
-            print(
-                f"beam {beam}: {same} of {len(lines)} texts are the same, {100 * same / len(lines):.2f} %", flush=True
-            )
+            same = results["same"][beam] = len(lines) - len(different)
+            share = 100 * same / len(lines)
+            print(f"beam {beam}: {same} of {len(lines)} texts are the same, {share:.2f} %", flush=True)
+    save(chosen.json, results)
 
 
 if __name__ == "__main__":

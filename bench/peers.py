@@ -4,15 +4,16 @@
 
 DIR holds what the engines need, made once (none of it comes with cpunmt):
 
-    venv-bergamot/     Python 3.10 with bergamot==0.4.5
-    venv-peers/        Python with ctranslate2, sentencepiece
     data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin
     models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
+    venv-bergamot/     Python 3.10 with bergamot==0.4.5; without it bergamot is left out
+    venv-peers/        Python with ctranslate2, sentencepiece; without it CTranslate2 is left out
     models/ct2/int8/   a Transformer of equal dimensions in CTranslate2's format, with a vocabulary map
 
 cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and the same weights quantized by column.
-Bergamot and CTranslate2 run at their better setting each; the settings that are tried are ENGINES below. Words per
-second of wall time on one core, tokenization included, loading and a warm-up excluded.
+Bergamot and CTranslate2 run at their better setting each, of those that `engines` lists. Words per second of wall time
+on one core, tokenization included, loading and a warm-up excluded. All engines are given text and give text, a line
+at a time: no sentence is split.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.packing import pack_quietly
 from bench.timing import machine, save
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,19 +109,28 @@ print(json.dumps({"seconds": time.perf_counter() - began, "pieces": sum(n for _,
 
 
 def engines(home, ours, mode, beam) -> dict[str, tuple[list[str], dict]]:
-    """Name -> (command without the file of sentences, environment) for one mode."""
-    bergamot = f"{home}/venv-bergamot/bin/python"
+    """Name -> (command without the file of sentences, environment) for one mode, of the engines that are there."""
     found = {}
     for name, model in (("cpunmt", ours), ("cpunmt, bergamot's file", ours.parent / "theirs")):
         found[name] = ([sys.executable, "-c", _OURS, str(model), "LINES", mode, beam], {"PYTHONPATH": str(ROOT)})
-    for model, precision in (
-        ("model.intgemm.alphas.bin", "int8shiftAlphaAll"),
-        ("model.npz", "int8shiftAll"),
-    ):
-        for words in ("400", "1024") if mode == "bulk" else ("1024",):
-            command = [bergamot, "-c", _BERGAMOT, str(home), "LINES", mode, model, precision, words, beam]
-            found[f"bergamot {precision} {words}"] = (command, {})
-    python = f"{home}/venv-peers/bin/python"
+    if python := _python(home, "bergamot"):
+        for model, precision in (("model.intgemm.alphas.bin", "int8shiftAlphaAll"), ("model.npz", "int8shiftAll")):
+            for words in ("400", "1024") if mode == "bulk" else ("1024",):
+                command = [python, "-c", _BERGAMOT, str(home), "LINES", mode, model, precision, words, beam]
+                found[f"bergamot {precision} {words}"] = (command, {})
+    if python := _python(home, "peers"):
+        found |= _ctranslate2(home, python, mode, beam)
+    return found
+
+
+def _python(home, name) -> str | None:
+    """The interpreter of a peer's environment, or None if there is none."""
+    python = home / f"venv-{name}" / "bin" / "python"
+    return str(python) if python.exists() else None
+
+
+def _ctranslate2(home, python, mode, beam):
+    found = {}
     batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
     for isa in ("AVX512", "AVX2") if "avx512" in machine()["isa"] else ("AVX2",):
         for batch in batches:
@@ -129,21 +140,11 @@ def engines(home, ours, mode, beam) -> dict[str, tuple[list[str], dict]]:
 
 
 def pack_ours(home, folder) -> Path:
-    """The same student for cpunmt. Its weights hold planted outliers, so columns keep their whole range."""
+    """The same student for cpunmt, quantized by column; beside it, in `theirs`, bergamot's own file."""
     target = folder / "tiny11"
     data = f"{home}/data"
-    command = [
-        sys.executable,
-        "-m",
-        "quantize",
-        "pack",
-        f"{home}/models/copy/model.npz",
-        str(target),
-        "--scheme",
-        "int8",
-    ]
-    command += ["--vocab", f"{data}/vocab.deen.spm", "--shortlist", f"{data}/lex.50.50.ende.s2t.bin"]
-    subprocess.run([*command, "--sigmas", "none"], check=True, capture_output=True, cwd=ROOT)
+    vocabularies = ["--vocab", f"{data}/vocab.deen.spm", "--shortlist", f"{data}/lex.50.50.ende.s2t.bin"]
+    pack_quietly(home / "models" / "copy" / "model.npz", target, *vocabularies)
     theirs = folder / "theirs"
     theirs.mkdir()
     for file in (f"{home}/models/copy/model.intgemm.alphas.bin", f"{data}/vocab.deen.spm"):
@@ -165,7 +166,7 @@ def main(arguments=None):
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sentences", type=int, default=500)
-    parser.add_argument("--beam", default="1")
+    parser.add_argument("--beam", default="1", help="hypotheses (default: 1)")
     parser.add_argument("--modes", nargs="+", default=["single", "bulk"])
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
@@ -177,10 +178,13 @@ def main(arguments=None):
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "lines"
         lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
-        ours = pack_ours(chosen.home, Path(folder))
+        ours = pack_ours(chosen.home.resolve(), Path(folder))
+        for peer, name in (("bergamot", "bergamot"), ("CTranslate2", "peers")):
+            if not _python(chosen.home, name):
+                print(f"{peer} is left out: {chosen.home}/venv-{name}/bin/python does not exist", flush=True)
         for mode in chosen.modes:
             rounds, pieces = {}, {}
-            found = engines(chosen.home, ours, mode, chosen.beam)
+            found = engines(chosen.home.resolve(), ours, mode, chosen.beam)
             for _ in range(chosen.rounds):
                 for name, (command, environment) in found.items():
                     measured = run(command, environment, lines)

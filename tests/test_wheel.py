@@ -1,10 +1,7 @@
 """The wheel, installed where nothing else of the project is, translates with the shipped model."""
 
-import os
-import site
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -12,15 +9,9 @@ import pytest
 
 import cpunmt
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.environments import environment, outside_variables, run
 
 SENTENCE = "A man is riding a bicycle."
-
-
-def run(*command, **settings) -> str:
-    """The standard output of a command that must succeed."""
-    finished = subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", **settings)
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
 
 
 @pytest.fixture(scope="module")
@@ -39,23 +30,11 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """(an empty folder, its environment variables, the commands' folder) where the wheel is installed.
-
-    What it depends on comes from the environment of the tests, through a .pth file: nothing is downloaded.
-    """
+    """(an empty folder, its environment variables, the commands' folder) where the wheel is installed."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
-    python = folder / "venv" / "bin" / "python"
-    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
-    ours = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
-    # Appended to the path and not followed further: an editable install of the checkout there stays out of sight.
-    (packages / "dependencies.pth").write_text("\n".join(sorted(ours)) + "\n")
-    hidden = {"PYTHONPATH", "CPUNMT_MODEL"}
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
     empty = folder / "empty"
     empty.mkdir()
-    return empty, environment, python.parent
+    return empty, outside_variables(), environment(folder / "venv", wheel).parent
 
 
 def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
@@ -78,30 +57,30 @@ def test_what_it_needs_is_written_in_the_wheel(wheel):
 
 
 def test_the_commands_work_outside_the_checkout(installed, student):
-    empty, environment, commands = installed
+    empty, variables, commands = installed
     model = ("-m", DIRECTORIES["int8"])
-    shown = run(commands / "cpunmt", "translate", *model, input=SENTENCE, cwd=empty, env=environment)
+    shown = run(commands / "cpunmt", "translate", *model, input=SENTENCE, cwd=empty, env=variables)
     assert shown == student.translate(SENTENCE).text + "\n"
-    assert "int8" in run(commands / "cpunmt", "info", DIRECTORIES["int8"], cwd=empty, env=environment)
-    assert "pack" in run(commands / "cpunmt-quantize", "--help", cwd=empty, env=environment)
+    assert "int8" in run(commands / "cpunmt", "info", DIRECTORIES["int8"], cwd=empty, env=variables)
+    assert "pack" in run(commands / "cpunmt-quantize", "--help", cwd=empty, env=variables)
     assert list(empty.iterdir()) == []
 
 
 def test_python_works_outside_the_checkout(installed, student):
-    empty, environment, commands = installed
+    empty, variables, commands = installed
     code = (
         "import sys, cpunmt, quantize; from cpunmt import Translator; "
         f"print(Translator(sys.argv[1]).translate({SENTENCE!r}).text, cpunmt.__file__, quantize.__file__, sep='\\n')"
     )
-    text, *files = run(commands / "python", "-c", code, DIRECTORIES["int8"], cwd=empty, env=environment).splitlines()
+    text, *files = run(commands / "python", "-c", code, DIRECTORIES["int8"], cwd=empty, env=variables).splitlines()
     assert text == student.translate(SENTENCE).text
     assert all(Path(file).is_relative_to(commands.parent) for file in files)
 
 
 def test_without_a_model_it_says_how_to_name_one(installed):
-    empty, environment, commands = installed
+    empty, variables, commands = installed
     finished = subprocess.run(
-        [commands / "cpunmt", "translate"], input="", capture_output=True, encoding="utf-8", cwd=empty, env=environment
+        [commands / "cpunmt", "translate"], input="", capture_output=True, encoding="utf-8", cwd=empty, env=variables
     )
     assert (finished.returncode, finished.stdout) == (1, "")
     assert finished.stderr.startswith("cpunmt: error: no model: name its directory with -m DIR")

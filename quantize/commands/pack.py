@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.console import tell
+from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
@@ -14,15 +14,14 @@ from cpunmt.formats.packed.packed_directory import NAMES, vocabulary_arguments, 
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
-from quantize.checkpoints.layer_errors import LayerError
+from quantize.checkpoints.layer_errors import LEAST, LayerError, poor
 from quantize.checkpoints.pack import pack_tensors
-from quantize.commands.pack_options import CALIBRATION_LINES, add_options, conflict
+from quantize.commands.pack_options import CALIBRATION_LINES, add_options, chosen_range, conflict
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
 from quantize.progress import progress_bar
 from quantize.rounding.calibration import calibration_sources, greedy_translations, input_statistics, static_alphas
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
-from quantize.rounding.ranges import Range
 
 
 def add_parser(commands):
@@ -60,6 +59,8 @@ def run(given: argparse.Namespace):
     write_directory(given.out, config, packed, force=given.force, **beside)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
     tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+    if found := poor(errors):
+        say(f"quantize: warning: {_warning(given, found, len(errors))}")
 
 
 def _refuse(given):
@@ -82,7 +83,7 @@ def _quantized(given, checkpoint):
     """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
     schemes = exceptions(config, given.keep)
-    chosen = Range(given.range, 7.0 if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
+    chosen = chosen_range(given)
     statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
     alphas = None
     if given.activation_scales == "static":
@@ -156,6 +157,23 @@ def table(errors: list[LayerError]) -> list[str]:
         for name, scheme, shape, decibels, clipped, _ in errors
     ]
     return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
+
+
+def _warning(given, found: list[LayerError], count: int) -> str:
+    """What was lost of the matrices `found`, and what to do; the worst is first."""
+    worst = found[0]
+    told = f"{len(found)} of {count} matrices lost more than rounding to {worst.scheme} should (SQNR below "
+    told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.signal_to_noise:.1f} dB, which is "
+    told += f"{100 * 10 ** (-worst.signal_to_noise / 10):.2g} % of its energy. "
+    advice = []
+    if chosen_range(given).kind == "sigma":
+        advice.append("--range max or mse, which do not clip outliers")
+    if given.per_tensor or given.fixed_point:
+        advice.append("scales per column (without --per-tensor, --fixed-point)")
+    if not given.calibration:
+        advice.append("--calibration TEXT")
+    advice.append("more bits for those matrices (--keep PATTERN=SCHEME)")
+    return f"{told}Try {', '.join(advice)}; `quantize report` tells what it costs in translations"
 
 
 def _described(error: LayerError) -> dict:

@@ -4,7 +4,7 @@ import argparse
 
 from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES
 from quantize.commands.shared_options import add_gate_options, add_vocabularies, number, wrong_vocabularies
-from quantize.rounding.ranges import RANGES
+from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
 
@@ -41,12 +41,13 @@ def add_options(pack: argparse.ArgumentParser):
     rounding.add_argument(
         "--range",
         choices=RANGES,
-        default=RANGES[0],
-        help="range of an int8 column: its largest weight, but at most some standard deviations (sigma); its largest "
-        "weight (max); with the least squared error (mse). Default: sigma",
+        help="range of an int8 column: its largest weight (max); that, but at most some standard deviations (sigma); "
+        "with the least squared error (mse). Default: max, with --sigmas sigma",
     )
     positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
-    rounding.add_argument("--sigmas", type=positive, metavar="N", help="how many standard deviations (default: 7)")
+    rounding.add_argument(
+        "--sigmas", type=positive, metavar="N", help=f"how many standard deviations (default: {SIGMAS:g})"
+    )
     rounding.add_argument("--per-tensor", action="store_true", help="log4, code4: one scale per matrix, not per column")
     rounding.add_argument(
         "--fixed-point",
@@ -105,7 +106,7 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     wrong = None if is_directory else wrong_vocabularies(given)
     if wrong:
         return wrong
-    if given.sigmas is not None and given.range != "sigma":
+    if given.sigmas is not None and given.range not in (None, "sigma"):
         return f"--sigmas is of --range sigma, not of --range {given.range}"
     if given.calibration_lines is not None and not given.calibration:
         return "--calibration-lines is of --calibration TEXT"
@@ -117,6 +118,12 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     if static and SCHEMES[given.scheme] != "int8":
         return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
     return None
+
+
+def chosen_range(given: argparse.Namespace) -> Range:
+    """The range of a column that the options say."""
+    kind = given.range or (RANGES[0] if given.sigmas is None else "sigma")
+    return Range(kind, SIGMAS if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
 
 
 def _pattern_scheme(text):

@@ -6,7 +6,8 @@ import numpy as np
 
 from cpunmt.layers.schemes import CODEBOOKS, codebook, int8, int16
 
-RANGES = ("sigma", "max", "mse")  # of int8
+RANGES = ("max", "sigma", "mse")  # of int8
+SIGMAS = 7.0  # of "sigma"
 # parts of the largest weight that a range is tried to be
 _TRIED = np.linspace(1, 0.4, 25, dtype=np.float32)
 
@@ -14,13 +15,13 @@ _TRIED = np.linspace(1, 0.4, 25, dtype=np.float32)
 class Range(NamedTuple):
     """What a column's range is.
 
-    int8: with "sigma" min(max |w|, sigmas * standard deviation), with "max" max |w|, with "mse" the range with which
+    int8: with "max" max |w|, with "sigma" min(max |w|, sigmas * standard deviation), with "mse" the range with which
     the sum of squared errors is least. 4 bits: always the latter, of each column, or of the whole matrix
     (`per_tensor`). int16: what cannot overflow, or Devlin's fixed point (`fixed_point`).
     """
 
     kind: str = RANGES[0]
-    sigmas: float = 7.0
+    sigmas: float = SIGMAS
     per_tensor: bool = False
     fixed_point: bool = False
 

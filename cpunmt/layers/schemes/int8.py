@@ -1,8 +1,10 @@
 """float32 weights -> int8 weights and one scale per output column.
 
-Kim et al. 2019, "From Research to Production and Back", section 4.1: a column's range is seven standard
-deviations, so that a few outliers do not cost all other weights their resolution. Here sigma only clips: a
-column whose largest weight lies inside keeps its own maximum, for a wider range would only waste resolution.
+A column's range is its largest weight. Kim et al. 2019, "From Research to Production and Back", section 4.1, have seven
+standard deviations, so that a few outliers do not cost all other weights their resolution; `sigmas` does that, and only
+clips: a column whose largest weight lies inside keeps its own maximum. It is not the default: trained models gain
+nothing measurable, and a model with real outliers can lose most of its weights' energy (docs/quantization.md), whereas
+the maximum's loss is bounded: noise <= depth scale^2 / 4 against a signal >= 127^2 scale^2 is 15 dB at depth 2,048.
 """
 
 import numpy as np
@@ -11,7 +13,7 @@ LARGEST = 127
 STATIC_OFFSET = 127  # that activations with a scale found beforehand have when they are summed; see static_scales
 
 
-def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[np.ndarray, np.ndarray]:
+def quantize_columns(weights: np.ndarray, sigmas: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Symmetric int8 with one scale per column.
 
         scale[c] = that of `column_scales`
@@ -20,7 +22,7 @@ def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[n
     Parameters
     ----------
     weights : (depth, columns) float32
-    sigmas : how many standard deviations the range holds at most
+    sigmas : how many standard deviations the range holds at most; None: all weights
 
     Returns
     -------
@@ -30,7 +32,7 @@ def quantize_columns(weights: np.ndarray, sigmas: float | None = 7.0) -> tuple[n
     return nearest(weights / scales), scales
 
 
-def column_scales(weights: np.ndarray, sigmas: float | None = 7.0) -> np.ndarray:
+def column_scales(weights: np.ndarray, sigmas: float | None = None) -> np.ndarray:
     """What an integer of each column stands for: float32 (columns,).
 
     range[c] = min(max_k |w[k, c]|, sigmas * std_k(w[k, c]))       sigmas None: the maximum alone

@@ -9,7 +9,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import matrices
-from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error
+from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error, poor
 from quantize.checkpoints.pack import pack_tensors
 from quantize.evaluation.report import compare_layers
 from quantize.rounding.ranges import Range, quantize
@@ -82,7 +82,7 @@ def test_every_layer_of_a_model_is_what_packing_it_said():
     config, tensors = random_checkpoint(3)
     float_config, baseline = packed_tensors(config, tensors, "float32")
     packed_config, packed, expected = pack_tensors(
-        config, tensors, "int8", quantizer=lambda _, *matrix: quantize(*matrix, Range(sigmas=2.0))
+        config, tensors, "int8", quantizer=lambda _, *matrix: quantize(*matrix, Range("sigma", 2.0))
     )
     found = compare_layers((packed_config, packed), (float_config, baseline))
     assert [layer["name"] for layer in found] == [error.name for error in expected]
@@ -110,3 +110,15 @@ def test_every_scheme_loses_what_its_bits_say():
     for layer in found:
         low, high = ranges.get(layer["scheme"], (np.inf, np.inf))
         assert low <= (layer["sqnr_db"] or np.inf) <= high, layer
+
+
+def test_outliers_are_lost_by_seven_sigma_and_not_by_the_maximum():
+    """Each column has a weight 15 standard deviations large: what a third of the energy is cut from."""
+    weights = np.random.default_rng(1).standard_normal((256, 4)).astype(np.float32)
+    weights[7] = 60
+    lost, kept = error_of(weights, 7.0), error_of(weights, None)
+    assert lost.signal_to_noise < 6 and kept.signal_to_noise > 28
+    slightly = lost._replace(name="b", signal_to_noise=24.9)
+    four = lost._replace(name="c", scheme="log4", signal_to_noise=7.0)
+    assert [error.name for error in poor([kept, slightly, four, lost])] == [lost.name, "c", "b"]
+    assert poor([kept, four._replace(signal_to_noise=14.0)]) == []

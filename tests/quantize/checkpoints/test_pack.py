@@ -56,7 +56,7 @@ def test_float32_values_come_back(checkpoint):
 def test_int8_values_are_those_of_quantize_columns(checkpoint):
     config, tensors = checkpoint
     _, packed, errors = pack_tensors(
-        config, tensors, "int8", quantizer=lambda _, *matrix: quantize(*matrix, Range(sigmas=3.0))
+        config, tensors, "int8", quantizer=lambda _, *matrix: quantize(*matrix, Range("sigma", 3.0))
     )
     assert [error.name for error in errors] == ["embedding", *(linear.name for linear in linears(config))]
     for linear, error in zip(linears(config), errors[1:], strict=True):

@@ -54,7 +54,7 @@ def test_int8_prints_the_error_of_every_matrix_and_keeps_it(files, tmp_path, cap
     heading, *rows, _ = capsys.readouterr().out.splitlines()
     assert heading.split() == ["matrix", "scheme", "shape", "SQNR", "dB", "clipped", "%"]
     kept = read_directory(tmp_path / "model").metadata["quantization"]
-    assert kept["scheme"] == "int8" and kept["range"] == "min(max, 7 sigma)"
+    assert kept["scheme"] == "int8" and kept["range"] == "max"
     assert [row.split()[0] for row in rows] == list(kept["matrices"])
     assert len(rows) == 1 + 2 * 4 + 2 * 6  # the embedding, two encoder layers, two decoder layers
     for row in rows:
@@ -83,13 +83,27 @@ def quantization(path) -> dict:
 
 def test_ranges(files, tmp_path, capsys):
     clipped = {}
-    for flags in (["--sigmas", "1.5"], [], ["--range", "max"], ["--range", "mse"]):
+    for flags in (["--sigmas", "1.5"], ["--range", "sigma"], [], ["--range", "mse"]):
         assert pack(files, tmp_path / "model", "--force", *flags) == 0
         said = quantization(tmp_path / "model")
         clipped[said["range"]] = sum(matrix["clipped"] for matrix in said["matrices"].values())
     assert list(clipped) == ["min(max, 1.5 sigma)", "min(max, 7 sigma)", "max", "least squared error"]
     assert clipped["min(max, 1.5 sigma)"] > 1 > clipped["least squared error"]
     assert clipped["min(max, 7 sigma)"] == clipped["max"] == 0
+
+
+def test_what_loses_too_much_is_told_with_what_to_do(files, tmp_path, capsys):
+    def warning(*flags, scheme="int8"):
+        assert pack(files, tmp_path / "model", "--force", *flags, scheme=scheme) == 0
+        return capsys.readouterr().err
+
+    assert warning() == warning(scheme="int16") == warning(scheme="log4") == warning(scheme="code4") == ""
+    lost = warning("--sigmas", "1.5")
+    matrices = quantization(tmp_path / "model")["matrices"].items()
+    decibels, worst = min((matrix["sqnr_db"], name) for name, matrix in matrices)
+    assert decibels < 25 and lost.count("\n") == 1 and f"{worst}: {decibels:.1f} dB" in lost
+    assert lost.startswith("quantize: warning: 21 of 21 matrices") and "--range max or mse" in lost
+    assert "--calibration TEXT" in lost and "--keep" in lost and "quantize report" in lost
 
 
 @pytest.mark.parametrize("scheme", ["int16", "log4", "code4", "float16"])

@@ -44,15 +44,28 @@ def test_the_least_squared_error_clips_outliers():
 @given(seeds, st.sampled_from([1.0, 2.5, 7.0]))
 def test_sigma_and_max_are_those_of_the_scheme(seed, sigmas):
     weights = random_weights(seed, outliers=1)
-    for chosen, expected in ((Range(sigmas=sigmas), sigmas), (Range("max", sigmas), None)):
+    for chosen, expected in ((Range("sigma", sigmas), sigmas), (Range("max", sigmas), None)):
         q, scales = quantize(weights, "int8", chosen)
         same_q, same_scales = int8.quantize_columns(weights, expected)
         assert np.array_equal(q, same_q) and np.array_equal(scales, same_scales)
 
 
-def test_the_default_is_seven_sigma():
+def test_the_default_is_the_maximum_and_sigma_means_seven():
     weights = random_weights(2, 1000, outliers=1)
     assert np.array_equal(quantize(weights, "int8", Range())[1], int8.quantize_columns(weights)[1])
+    assert np.array_equal(quantize(weights, "int8", Range())[1], np.abs(weights).max(axis=0) / np.float32(127))
+    assert np.array_equal(quantize(weights, "int8", Range("sigma"))[1], int8.quantize_columns(weights, 7.0)[1])
+
+
+@given(st.integers(1, 2048), st.integers(0, 4), seeds)
+def test_what_the_maximum_loses_is_bounded(depth, outliers, seed):
+    """noise <= depth scale^2 / 4, and the largest weight alone is 127 scales."""
+    weights = random_weights(seed, depth, outliers=outliers).astype(np.float64)
+    weights[0] = 127 * np.maximum(np.abs(weights).max(axis=0), 1e-30)  # the worst: one weight, and noise beside it
+    weights = weights.astype(np.float32)
+    error = squared_error(weights, int8_scales(weights, Range("max")))
+    signal = np.square(weights, dtype=np.float64).sum(axis=0)
+    assert (error <= signal * depth / (4 * 127**2) * (1 + 1e-5)).all()
 
 
 @pytest.mark.parametrize("kind", ["sigma", "max", "mse"])
@@ -80,6 +93,6 @@ def test_other_schemes_have_ranges_of_their_own(scheme, chosen, expected):
 
 
 def test_ranges_are_told_in_words():
-    assert str(Range()) == "min(max, 7 sigma)" and str(Range("max")) == "max"
+    assert str(Range()) == "max" and str(Range("sigma")) == "min(max, 7 sigma)"
     told = str(Range("mse", per_tensor=True, fixed_point=True))
     assert told == "least squared error, 4 bits: one scale per matrix, 16 bits: fixed point"

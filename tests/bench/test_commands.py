@@ -1,0 +1,108 @@
+"""Every command of bench/ runs end to end on tiny inputs, as a person starts it, and writes its figures."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cpunmt.formats.packed.packed_directory import read_directory
+from quantize.checkpoints.marian_export import write_marian_npz
+from tests.golden.bergamot_int8 import alphas_of, write_intgemm
+from tests.sample_models.packed_checkpoint import checkpoint_of
+from tests.sample_models.random_models import random_sources
+from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
+
+FEW = ["--rounds", "1", "--sentences", "6"]
+MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
+# module -> its arguments, "HOME", "SET" and "BERGAMOT" to be filled in
+COMMANDS = {
+    "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
+    "bench.marian_equality": [
+        *("HOME/models/copy/model.npz", "--vocab", "HOME/data/vocab.deen.spm"),
+        *("--python", "BERGAMOT", "--input", str(SENTENCES), "--sentences", "5"),
+    ],
+    "bench.onnx": [*FEW, "--model", str(DIRECTORIES["float32"]), "--beam", "2"],
+    "bench.papers.devlin2017": ["--rounds", "1", "--rows", "1", "4"],
+    "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
+    "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
+    "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
+    "bench.threads": [*FEW, *MODEL],
+    "bench.translate": [*FEW, *MODEL],
+}
+
+QUICK = ("bench.peers", "bench.threads")
+
+
+def modules() -> set[str]:
+    """Those that can be started."""
+    found = set()
+    for path in (ROOT / "bench").rglob("*.py"):
+        if re.search(r"^def main\(", path.read_text("utf-8"), re.M):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found.add(".".join(part for part in parts if part != "__main__"))
+    return found
+
+
+def test_every_command_is_tested_and_named_in_the_documentation():
+    assert modules() == set(COMMANDS)
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    told = "".join(path.read_text("utf-8") for path in documents)
+    assert {name for name in COMMANDS if f"python -m {name}" not in told} == set()
+
+
+@pytest.fixture
+def home(tmp_path):
+    """What `bench.peers` needs, of the shipped student's float32 weights; no peer is installed there."""
+    folder = tmp_path / "home"
+    for name in ("data", "models/copy"):
+        (folder / name).mkdir(parents=True)
+    packed = read_directory(DIRECTORIES["float32"])
+    config, tensors = packed.config, checkpoint_of(packed)
+    write_marian_npz(folder / "models" / "copy" / "model.npz", config, tensors)
+    sources = random_sources(1, config.source_size, 4, longest=8)
+    alphas = alphas_of(config, tensors, sources, [None] * len(sources))
+    write_intgemm(folder / "models" / "copy" / "model.intgemm.alphas.bin", config, tensors, alphas)
+    for ours, name in (("vocabulary.spm", "vocab.deen.spm"), ("shortlist.bin", "lex.50.50.ende.s2t.bin")):
+        shutil.copy(DIRECTORIES["int8"] / ours, folder / "data" / name)
+    shutil.copy(SENTENCES, folder / "data" / "wmt14.en")
+    return folder
+
+
+@pytest.fixture
+def bergamot(tmp_path):
+    """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
+    if python := os.environ.get("BERGAMOT_PYTHON"):
+        return python
+    found = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python3"))
+    interpreter = found[0] if found else shutil.which("python3.10")
+    if interpreter is None:
+        pytest.skip("there is no Python 3.10, the only one that bergamot 0.4.5 has a wheel for")
+    subprocess.run([interpreter, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    installed = subprocess.run([python, "-m", "pip", "install", "-q", "bergamot==0.4.5"])
+    if installed.returncode:
+        pytest.skip("bergamot cannot be installed here")
+    return str(python)
+
+
+@pytest.mark.parametrize(
+    "module", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
+)
+def test_a_command_runs_end_to_end(module, tmp_path, request):
+    lines = SENTENCES.read_text("utf-8").split("\n")[:4]
+    (tmp_path / "set.tsv").write_text("".join(f"{line}\tEin Satz.\n" for line in lines), "utf-8")
+    given = " ".join(COMMANDS[module])
+    filled = {"SET": str(tmp_path / "set.tsv")}
+    filled |= {word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "BERGAMOT") if word in given}
+    arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
+    command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) >= 2
+    assert "machine" in json.loads((tmp_path / "figures.json").read_text("utf-8"))

@@ -1,0 +1,42 @@
+"""An editable install works from every folder, the one that holds the clone included.
+
+There `cpunmt` is a folder without `__init__.py`, the clone itself: what a namespace package looks like. Python takes it
+only if no later folder of sys.path has a real package, so the clone must stand on sys.path, as `package_dir` in setup.py
+sees to; a finder of setuptools' would come too late.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.environments import environment, outside_variables, run
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """(interpreter of an environment with an editable install of a clone, the folder that holds the clone)."""
+    parent = tmp_path_factory.mktemp("projects")
+    (parent / "cpunmt").mkdir()
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, parent / "cpunmt" / name)
+    for name in ("cpunmt", "quantize", "bench"):
+        shutil.copytree(ROOT / name, parent / "cpunmt" / name)
+    return environment(tmp_path_factory.mktemp("editable") / "venv", "--editable", parent / "cpunmt"), parent
+
+
+@pytest.mark.parametrize("folder", [".", "cpunmt", "cpunmt/cpunmt/text", "elsewhere"])
+def test_a_script_finds_the_package_wherever_it_lies(clone, folder):
+    python, parent = clone
+    (parent / folder).mkdir(exist_ok=True)
+    script = parent / folder / "translate_a_line.py"
+    script.write_text(
+        "import sys, quantize, cpunmt\n"
+        "from cpunmt import Translator\n"
+        "print(Translator(sys.argv[1]).translate('A man is riding a bicycle.').text, cpunmt.__file__, sep='\\n')\n"
+    )
+    shown = run(python, script, DIRECTORIES["int8"], cwd=parent / folder, env=outside_variables())
+    text, file = shown.splitlines()
+    script.unlink()
+    assert "Fahrrad" in text and Path(file) == parent / "cpunmt" / "cpunmt" / "__init__.py"
