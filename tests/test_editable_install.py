@@ -1,8 +1,8 @@
 """An editable install works from every folder, the one that holds the clone included.
 
-There `cpunmt` is a folder without `__init__.py`, the clone itself: what a namespace package looks like. Python takes it
-only if no later folder of sys.path has a real package, so the clone must stand on sys.path, as `package_dir` in setup.py
-sees to; a finder of setuptools' would come too late.
+There `cpunmt` is a folder without `__init__.py`, the clone itself: what a namespace package looks like. Python takes
+it unless a later folder of sys.path has a real package, so the clone must stand on sys.path, as `package_dir` in
+setup.py sees to; a finder of setuptools' would come too late.
 """
 
 import shutil
