@@ -1,14 +1,15 @@
-"""Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place."""
+"""Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place.
+
+platformdirs knows the places. On Linux its rule is the two lines below, so that a start does not import it (a test
+compares them).
+"""
 
 import os
 import sys
 from pathlib import Path
 
-# kind -> the folder below home on a Mac; elsewhere the variable that names it, and where it is by default
-_FOLDERS = {
-    "data": ("Library/Application Support", "XDG_DATA_HOME", ".local/share"),
-    "cache": ("Library/Caches", "XDG_CACHE_HOME", ".cache"),
-}
+_NAME = "cpunmt"
+_XDG = {"data": ("XDG_DATA_HOME", ".local/share"), "cache": ("XDG_CACHE_HOME", ".cache")}
 
 
 def user_folder(kind: str) -> Path:
@@ -16,7 +17,13 @@ def user_folder(kind: str) -> Path:
 
     Raises RuntimeError if there is no home: no HOME, and a user without an entry in the password file (a container).
     """
-    home, (on_mac, variable, elsewhere) = Path.home(), _FOLDERS[kind]
-    if sys.platform == "darwin":
-        return home / on_mac / "cpunmt"
-    return Path(os.environ.get(variable) or home / elsewhere) / "cpunmt"
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        variable, below_home = _XDG[kind]
+        chosen = os.environ.get(variable, "")  # one that is no absolute path counts as none
+        return Path(chosen if os.path.isabs(chosen) else Path.home() / below_home) / _NAME
+    from cpunmt.process.first_use import LOCK
+
+    with LOCK:
+        from platformdirs import PlatformDirs
+    folders = PlatformDirs(_NAME, appauthor=False)
+    return folders.user_data_path if kind == "data" else folders.user_cache_path

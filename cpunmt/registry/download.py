@@ -7,13 +7,12 @@ on there: after a broken connection, a full disk or Ctrl-C.
 import contextlib
 import errno
 import hashlib
-import http.client
 import os
 import re
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.gzip_file import open_expanded
+from cpunmt.files.compressed_file import open_expanded
 from cpunmt.files.input_files import digest_of
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
@@ -106,8 +105,8 @@ def _attempt(file, part, on_bytes):
         _restart(part)
         raise Interrupted("the server cannot continue it", wait=0.0) from None
     with response:
-        total = response.length
-        if response.status == http.client.PARTIAL_CONTENT:
+        total = response.length_remaining
+        if response.status == 206:
             begin, total = _content_range(response)
             if begin != start or (None not in (total, file.size) and total != file.size):
                 on_bytes(-start)
