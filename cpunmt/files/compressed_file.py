@@ -37,7 +37,7 @@ def plain_name(name: str) -> str:
 
 
 def packing(start: bytes) -> str | None:
-    """"gzip" or "zstd" if the first bytes of a file, 4 of them are enough, say so; None for a plain file."""
+    """How a file is packed, "gzip" or "zstd", by its first 4 bytes; None if it is not."""
     if start[:2] == _GZIP:
         return "gzip"
     return "zstd" if start[:4] == _ZSTD or _is_skippable(start) else None

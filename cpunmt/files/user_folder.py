@@ -1,15 +1,19 @@
 """Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place.
 
 platformdirs knows the places. On Linux its rule is the two lines below, so that a start does not import it (a test
-compares them).
+compares them). On a Mac it heeds XDG_DATA_HOME and XDG_CACHE_HOME too, which cpunmt did not before: what is in the
+former place stays there.
 """
 
 import os
 import sys
 from pathlib import Path
 
+from cpunmt.process.first_use import LOCK
+
 _NAME = "cpunmt"
 _XDG = {"data": ("XDG_DATA_HOME", ".local/share"), "cache": ("XDG_CACHE_HOME", ".cache")}
+_FORMERLY_ON_MAC = {"data": "Library/Application Support", "cache": "Library/Caches"}
 
 
 def user_folder(kind: str) -> Path:
@@ -21,8 +25,8 @@ def user_folder(kind: str) -> Path:
         variable, below_home = _XDG[kind]
         chosen = os.environ.get(variable, "")  # one that is no absolute path counts as none
         return Path(chosen if os.path.isabs(chosen) else Path.home() / below_home) / _NAME
-    from cpunmt.process.first_use import LOCK
-
+    if sys.platform == "darwin" and (formerly := Path.home() / _FORMERLY_ON_MAC[kind] / _NAME).is_dir():
+        return formerly
     with LOCK:
         from platformdirs import PlatformDirs
     folders = PlatformDirs(_NAME, appauthor=False)

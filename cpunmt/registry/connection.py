@@ -2,8 +2,9 @@
 
 urllib3 speaks HTTP and TLS. What is allowed is decided here, for each step of a redirect. Each request has a
 connection of its own, so that nothing is shared between threads or with a forked child; proxies are those of the
-environment (https_proxy, http_proxy, no_proxy), as in all of Python. Plain http is accepted for this machine, and for the host of a registry that the user's environment names with it.
-With CPUNMT_OFFLINE set (to anything but 0), nothing is opened at all.
+environment (https_proxy, http_proxy, no_proxy), as in all of Python. Plain http is accepted for this machine, and for
+the host of a registry that the user's environment names with it. With CPUNMT_OFFLINE set (to anything but 0), nothing
+is opened at all.
 """
 
 import email.utils
@@ -50,22 +51,24 @@ class HttpStatusError(CpunmtError):
 
 
 class Attempts:
-    """Waits after a failure, longer each time, and gives up after ATTEMPTS in a row.
+    """Waits after a failure, longer each time, and gives up after ATTEMPTS, or `most`, in a row.
 
     Parameters
     ----------
     url : str
     say : callable
         Is told what happened, in one line.
+    most : int
+        Fewer where there is another address to try.
     """
 
-    def __init__(self, url, say):
-        self._url, self._say, self._failures = url, say, 0
+    def __init__(self, url, say, most=None):
+        self._url, self._say, self._most, self._failures = url, say, most or ATTEMPTS, 0
 
     def failed(self, error: Interrupted, progress=False):
         """Wait for the next attempt, or raise CpunmtError; after `progress`, counting starts anew."""
         self._failures = 1 if progress else self._failures + 1
-        if self._failures >= ATTEMPTS:
+        if self._failures >= self._most:
             raise CpunmtError(f"{self._url}: {error}, {self._failures} times in a row; try again later")
         wait = BACKOFF * 2 ** (self._failures - 1) if error.wait is None else error.wait
         if wait > LONGEST_WAIT:
@@ -112,9 +115,9 @@ def _pool(url) -> urllib3.PoolManager:
         return urllib3.PoolManager(**settings)
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
-        user = urllib.parse.urlsplit(proxy)
-        given = f"{urllib.parse.unquote(user.username)}:{urllib.parse.unquote(user.password or '')}" if user.username else None
-        headers = urllib3.make_headers(proxy_basic_auth=given)
+        parts = urllib.parse.urlsplit(proxy)
+        user, password = (urllib.parse.unquote(part or "") for part in (parts.username, parts.password))
+        headers = urllib3.make_headers(proxy_basic_auth=f"{user}:{password}" if user else None)
         return urllib3.ProxyManager(proxy, proxy_headers=headers, **settings)
     except (ValueError, failures.HTTPError) as error:
         raise CpunmtError(f"{url}: the proxy that the environment names cannot be used: {error}") from None
@@ -152,8 +155,7 @@ def open_url(url: str, headers=None) -> urllib3.BaseHTTPResponse:
     if 200 <= response.status < 300:
         return response
     with response:
-        reason = re.sub(r"[^ -~].*", "", response.reason or "", flags=re.DOTALL)[:100]
-        answer = f"the server answers {response.status} {reason}".rstrip()
+        answer = f"the server answers {response.status} {one_line(response.reason or '')[:100]}".rstrip()
         if response.status in _PASSING:
             raise Interrupted(answer, _retry_after(response.headers))
         hints = {401: "it is private or has moved", 403: "it is private or has moved", 404: "the name may be wrong"}
@@ -177,8 +179,12 @@ def _told(url, error) -> Exception:
         return CpunmtError(f"{url}: not a URL: {error}")
     if isinstance(error, failures.ReadTimeoutError) or isinstance(cause, TimeoutError):
         return Interrupted(f"no answer in {TIMEOUT:.0f} s")
-    reason = re.sub(r"[^ -~].*", "", str(cause), flags=re.DOTALL)[:200]
-    return Interrupted(reason or type(cause).__name__)
+    return Interrupted(one_line(cause) or type(cause).__name__)
+
+
+def one_line(text) -> str:
+    """What others say, up to the first character that a terminal might obey."""
+    return re.sub(r"[^ -~].*", "", str(text), flags=re.DOTALL)[:200].strip()
 
 
 def _retry_after(headers) -> float | None:
@@ -217,9 +223,9 @@ def blocks(response, url):
             since, arrived = time.monotonic(), 0
 
 
-def fetch_document(url: str, say, limit=LARGEST_DOCUMENT) -> bytes:
+def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None) -> bytes:
     """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
-    attempts = Attempts(url, say)
+    attempts = Attempts(url, say, attempts)
     while True:
         try:
             with open_url(url) as response:

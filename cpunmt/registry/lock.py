@@ -34,7 +34,9 @@ def locked(path: Path, on_wait: Callable[[], None]):
         raise CpunmtError(f"{path}: cannot be made: {error.strerror}") from None
     except (OSError, NotImplementedError) as error:
         why = getattr(error, "strerror", None) or error
-        raise CpunmtError(f"{path}: cannot be locked: {why}; set CPUNMT_MODELS_DIR to a folder on a local disk") from None
+        raise CpunmtError(
+            f"{path}: cannot be locked: {why}; set CPUNMT_MODELS_DIR to a folder on a local disk"
+        ) from None
     begin(path, lambda: None)  # an interrupt removes it, too
     try:
         yield

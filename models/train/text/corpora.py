@@ -8,9 +8,9 @@
 
 Files hold one example a line, columns separated by tabs, and may be packed with gzip or zstd. A line with several
 columns of one language holds several texts of the same meaning: an epoch takes one of each language, another one next
-time; in what is for development or test, the first source and all targets (references) are used. `repeat` is how often a line is taken
-in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among the others is
-left out by `held_out`.
+time; in what is for development or test, the first source and all targets (references) are used. `repeat` is how often
+a line is taken in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among
+the others is left out by `held_out`.
 """
 
 import io
@@ -70,10 +70,10 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a text file, packed or not, without their ends. Raises OSError, ModelFileError."""
-    empty = path.stat().st_size == 0
-    opened = open(path, "rb") if empty else open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)
-    with opened, io.TextIOWrapper(opened, encoding="utf-8", newline="\n") as file:
-        for line in file:
+    if path.stat().st_size == 0:
+        return
+    with open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf) as content:
+        for line in io.TextIOWrapper(content, encoding="utf-8", newline="\n"):
             yield line.rstrip("\n")
 
 
