@@ -38,10 +38,7 @@ def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
     repository, _, revision = name.partition("@")
     quoted = urllib.parse.quote(revision or "main", safe="")
     url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
-    if describe:
-        document = describe(repository, revision or "main", hub)
-    else:
-        document = _fetched(url, name, fetch)
+    document = describe(repository, revision or "main", hub) if describe else _fetched(url, name, fetch)
     commit, siblings = inner(document, "sha", kind=str), inner(document, "siblings", kind=list)
     if not re.fullmatch(r"[0-9a-f]{40}", commit or "") or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
@@ -64,13 +61,13 @@ def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
 
 
 def _fetched(url, name, fetch) -> dict:
-    account = "; with an account that may read it: pip install 'cpunmt[hf]', then set HF_TOKEN or run: hf auth login"
+    account = "; to read it with one: pip install 'cpunmt[hf]', then set HF_TOKEN or run: hf auth login"
     try:
         document = parse_document(fetch(url), url)
     except HttpStatusError as error:
         if error.status not in (401, 403):
             raise
-        message = f"hf:{name} is not there, or private (the server answers {error.status})"
+        message = f"hf:{name} is not there, or needs an account (the server answers {error.status})"
         raise HttpStatusError(error.status, message + account) from None
     if document.get("gated"):
         raise CpunmtError(f"hf:{name} needs an account" + account)
