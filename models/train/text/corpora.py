@@ -72,8 +72,9 @@ def read_lines(path: Path) -> Iterator[str]:
     """The lines of a text file, packed or not, without their ends. Raises OSError, ModelFileError."""
     if path.stat().st_size == 0:
         return
-    with open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf) as content:
-        for line in io.TextIOWrapper(content, encoding="utf-8", newline="\n"):
+    content = open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)
+    with io.TextIOWrapper(content, encoding="utf-8", newline="\n") as file:  # closes both
+        for line in file:
             yield line.rstrip("\n")
 
 
