@@ -32,13 +32,19 @@ def home(tmp_path, monkeypatch):
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
 @pytest.mark.parametrize(
     "variables",
-    [{}, {"XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c/"}, {"XDG_DATA_HOME": "", "XDG_CACHE_HOME": "relative"}],
+    [{}, {"XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c/"}, {"XDG_DATA_HOME": "", "XDG_CACHE_HOME": ""}],
 )
 def test_they_are_those_of_platformdirs(monkeypatch, platform, variables):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
     assert platform_folders() == [user_folder(kind) for kind in KINDS]
+
+
+def test_a_relative_variable_counts_as_none(home, monkeypatch):
+    """As the specification of XDG says."""
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert user_folder("data") == home / ".local/share/cpunmt"
 
 
 def test_they_are_where_they_were(home, monkeypatch):

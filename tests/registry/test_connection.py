@@ -218,7 +218,7 @@ def test_the_proxy_of_the_environment_is_used(server, monkeypatch):
         through_proxy(monkeypatch, server, http_proxy=value)
         assert fetch_document("http://mirror.example/index.txt", pytest.fail) == BODY
     assert server.paths() == ["http://mirror.example/index.txt"] * 3
-    given = [request.headers.get("Proxy-Authorization") for request in server.requests]
+    given = [{k.lower(): v for k, v in r.headers.items()}.get("proxy-authorization") for r in server.requests]
     assert given == [None, None, "Basic " + base64.b64encode(b"me:s ecret").decode()]
 
 
