@@ -70,7 +70,7 @@ def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
     commit, (hub, *repository) = rest.partition("/")[0], where.rsplit("/", 2)
     final = folder / file.path
     for again in (False, True):
-        counted = _Counted.of(on_bytes)
+        counted = _Counted.of(on_bytes, file)
         with _failures(f"{file.url}", hub):
             from huggingface_hub import hf_hub_download
 
@@ -106,20 +106,21 @@ def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
 class _Counted(tqdm):
     """What the library takes for a bar, and tells how many bytes have come."""
 
-    on_bytes = staticmethod(lambda count: None)
-    total_bytes = 0
+    on_bytes, file, total_bytes = None, None, 0
 
     @classmethod
-    def of(cls, on_bytes):
+    def of(cls, on_bytes, file):
         """A class of its own for each file: the library makes the bar."""
-        return type("_Counted", (cls,), {"on_bytes": staticmethod(on_bytes), "total_bytes": 0})
+        return type("_Counted", (cls,), {"on_bytes": staticmethod(on_bytes), "file": file, "total_bytes": 0})
 
     def __init__(self, *arguments, **settings):
         super().__init__(disable=True)
 
     def update(self, count=1):
-        """Called by the library as bytes come."""
+        """Called by the library as bytes come; it believes any size that the server tells."""
         type(self).total_bytes += int(count or 0)
+        if self.total_bytes > self.file.size:
+            raise CpunmtError(f"{self.file.url}: more comes than the expected {self.file.size} bytes; not fetched")
         self.on_bytes(int(count or 0))
 
 
@@ -142,4 +143,6 @@ def _failures(what, hub):
             hint = "unset HF_HUB_OFFLINE to fetch models"
         elif isinstance(error, errors.RevisionNotFoundError):
             hint = "expected a branch, a tag or a commit after @"
+        elif isinstance(error, OSError) and error.filename:
+            hint = "make room, or set HF_HOME to another folder"
         raise CpunmtError(f"{what}: {one_line(error) or type(error).__name__}; {hint}") from None

@@ -94,6 +94,20 @@ def test_content_that_is_not_what_the_description_says(hub):
     assert fetch(f"hf:{NAME}")[0] == 0  # what is wrong in the cache is fetched again
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_more_than_the_description_says_does_not_come(hub, cache, name):
+    path = (
+        "/cdn-lfs/model.safetensors?signature=1" if name == "model.safetensors" else f"/{NAME}/resolve/{COMMIT}/{name}"
+    )
+    hub.content[path] = bytes(40 << 20)
+    if name == "model.safetensors":  # the hub's own answer tells the size, too
+        hub.faults[f"/{NAME}/resolve/{COMMIT}/{name}"][0].headers["X-Linked-Size"] = str(40 << 20)
+    status, output, shown = fetch(f"hf:{NAME}")
+    assert (status, output) == (1, "") and store.installed() == []
+    assert f"more comes than the expected {len(HUB_FILES[name])} bytes; not fetched" in shown
+    assert sum(file.stat().st_size for file in cache.rglob("*") if file.is_file()) < 30 << 20
+
+
 def test_a_commit_is_pinned_and_a_revision_may_be_named(hub, monkeypatch):
     monkeypatch.setenv("CPUNMT_HF_REGISTRY", serve_hub(hub, NAME, revision="refs/pr/3"))
     assert fetch(f"hf:{NAME}@refs/pr/3")[0] == 0
