@@ -33,6 +33,10 @@ setup(
         "sentencepiece>=0.2.1",  # older ones crash the process on some broken vocabularies
         "PyYAML>=6",
         "tqdm>=4.60",
+        "platformdirs>=4.9",
+        "filelock>=3.25",  # the first that leaves no waiter with a file that its holder has removed
+        "urllib3>=2.3",
+        'backports.zstd>=1; python_version < "3.14"',  # later in the standard library
     ],
     extras_require={
         "test": [
@@ -46,7 +50,9 @@ setup(
             "onnxruntime>=1.18",
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
+            "huggingface_hub>=1.3",
         ],
+        "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
         "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],

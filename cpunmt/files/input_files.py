@@ -1,4 +1,7 @@
-"""Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path."""
+"""Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path.
+
+JSON is parsed by the standard library; what is ours is refusing what it lets pass: a key twice, NaN.
+"""
 
 import hashlib
 import json
@@ -13,6 +16,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 
 _BLOCK = 1 << 20
+_TEXTS = ("calibration text", "sentence pairs", "test set")  # kinds that are the user's own, and no part of a model
 
 
 def read_bytes(path, kind, limit):
@@ -56,13 +60,15 @@ def _checked_size(path, kind, limit):
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: {kind} not found; check the path, or fetch or pack the model again") from None
+        again = "" if kind in _TEXTS else ", or fetch or pack the model again"
+        raise ModelFileError(f"{path}: {kind} not found; check the path{again}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise ModelFileError(f"{path}: cannot read the {kind}: {error}") from None
     if not stat.S_ISREG(status.st_mode):
         raise ModelFileError(f"{path}: {kind} is not a regular file; expected a file, not a directory, pipe or device")
     if status.st_size == 0:
-        raise ModelFileError(f"{path}: {kind} is empty; fetch or pack the model again")
+        advice = "expected text, one sentence a line" if kind in _TEXTS else "fetch or pack the model again"
+        raise ModelFileError(f"{path}: {kind} is empty; {advice}")
     if status.st_size > limit:
         raise ModelFileError(f"{path}: {kind} has {status.st_size} bytes, expected at most {limit}; wrong file?")
     return status.st_size

@@ -1,14 +1,19 @@
-"""Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place."""
+"""Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place.
+
+platformdirs knows the places. On Linux its rule is the two lines below, so that a start does not import it (a test
+compares them). On a Mac it heeds XDG_DATA_HOME and XDG_CACHE_HOME too, which cpunmt did not before: what is in the
+former place stays there.
+"""
 
 import os
 import sys
 from pathlib import Path
 
-# kind -> the folder below home on a Mac; elsewhere the variable that names it, and where it is by default
-_FOLDERS = {
-    "data": ("Library/Application Support", "XDG_DATA_HOME", ".local/share"),
-    "cache": ("Library/Caches", "XDG_CACHE_HOME", ".cache"),
-}
+from cpunmt.process.first_use import LOCK
+
+_NAME = "cpunmt"
+_XDG = {"data": ("XDG_DATA_HOME", ".local/share"), "cache": ("XDG_CACHE_HOME", ".cache")}
+_FORMERLY_ON_MAC = {"data": "Library/Application Support", "cache": "Library/Caches"}
 
 
 def user_folder(kind: str) -> Path:
@@ -16,7 +21,13 @@ def user_folder(kind: str) -> Path:
 
     Raises RuntimeError if there is no home: no HOME, and a user without an entry in the password file (a container).
     """
-    home, (on_mac, variable, elsewhere) = Path.home(), _FOLDERS[kind]
-    if sys.platform == "darwin":
-        return home / on_mac / "cpunmt"
-    return Path(os.environ.get(variable) or home / elsewhere) / "cpunmt"
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        variable, below_home = _XDG[kind]
+        chosen = os.environ.get(variable, "")  # one that is no absolute path counts as none
+        return Path(chosen if os.path.isabs(chosen) else Path.home() / below_home) / _NAME
+    if sys.platform == "darwin" and (formerly := Path.home() / _FORMERLY_ON_MAC[kind] / _NAME).is_dir():
+        return formerly
+    with LOCK:
+        from platformdirs import PlatformDirs
+    folders = PlatformDirs(_NAME, appauthor=False)
+    return folders.user_data_path if kind == "data" else folders.user_cache_path

@@ -1,21 +1,24 @@
 """The registries together: what they offer, and which model a name means."""
 
 import os
+from collections.abc import Callable, Iterator
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import firefox, huggingface, opus
-from cpunmt.registry.connection import fetch_document
+from cpunmt.registry import firefox, hub, huggingface, opus
+from cpunmt.registry.connection import OfflineError, fetch_document
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
 
 _LISTED = {"firefox": firefox, "opus": opus}
 _MOST_CHOICES = 12  # of a message
+_ATTEMPTS = 2  # at an address where there is another one
 
 
-def address(registry: str) -> str:
-    """URL of a registry: "firefox", "opus" or "hf", as its environment variable says."""
+def addresses(registry: str) -> tuple[str, ...]:
+    """URLs of a registry: "firefox", "opus" or "hf"; the one that its environment variable names, and no other."""
     module = huggingface if registry == "hf" else _LISTED[registry]
-    return os.environ.get(module.VARIABLE) or module.REGISTRY
+    chosen = os.environ.get(module.VARIABLE)
+    return (chosen,) if chosen else module.REGISTRIES
 
 
 def listed(words=()) -> list[str]:
@@ -24,9 +27,34 @@ def listed(words=()) -> list[str]:
     return [registry for registry in _LISTED if all(name == registry for name in named)]
 
 
-def list_models(registry: str, say) -> list[ModelEntry]:
-    """All models of one registry; CpunmtError where it cannot be read."""
-    return _LISTED[registry].list_models(address(registry), lambda url: fetch_document(url, say))
+def list_models(registry: str, say: Callable[[str], object]) -> list[ModelEntry]:
+    """All models of one registry, from the first of its addresses that has some; CpunmtError where none can be read.
+
+    `say` is told in one line when another address has to be tried.
+    """
+    return next(_lists(registry, say))
+
+
+def _lists(registry, say) -> Iterator[list[ModelEntry]]:
+    """The lists at all addresses of a registry that can be read, at least one; read as they are asked for."""
+    urls, found = addresses(registry), False
+    for place, url in enumerate(urls, 1):
+        attempts = _ATTEMPTS if place < len(urls) else None
+        try:
+            entries = _LISTED[registry].list_models(url, lambda at, n=attempts: fetch_document(at, say, attempts=n))
+            if not entries and not found and place < len(urls):
+                raise CpunmtError(f"{url}: there is no model in it")
+        except OfflineError:
+            raise
+        except CpunmtError as error:
+            if place < len(urls):
+                reason = str(error).removeprefix(f"{url}: ").partition(";")[0]
+                say(f"{url} cannot be read ({reason}); trying {urls[place]}")
+            elif not found:
+                raise
+            continue
+        found = True
+        yield entries
 
 
 def resolve(name: str, say) -> ModelEntry:
@@ -40,13 +68,20 @@ def resolve(name: str, say) -> ModelEntry:
     if is_name(name):
         registry, rest = split_name(name)
         if registry == "hf":
-            return huggingface.find_model(rest, address("hf"), lambda url: fetch_document(url, say))
+            describe = hub.describe if hub.is_installed() else None
+            url = hub.endpoint(os.environ.get(huggingface.VARIABLE)) if describe else addresses("hf")[0]
+            return huggingface.find_model(rest, url, lambda at: fetch_document(at, say), describe)
         registries = [registry]
     else:
         registries = list(_LISTED)
-    entries = [entry for registry in registries for entry in list_models(registry, say)]
-    wanted = plain(name)
-    found = [entry for entry in entries if wanted in (plain(entry.name), plain(entry.name.partition(":")[2]))]
+    wanted, entries, found = plain(name), [], []
+    for registry in registries:
+        for place, offered in enumerate(_lists(registry, say)):
+            exact = [entry for entry in offered if wanted in (plain(entry.name), plain(entry.name.partition(":")[2]))]
+            entries += offered if place == 0 else exact
+            if exact or "@" not in name:  # an older release may be at an older address only
+                break
+        found += exact
     if len(found) == 1:
         return found[0]
     near = found or [entry for entry in entries if wanted in plain(entry.name)]

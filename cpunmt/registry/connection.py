@@ -1,19 +1,23 @@
 """Opening URLs: https only, no reading without a time limit, failures that may pass told from those that will not.
 
-Plain http is accepted for this machine, and for the host of a registry that the user's environment names with it.
-With CPUNMT_OFFLINE set (to anything but 0), nothing is opened at all.
+urllib3 speaks HTTP and TLS. What is allowed is decided here, for each step of a redirect. Each request has a
+connection of its own, so that nothing is shared between threads or with a forked child; proxies are those of the
+environment (https_proxy, http_proxy, no_proxy), as in all of Python. Plain http is accepted for this machine, and for
+the host of a registry that the user's environment names with it. With CPUNMT_OFFLINE set (to anything but 0), nothing
+is opened at all.
 """
 
 import email.utils
-import http.client
 import os
 import re
 import socket
 import ssl
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
+import urllib.request  # which proxies there are: urllib3 does not look
+
+import urllib3
+from urllib3 import exceptions as failures
 
 from cpunmt.errors import CpunmtError
 
@@ -24,6 +28,8 @@ BACKOFF = 1.0  # seconds before the second attempt; doubled each time
 LONGEST_WAIT = 60.0  # seconds; a server that asks for more is not waited for
 BLOCK = 1 << 16
 LARGEST_DOCUMENT = 64 << 20  # bytes of a registry; Firefox's has under 1 MB
+_MOST_REDIRECTS = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
@@ -45,22 +51,24 @@ class HttpStatusError(CpunmtError):
 
 
 class Attempts:
-    """Waits after a failure, longer each time, and gives up after ATTEMPTS in a row.
+    """Waits after a failure, longer each time, and gives up after ATTEMPTS, or `most`, in a row.
 
     Parameters
     ----------
     url : str
     say : callable
         Is told what happened, in one line.
+    most : int
+        Fewer where there is another address to try.
     """
 
-    def __init__(self, url, say):
-        self._url, self._say, self._failures = url, say, 0
+    def __init__(self, url, say, most=None):
+        self._url, self._say, self._most, self._failures = url, say, most or ATTEMPTS, 0
 
     def failed(self, error: Interrupted, progress=False):
         """Wait for the next attempt, or raise CpunmtError; after `progress`, counting starts anew."""
         self._failures = 1 if progress else self._failures + 1
-        if self._failures >= ATTEMPTS:
+        if self._failures >= self._most:
             raise CpunmtError(f"{self._url}: {error}, {self._failures} times in a row; try again later")
         wait = BACKOFF * 2 ** (self._failures - 1) if error.wait is None else error.wait
         if wait > LONGEST_WAIT:
@@ -69,13 +77,17 @@ class Attempts:
         time.sleep(wait)
 
 
+class OfflineError(CpunmtError):
+    """CPUNMT_OFFLINE forbids the network: no other address would do better."""
+
+
 def is_offline() -> bool:
     """Whether CPUNMT_OFFLINE forbids the network."""
     return os.environ.get("CPUNMT_OFFLINE", "") not in ("", "0")
 
 
 def check_url(url):
-    """Refuse what is not https, with the exceptions above; urllib itself would open files too."""
+    """Refuse what is not https, with the exceptions above."""
     if not isinstance(url, str) or not re.fullmatch(r"[!-~]{1,2000}", url):
         raise CpunmtError(f"{str(url)[:200]!r} is no URL: it may hold printable ASCII characters only")
     try:
@@ -94,68 +106,85 @@ def _named_hosts():
             yield urllib.parse.urlsplit(os.environ[name]).hostname
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, request, file, code, message, headers, url):
-        check_url(url)
-        return super().redirect_request(request, file, code, message, headers, url)
+def _pool(url) -> urllib3.PoolManager:
+    """What opens one connection for `url`, through the proxy that the environment names for it."""
+    settings = {"num_pools": 1, "timeout": urllib3.Timeout(connect=TIMEOUT, read=TIMEOUT), "retries": False}
+    parts = urllib.parse.urlsplit(url)
+    proxy = urllib.request.getproxies().get(parts.scheme.lower())
+    if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return urllib3.PoolManager(**settings)
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        parts = urllib.parse.urlsplit(proxy)
+        user, password = (urllib.parse.unquote(part or "") for part in (parts.username, parts.password))
+        headers = urllib3.make_headers(proxy_basic_auth=f"{user}:{password}" if user else None)
+        return urllib3.ProxyManager(proxy, proxy_headers=headers, **settings)
+    except (ValueError, failures.HTTPError) as error:
+        raise CpunmtError(f"{url}: the proxy that the environment names cannot be used: {error}") from None
 
 
-def _opener():
-    opener = urllib.request.OpenerDirector()  # not build_opener, which adds file: and ftp:
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def open_url(url: str, headers=None):
-    """The response to a GET request, an http.client.HTTPResponse; close it.
+def open_url(url: str, headers=None) -> urllib3.BaseHTTPResponse:
+    """The response to a GET request, its body to be read by `blocks`; close it.
 
     Raises
     ------
     Interrupted
         No answer, or one that may be another later.
+    OfflineError
+        Before anything is opened.
     CpunmtError
-        Offline, a URL that is not accepted, or an answer that will stay.
+        A URL that is not accepted, or an answer that will stay.
     """
-    check_url(url)
-    if is_offline():
-        raise CpunmtError(f"CPUNMT_OFFLINE is set, so {url} is not opened; unset it to fetch models")
-    request = urllib.request.Request(url, headers={"User-Agent": "cpunmt", **(headers or {})})
-    try:
-        return _opener().open(request, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        with error:
-            reason = re.sub(r"[^ -~].*", "", str(error.reason), flags=re.DOTALL)[:100]
-            answer = f"the server answers {error.code} {reason}".rstrip()
-            if error.code in _PASSING:
-                raise Interrupted(answer, _retry_after(error.headers)) from None
-            hints = {401: "it is private or has moved", 403: "it is private or has moved", 404: "the name may be wrong"}
-            hint = hints.get(error.code, "the registry may have moved")
-            raise HttpStatusError(error.code, f"{url}: {answer}; {hint}, see cpunmt ls") from None
-    except urllib.error.URLError as error:
-        raise _told(url, error.reason) from None
-    except (OSError, http.client.HTTPException) as error:
-        raise _told(url, error) from None
+    headers = {"User-Agent": "cpunmt", "Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
+    place = url
+    for left in range(_MOST_REDIRECTS, -1, -1):
+        check_url(place)
+        if is_offline():
+            raise OfflineError(f"CPUNMT_OFFLINE is set, so {url} is not opened; unset it to fetch models")
+        try:
+            response = _pool(place).request(
+                "GET", place, headers=headers, redirect=False, preload_content=False, enforce_content_length=False
+            )
+        except (failures.HTTPError, OSError) as error:
+            raise _told(url, error) from None
+        location = response.headers.get("Location")
+        if response.status not in _REDIRECTS or not location or not left:
+            break
+        response.close()
+        place = urllib.parse.urljoin(place, location.replace(" ", "%20"))
+    if 200 <= response.status < 300:
+        return response
+    with response:
+        answer = f"the server answers {response.status} {one_line(response.reason or '')[:100]}".rstrip()
+        if response.status in _PASSING:
+            raise Interrupted(answer, _retry_after(response.headers))
+        hints = {401: "it is private or has moved", 403: "it is private or has moved", 404: "the name may be wrong"}
+        hint = hints.get(response.status, "the registry may have moved")
+        raise HttpStatusError(response.status, f"{url}: {answer}; {hint}, see cpunmt ls")
 
 
 def _told(url, error) -> Exception:
-    """The error to raise for one of urllib's or the system's."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return CpunmtError(f"{url}: the server's certificate is not valid: {error.verify_message}")
-    if isinstance(error, socket.gaierror):
-        return CpunmtError(f"{url}: host not found ({error.strerror}); is there a network?")
-    if isinstance(error, http.client.InvalidURL):
+    """The error to raise for one of urllib3's or the system's."""
+    cause = error
+    while not isinstance(cause, OSError):  # urllib3 wraps the system's in its own, sometimes twice
+        inner = cause.__cause__ or next((given for given in cause.args if isinstance(given, Exception)), None)
+        if inner is None:
+            break
+        cause = inner
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return CpunmtError(f"{url}: the server's certificate is not valid: {cause.verify_message}")
+    if isinstance(cause, socket.gaierror):
+        return CpunmtError(f"{url}: host not found ({cause.strerror}); is there a network?")
+    if isinstance(error, (failures.LocationValueError, failures.LocationParseError)):
         return CpunmtError(f"{url}: not a URL: {error}")
-    if isinstance(error, TimeoutError):
+    if isinstance(error, failures.ReadTimeoutError) or isinstance(cause, TimeoutError):
         return Interrupted(f"no answer in {TIMEOUT:.0f} s")
-    return Interrupted(str(error) or type(error).__name__)
+    return Interrupted(one_line(cause) or type(cause).__name__)
+
+
+def one_line(text) -> str:
+    """What others say, up to the first character that a terminal might obey."""
+    return re.sub(r"[^ -~].*", "", str(text), flags=re.DOTALL)[:200].strip()
 
 
 def _retry_after(headers) -> float | None:
@@ -180,8 +209,8 @@ def blocks(response, url):
     since, arrived = time.monotonic(), 0
     while True:
         try:
-            block = response.read1(BLOCK)  # not read, which waits until the block is full
-        except (OSError, http.client.HTTPException) as error:
+            block = response.read1(BLOCK, decode_content=False)  # not read, which waits until the block is full
+        except (failures.HTTPError, OSError) as error:
             raise _told(url, error) from None
         if not block:
             return
@@ -194,13 +223,13 @@ def blocks(response, url):
             since, arrived = time.monotonic(), 0
 
 
-def fetch_document(url: str, say, limit=LARGEST_DOCUMENT) -> bytes:
+def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None) -> bytes:
     """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
-    attempts = Attempts(url, say)
+    attempts = Attempts(url, say, attempts)
     while True:
         try:
             with open_url(url) as response:
-                expected = response.length
+                expected = response.length_remaining
                 content = bytearray()
                 for block in blocks(response, url):
                     content += block

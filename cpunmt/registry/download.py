@@ -1,25 +1,27 @@
 """One file from a URL: resumed where it broke, checked, and under its own name only when it is right.
 
 What has arrived is kept in NAME.part, with the server's tag of that content in NAME.etag, so that another run goes
-on there: after a broken connection, a full disk or Ctrl-C.
+on there: after a broken connection, a full disk or Ctrl-C. What is packed (.gz, .zst) is checked as it came, unpacked,
+and checked again.
 """
 
 import contextlib
 import errno
 import hashlib
-import http.client
 import os
 import re
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.gzip_file import open_expanded
+from cpunmt.files.compressed_file import open_expanded, packing, plain_name
 from cpunmt.files.input_files import digest_of
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
+from cpunmt.registry import hub
 from cpunmt.registry.connection import Attempts, HttpStatusError, Interrupted, blocks, open_url
 from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile
 
+_BLOCK = 1 << 20
 _ENOUGH_PROGRESS = 1 << 20  # bytes between two failures, for counting the failures anew
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -39,19 +41,19 @@ def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
     Returns
     -------
     Path
-        The file: `file.path` in `folder`; without .gz where the server has unpacked it on the way.
+        The file: `file.path` in `folder`; unpacked, and without .gz or .zst, so that it can be memory-mapped.
 
     Raises
     ------
     CpunmtError
         It cannot be had, or it is not what the registry says: then what has come is removed.
     """
-    final, part = folder / file.path, folder / f"{file.path}.part"
-    for done in (final, _unpacked(final)):
-        if done.is_file() and not _difference(done, file):
-            on_bytes(done.stat().st_size)
-            return done
-        done.unlink(missing_ok=True)
+    final, part = folder / plain_name(file.path), folder / f"{file.path}.part"
+    if final.is_file() and not _wrong(final, file):
+        on_bytes(final.stat().st_size if file.size is None else file.size)
+        _restart(part)  # of a run that ended between the two
+        return final
+    final.unlink(missing_ok=True)
     kept = _size(part)
     if kept > (LARGEST_MODEL if file.size is None else file.size):
         _restart(part)
@@ -59,21 +61,61 @@ def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
     on_bytes(kept)
     while True:
         _complete(file, part, on_bytes, say)
-        wrong = _difference(part, file)
+        wrong = _wrong_as_sent(part, file) or _finish(part, final, file)
         if not wrong:
-            break
+            return final
         on_bytes(-_size(part))
         _restart(part)
         if not kept:
             raise CpunmtError(f"{file.url}: {wrong}; removed. Fetch again; if that fails too, the registry is wrong")
         say(f"{file.url}: {wrong}; it was continued from an earlier run, so it is fetched anew")
         kept = 0
-    if file.path.endswith(".gz") and not _is_gzip(part):
-        final = _unpacked(final)
-    sync(part)
-    os.replace(part, final)
-    _etag_file(part).unlink(missing_ok=True)
+
+
+def download_through_library(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
+    """As `download`; huggingface_hub fetches what its cache does not have, and may tell of its troubles itself."""
+    final = folder / file.path
+    if not final.is_file() or _wrong(final, file):
+        return hub.download(file, folder, on_bytes, lambda path: _wrong(Path(path), file))
+    on_bytes(final.stat().st_size)
     return final
+
+
+def _finish(part, final, file) -> str | None:
+    """Give what has come its name, unpacked; if that is not possible, what is wrong."""
+    with open(part, "rb") as content:
+        packed = packing(content.read(4))
+    if plain_name(file.path) == file.path or packed is None:  # or the server has unpacked it on the way
+        wrong = _wrong(part, file)
+        if not wrong:
+            sync(part)
+            os.replace(part, final)
+            _restart(part)
+        return wrong
+    unpacked = final.with_name(f"{final.name}.part")
+    try:
+        wrong = _unpack(part, unpacked, packed) or _wrong(unpacked, file)
+        if not wrong:
+            sync(unpacked)
+            os.replace(unpacked, final)
+            _restart(part)
+    finally:
+        unpacked.unlink(missing_ok=True)
+    return wrong
+
+
+def _unpack(part, unpacked, packed) -> str | None:
+    try:
+        with open_expanded(part, "download", LARGEST_MODEL) as content:
+            with _told(unpacked):
+                target = open(unpacked, "wb", buffering=0)  # noqa: SIM115  closed below
+            with target:
+                while block := content.read(_BLOCK):
+                    with _told(unpacked):
+                        write_all(target.fileno(), block)
+    except ModelFileError as error:
+        return f"it is no {packed} file or a damaged one ({error})"
+    return None
 
 
 def _complete(file, part, on_bytes, say):
@@ -106,8 +148,8 @@ def _attempt(file, part, on_bytes):
         _restart(part)
         raise Interrupted("the server cannot continue it", wait=0.0) from None
     with response:
-        total = response.length
-        if response.status == http.client.PARTIAL_CONTENT:
+        total = response.length_remaining
+        if response.status == 206:
             begin, total = _content_range(response)
             if begin != start or (None not in (total, file.size) and total != file.size):
                 on_bytes(-start)
@@ -194,35 +236,29 @@ def _restart(part):
     _etag_file(part).unlink(missing_ok=True)
 
 
-def _unpacked(path):
-    return path.with_suffix("") if path.suffix == ".gz" else path
+def _wrong_as_sent(path, file: RemoteFile) -> str | None:
+    """What is wrong with the content that came, as far as the registry tells what is right; None if nothing is."""
+    return _difference(path, file.size, file.sha256, file.git_blob)
 
 
-def _is_gzip(path) -> bool:
-    with open(path, "rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+def _wrong(path, file: RemoteFile) -> str | None:
+    """What is wrong with the file that is to stay."""
+    if plain_name(file.path) == file.path:
+        return _wrong_as_sent(path, file)
+    wrong = _difference(path, file.unpacked_size, file.unpacked_sha256)
+    return wrong and f"the unpacked {wrong}"
 
 
-def _difference(path, file: RemoteFile) -> str | None:
-    """What is wrong with the content, as far as the registry tells what is right; None if nothing is."""
-    size = _size(path)
-    if file.size is not None and size != file.size:
-        return f"size is {size}, expected {file.size}"
-    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    for name, digest, expected in (("SHA-256", hashlib.sha256(), file.sha256), ("git's SHA-1", blob, file.git_blob)):
+def _difference(path, size, sha256, git_blob=None) -> str | None:
+    there = _size(path)
+    if size is not None and there != size:
+        return f"size is {there}, expected {size}"
+    blob = hashlib.sha1(b"blob %d\0" % there, usedforsecurity=False)
+    for name, digest, expected in (("SHA-256", hashlib.sha256(), sha256), ("git's SHA-1", blob, git_blob)):
         if expected is None:
             continue
         with open(path, "rb") as content:
             found = digest_of(content, digest)
         if found != expected.lower():
             return f"{name} is {found}, expected {expected.lower()}"
-    if not file.path.endswith(".gz"):
-        return None
-    try:
-        with open_expanded(path, "download", LARGEST_MODEL) as content:
-            found = digest_of(content)
-    except ModelFileError as error:
-        return f"it is no gzip file or a damaged one ({error})"
-    if file.unpacked_sha256 is not None and found != file.unpacked_sha256.lower():
-        return f"SHA-256 of the unpacked content is {found}, expected {file.unpacked_sha256}"
     return None

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.compressed_file import plain_name
 from cpunmt.registry.store import METADATA
 
 # Of one model, in bytes: downloads and unpacked archives are refused above it. The largest OPUS-MT has 1 GB.
@@ -22,7 +23,7 @@ class RemoteFile:
     size : bytes, as the registry says
     sha256 : hex digest of the file as it is sent
     git_blob : SHA-1 by which git names the content; for files of a repository that have no SHA-256
-    unpacked_sha256 : hex digest of what a .gz file holds
+    unpacked_sha256, unpacked_size : of what a .gz or .zst file holds; the name inside the folder is that without it
     """
 
     url: str
@@ -31,6 +32,7 @@ class RemoteFile:
     sha256: str | None = None
     git_blob: str | None = None
     unpacked_sha256: str | None = None
+    unpacked_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class ModelEntry:
     registry : URL of the document that describes the model
     licence : where the registry tells
     packed : the files are zip archives, whose content is the model
+    through_library : huggingface_hub fetches the files
     """
 
     name: str
@@ -56,12 +59,18 @@ class ModelEntry:
     files: tuple[RemoteFile, ...]
     licence: str | None = None
     packed: bool = False
+    through_library: bool = False
 
     @property
     def size(self) -> int | None:
         """Bytes to download; None where the registry does not tell."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(sizes)
+
+    @property
+    def unpacked_size(self) -> int:
+        """Bytes that come on top of `size` while packed files are unpacked, as far as the registry tells."""
+        return sum(file.unpacked_size or 0 for file in self.files)
 
 
 def check_file_name(name: str, where: str):
@@ -90,11 +99,12 @@ def check_entry(entry: ModelEntry):
     seen = set()
     for file in entry.files:
         check_file_name(file.path, entry.name)
-        name = file.path.lower().removesuffix(".gz")
+        name = plain_name(file.path.lower())
         if name in seen:
             raise CpunmtError(f"{entry.name}: the registry names the file {file.path!r} twice; expected it once")
         seen.add(name)
-    if sum(file.size or 0 for file in entry.files) > LARGEST_MODEL:
+    size = max(sum(file.size or 0 for file in entry.files), entry.unpacked_size)
+    if size > LARGEST_MODEL:
         raise CpunmtError(
-            f"{entry.name}: the registry says {entry.size} bytes, expected at most {LARGEST_MODEL}; not a model?"
+            f"{entry.name}: the registry says {size} bytes, expected at most {LARGEST_MODEL}; not a model?"
         )

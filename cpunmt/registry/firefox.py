@@ -1,12 +1,23 @@
-"""Firefox's translation models: reading the two forms of their registry.
+"""Firefox's translation models: reading the forms of their registry.
 
-Remote Settings, collection translations-models: {"data": [record, ...]}, one record for each file, with its size and
-SHA-256; the attachments' address is in the server's root document. Files are not packed. Its successor,
-translations-models-v2, packs them with zstd, which Python's standard library reads only since 3.14: it is refused.
+Remote Settings, collections translations-models-v2 and translations-models: {"data": [record, ...]}, one record for
+each file; the attachments' address is in the server's root document.
 
-    firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models/records
+    {"name", "fileType": "model", "lex", "vocab", "srcvocab" or "trgvocab", "version": "3.0", "filter_expression",
+     "sourceLanguage", "targetLanguage" (before: "fromLang", "toLang"), "architecture": "tiny", "base-memory", "base",
+     "variant", "decompressedHash", "decompressedSize",
+     "attachment": {"filename": name + ".zst", "location", "hash", "size", "mimetype": "application/zstd"}}
+
+In the newer collection files are packed with zstd, hash and size are those of the packed file, and versions are 3.x;
+in the older one files are as they are, and versions are 1.x ("tiny") and 2.x. Firefox takes the newest version of a
+model for its channel and system, and of other files only those of that version.
+
+    firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models-v2/records
     firefox-source-docs.mozilla.org/services/settings (records and attachments)
-    github.com/mozilla/translations, remote_settings (the fields; which records a channel or system gets)
+    github.com/mozilla/translations: the tests of remote_settings (`list`: a record of each type),
+    utils/common/remote_settings.py, db/updater.py (ReleaseStatusCollector: what each filter_expression stands for)
+    Firefox, toolkit/components/translations/actors/TranslationsParent.sys.mjs (LANGUAGE_MODEL_MAJOR_VERSION_MAX and
+    the notes on versions before it; #getTranslationModelRecords: which records make a model)
 
 models.json in the bucket of the training pipeline: {"baseUrl", "models": {"en-de": [{architecture, releaseStatus,
 sourceLanguage, targetLanguage, files: {model: {path, uncompressedHash, uncompressedSize}, vocab: {path}, ...}}]}}.
@@ -16,17 +27,25 @@ Files are packed with gzip; only of the model the SHA-256 is told, of what it un
     github.com/mozilla/translations, the script that writes it (PublicModelsJsonGenerator)
 """
 
+import itertools
 import re
 from dataclasses import replace
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.compressed_file import plain_name
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document, word
 from cpunmt.registry.entries import ModelEntry, RemoteFile
 from cpunmt.values.checks import inner
 
-REGISTRY = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models/records"
+_COLLECTIONS = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections"
+REGISTRIES = (  # one after the other, until one can be read
+    f"{_COLLECTIONS}/translations-models-v2/records",
+    f"{_COLLECTIONS}/translations-models/records",
+    "https://storage.googleapis.com/moz-fx-translations-data--303e-prod-translations-data/db/models.json",
+)
 VARIABLE = "CPUNMT_FIREFOX_REGISTRY"
 _VOCABULARIES = ({"vocab"}, {"srcvocab", "trgvocab"})
+_SIZES = ("tiny", "base-memory", "base")  # better last
 _BUCKET_KINDS = {
     "model": "model",
     "lexicalShortlist": "lex",
@@ -45,7 +64,7 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
     Raises
     ------
     CpunmtError
-        The document is of another form, or its files cannot be read by this program.
+        The document is of another form.
     """
     document = parse_document(fetch(url), url)
     if isinstance(document.get("data"), list):
@@ -74,29 +93,27 @@ def _attachments(url, fetch) -> str:
 
 def _remote_settings(records, url, base):
     usable = [record for record in records if _is_record(record)]
-    if any(record["attachment"]["filename"].endswith(".zst") for record in usable):
-        raise CpunmtError(
-            f"{url}: its files are packed with zstd, which is not supported; use the collection translations-models "
-            f"(unset {VARIABLE}), or models.json of Mozilla's bucket, whose files are packed with gzip"
-        )
     companions = {}
     for record in sorted(usable, key=lambda record: record["attachment"]["filename"]):
-        companions.setdefault((*_release(record), record["fileType"], _filter(record)), record)
+        companions.setdefault((*_release(record), record["fileType"], _build(record), _filter(record)), record)
     for model in usable:
         if model["fileType"] != "model":
             continue
         files = {"model": model}
         for kind in ("lex", "vocab", "srcvocab", "trgvocab"):
-            for audience in ("", _filter(model)):  # what is for the same audience counts before what is for everyone
-                if found := companions.get((*_release(model), kind, audience)):
+            # what tells the architecture, or is for the same audience, counts before what does not, or is for everyone
+            for build, audience in itertools.product((("", ""), _build(model)), ("", _filter(model))):
+                if found := companions.get((*_release(model), kind, build, audience)):
                     files[kind] = found
         if not _is_complete(files):
             continue
-        (source, target, version), audience = _release(model), _audience(_filter(model))
+        (source, target, version), (architecture, variant) = _release(model), _build(model)
+        audience = _audience(_filter(model))
         files = {kind: _attachment(record, base) for kind, record in files.items()}
-        entry = _unnamed(source, target, word(model.get("architecture")), word(version), url, files)
-        label = version + (f"-{audience}" if audience else "")
-        yield (audience in ("", "desktop"), *_version_key(version)), label, entry
+        entry = _unnamed(source, target, word(architecture), word(version), url, files)
+        label = "-".join(part for part in (version, variant, audience) if part)
+        key = audience in ("", "desktop"), not variant, *_version_key(version), _rank(architecture)
+        yield key, label, entry
 
 
 def _is_complete(files) -> bool:
@@ -109,6 +126,10 @@ def _unnamed(source, target, architecture, version, url, files) -> ModelEntry:
     return ModelEntry("", source, target, architecture, version, url, tuple(files[kind] for kind in sorted(files)))
 
 
+def _rank(architecture: str) -> int:
+    return _SIZES.index(architecture) if architecture in _SIZES else -1
+
+
 def _is_record(record) -> bool:
     attachment = inner(record, "attachment", kind=dict)
     return (
@@ -118,6 +139,8 @@ def _is_record(record) -> bool:
         and all(isinstance(attachment.get(key), str) for key in ("filename", "location"))
         and is_size(attachment.get("size"))
         and is_sha256(attachment.get("hash"))
+        and (record.get("decompressedHash") is None or is_sha256(record["decompressedHash"]))
+        and (record.get("decompressedSize") is None or is_size(record["decompressedSize"]))
     )
 
 
@@ -132,13 +155,23 @@ def _release(record):
     return *_languages(record), str(record.get("version", ""))
 
 
+def _build(record) -> tuple[str, str]:
+    """(architecture, variant), each empty where the record does not tell."""
+    return inner(record, "architecture", kind=str) or "", inner(record, "variant", kind=str) or ""
+
+
 def _attachment(record, base):
-    attachment = record["attachment"]
+    attachment, name, digest = record["attachment"], record["attachment"]["filename"], record.get("decompressedHash")
+    if attachment.get("mimetype") == "application/zstd" and plain_name(name) == name:
+        name += ".zst"
+    packed = plain_name(name) != name
     return RemoteFile(
         url=join_url(base, attachment["location"]),
-        path=attachment["filename"],
+        path=name,
         size=attachment["size"],
         sha256=attachment["hash"].lower(),
+        unpacked_sha256=digest.lower() if packed and digest else None,
+        unpacked_size=record.get("decompressedSize") if packed else None,
     )
 
 
@@ -185,17 +218,17 @@ def _bucket(document, url):
                 continue
             entry = _unnamed(source, target, architecture, "", url, files)
             status = str(model.get("releaseStatus") or "")
-            sizes = ("tiny", "base-memory", "base")
             key = status == "Release Desktop", status == "Release", status.startswith("Release")
-            yield (*key, sizes.index(architecture) if architecture in sizes else -1), architecture, entry
+            yield (*key, _rank(architecture)), architecture, entry
 
 
 def _bucket_file(file, base):
-    digest = file.get("uncompressedHash")
+    digest, size = file.get("uncompressedHash"), file.get("uncompressedSize")
     return RemoteFile(
         url=join_url(base, file["path"]),
         path=file["path"].rpartition("/")[2],
         unpacked_sha256=digest.lower() if is_sha256(digest) else None,
+        unpacked_size=size if is_size(size) else None,
     )
 
 
@@ -208,6 +241,8 @@ def _named(groups):
         labels = {}
         for rank, (_, label, entry) in enumerate(found):
             label = re.sub(r"[^A-Za-z0-9._-]", "", label)[:40]
+            if label in labels and entry.architecture and entry.architecture not in label:
+                label += f"-{entry.architecture}"
             labels[label] = labels.get(label, 0) + 1
             label += f"-{labels[label]}" if labels[label] > 1 else ""
             yield replace(entry, name=f"firefox:{source}{target}" + (f"@{label}" if rank else ""))

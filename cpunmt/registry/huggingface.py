@@ -14,18 +14,21 @@ import re
 import urllib.parse
 
 from cpunmt.errors import CpunmtError
+from cpunmt.registry.connection import HttpStatusError
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document
 from cpunmt.registry.entries import ModelEntry, RemoteFile
 from cpunmt.values.checks import inner
 
-REGISTRY = "https://huggingface.co"
+REGISTRIES = ("https://huggingface.co",)
 VARIABLE = "CPUNMT_HF_REGISTRY"
 _NEEDED = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
 _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
 
 
-def find_model(name: str, hub: str, fetch) -> ModelEntry:
+def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
     """The model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
+
+    With `describe`, `hub.describe`, the library huggingface_hub is asked instead, and fetches the files, too.
 
     Raises
     ------
@@ -35,12 +38,10 @@ def find_model(name: str, hub: str, fetch) -> ModelEntry:
     repository, _, revision = name.partition("@")
     quoted = urllib.parse.quote(revision or "main", safe="")
     url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
-    document = parse_document(fetch(url), url)
+    document = describe(repository, revision or "main", hub) if describe else _fetched(url, name, fetch)
     commit, siblings = inner(document, "sha", kind=str), inner(document, "siblings", kind=list)
     if not re.fullmatch(r"[0-9a-f]{40}", commit or "") or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
-    if document.get("gated"):
-        raise CpunmtError(f"hf:{name} needs an account on {hub}; download it there and name its directory")
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
     missing = [file for file in _NEEDED if file not in found]
     if missing:
@@ -55,7 +56,22 @@ def find_model(name: str, hub: str, fetch) -> ModelEntry:
         registry=url,
         files=tuple(_file(found[file], repository, commit, hub) for file in (*_NEEDED, *_WELCOME) if file in found),
         licence=inner(document, "cardData", "license", kind=str),
+        through_library=describe is not None,
     )
+
+
+def _fetched(url, name, fetch) -> dict:
+    account = "; to read it with one: pip install 'cpunmt[hf]', then set HF_TOKEN or run: hf auth login"
+    try:
+        document = parse_document(fetch(url), url)
+    except HttpStatusError as error:
+        if error.status not in (401, 403):
+            raise
+        message = f"hf:{name} is not there, or needs an account (the server answers {error.status})"
+        raise HttpStatusError(error.status, message + account) from None
+    if document.get("gated"):
+        raise CpunmtError(f"hf:{name} needs an account" + account)
+    return document
 
 
 def _is_file(file) -> bool:

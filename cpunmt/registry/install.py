@@ -14,7 +14,7 @@ from cpunmt.files.input_files import describe
 from cpunmt.files.output_files import swap, sync
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack
-from cpunmt.registry.download import download
+from cpunmt.registry.download import download, download_through_library
 from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked
 from cpunmt.registry.store import METADATA
@@ -71,7 +71,8 @@ def _prepare(part, entry):
         _remove(part)
     part.mkdir(exist_ok=True)
     (part / _PLAN).write_text(plan, "utf-8")
-    needed = (entry.size or 0) - sum(path.stat().st_size for path in part.iterdir() if path.name != _PLAN)
+    here = sum(path.stat().st_size for path in part.iterdir() if path.name != _PLAN)
+    needed = (entry.size or 0) + entry.unpacked_size - here
     free = shutil.disk_usage(part).free
     if needed > free:
         raise CpunmtError(f"{entry.name} needs {needed} more bytes in {part.parent}, which has {free}; make room")
@@ -79,7 +80,8 @@ def _prepare(part, entry):
 
 def _fetch(entry, part, on_bytes, say) -> Path:
     """Everything into `part`; the folder that is the model, with nothing else in it."""
-    downloads = [(file, download(file, part, on_bytes, say)) for file in entry.files]
+    get = download_through_library if entry.through_library else download
+    downloads = [(file, get(file, part, on_bytes, say)) for file in entry.files]
     ready = part
     if entry.packed:
         ready = part / ".content"

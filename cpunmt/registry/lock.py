@@ -1,10 +1,10 @@
-"""One process at a time: a lock that ends with its process, and leaves no file behind."""
+"""One process at a time: filelock's lock, which ends with its process; here it leaves no file behind, too."""
 
 import contextlib
-import fcntl
-import os
-import time
+from collections.abc import Callable
 from pathlib import Path
+
+from filelock import FileLock, Timeout, UnixFileLock
 
 from cpunmt.errors import CpunmtError
 from cpunmt.process.interrupts import begin, finish
@@ -13,48 +13,35 @@ _PAUSE = 0.1  # seconds between two looks; Ctrl-C is heard there
 
 
 @contextlib.contextmanager
-def locked(path: Path, on_wait):
+def locked(path: Path, on_wait: Callable[[], None]):
     """Hold the lock that the file `path` stands for; `on_wait` is called once if another process has it.
 
     Raises
     ------
     CpunmtError
-        The file cannot be made.
+        The file cannot be made, or its filesystem has no locks.
     """
-    told = False
-    while True:
+    lock = FileLock(path, mode=0o600)
+    try:
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except PermissionError:
-            raise CpunmtError(f"{path}: cannot be made: no permission; set CPUNMT_MODELS_DIR") from None
-        except OSError as error:
-            raise CpunmtError(f"{path}: cannot be made: {error.strerror}") from None
-        if _acquire(handle) and _is_the_file(handle, path):
-            break
-        os.close(handle)
-        if not told:
+            lock.acquire(blocking=False)
+        except Timeout:
             on_wait()
-            told = True
-        time.sleep(_PAUSE)
+            lock.acquire(timeout=-1, poll_interval=_PAUSE)
+    except PermissionError:
+        raise CpunmtError(f"{path}: cannot be made: no permission; set CPUNMT_MODELS_DIR") from None
+    except FileNotFoundError as error:
+        raise CpunmtError(f"{path}: cannot be made: {error.strerror}") from None
+    except (OSError, NotImplementedError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CpunmtError(
+            f"{path}: cannot be locked: {why}; set CPUNMT_MODELS_DIR to a folder on a local disk"
+        ) from None
     begin(path, lambda: None)  # an interrupt removes it, too
     try:
         yield
     finally:
-        finish(path, lambda: path.unlink(missing_ok=True))  # while it is held
-        os.close(handle)
-
-
-def _is_the_file(handle, path) -> bool:
-    """Whether the locked file still has its name: its last holder may just have removed it."""
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _acquire(handle) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        # Removed while it is held: whoever waits for it sees that it has no name any more, and makes another one. A
+        # soft lock, for filesystems without real ones, is its file, and goes with `release`.
+        finish(path, lambda: path.unlink(missing_ok=True) if isinstance(lock, UnixFileLock) else None)
+        lock.release()

@@ -15,7 +15,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.registry.documents import join_url
 from cpunmt.registry.entries import ModelEntry, RemoteFile
 
-REGISTRY = "https://object.pouta.csc.fi/OPUS-MT-models/index.txt"
+REGISTRIES = ("https://object.pouta.csc.fi/OPUS-MT-models/index.txt",)
 VARIABLE = "CPUNMT_OPUS_REGISTRY"
 
 

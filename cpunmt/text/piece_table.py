@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded, plain_name
 from cpunmt.files.input_files import parse_json
 
 _MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
@@ -41,7 +41,7 @@ def read_table(path) -> dict[str, int]:
     """
     where = f"{path}: vocabulary"
     content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
-    if Path(str(path).removesuffix(".gz")).suffix not in _MAPS:
+    if Path(plain_name(str(path))).suffix not in _MAPS:
         table = _unique(((line, i) for i, line in enumerate(_lines(content, where))), where)
     elif content.lstrip()[:1] == b"{":  # which is YAML too
         table = parse_json(content, where)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded, open_expanded
+from cpunmt.files.compressed_file import expanded, open_expanded
 from cpunmt.kernels.records import CANDIDATES_MULTIPLE
 from cpunmt.text.shortlist_text import MAX_FILE as MAX_TEXT
 from cpunmt.text.shortlist_text import read_lexicon
@@ -83,7 +83,7 @@ class Shortlist:
 
     @classmethod
     def load(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
-        """Read a shortlist of any form: binary or text (see `from_text`), as it is or gzipped."""
+        """Read a shortlist of any form: binary or text (see `from_text`), as it is or packed with gzip or zstd."""
         with open_expanded(path, "shortlist", MAX_TEXT) as file:
             start = file.read(8)
         if start == MAGIC.to_bytes(8, "little"):
@@ -92,7 +92,7 @@ class Shortlist:
 
     @classmethod
     def read(cls, path, source_size, target_size, sha256=None):
-        """Read Marian's binary form, memory-mapped (a gzipped one is expanded in memory).
+        """Read Marian's binary form, memory-mapped (a packed one is expanded in memory).
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Shortlist:
 
     @classmethod
     def from_text(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
-        """Read Marian's text form, lines of "target source probability", plain or gzipped.
+        """Read Marian's text form, lines of "target source probability", plain or packed.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The text form of a lexical shortlist: a table of translation probabilities.
 
 One line "target source probability" for each pair of pieces, as Marian's recipes make it with fast_align and
-extract_lex (`lex.s2t`, mostly gzipped).
+extract_lex (`lex.s2t`, mostly packed).
 """
 
 from array import array
@@ -9,7 +9,7 @@ from array import array
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import open_expanded
+from cpunmt.files.compressed_file import open_expanded
 
 MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 24  # 32,000 pieces with 100 translations each have 3.2 million
@@ -34,7 +34,7 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     Raises
     ------
     ModelFileError
-        The file is missing, no complete gzip file, has a line of another kind, or is of another vocabulary: more
+        The file is missing, packed and damaged, has a line of another kind, or is of another vocabulary: more
         than half of its lines have a piece that these do not.
     """
     targets, sources, probabilities = array("q"), array("q"), array("f")

@@ -10,7 +10,7 @@ import numpy as np
 import sentencepiece
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.process.native_calls import native
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
@@ -110,7 +110,7 @@ class Vocabulary:
 
 
 def load_processor(path, **options):
-    """The SentencePiece model in a file, plain or gzipped; errors as of `Vocabulary`."""
+    """The SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
     content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:

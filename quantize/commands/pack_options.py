@@ -36,7 +36,9 @@ def add_options(pack: argparse.ArgumentParser):
         "given several times, the last match counts",
     )
     add_vocabularies(pack, ", for a file")
-    pack.add_argument("--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be gzipped")
+    pack.add_argument(
+        "--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be packed (.gz, .zst)"
+    )
     rounding = pack.add_argument_group("rounding")
     rounding.add_argument(
         "--range",

@@ -77,7 +77,7 @@ def add_gate_options(parser: argparse.ArgumentParser):
         default=[],
         metavar="[NAME=]FILE",
         help="a test set: lines of source TAB reference, several references if there are, or sources alone; may be "
-        "gzipped; may be given several times",
+        "packed (.gz, .zst); may be given several times",
     )
     parser.add_argument(
         "--gate",

@@ -28,14 +28,14 @@ def add_parser(commands):
     probability = number(float, lambda value: 0 <= value < 1, "a probability below 1")
     weight = number(float, lambda value: 0 <= value <= 100, "a number from 0 to 100")
     table_of = parsed(parse_table)
-    text = made.add_argument_group("sentence pairs, plain or gzipped; each may be given several times")
+    text = made.add_argument_group("sentence pairs, plain or packed (.gz, .zst); each may be given several times")
     text.add_argument("--source", action="append", default=[], metavar="FILE", help="sentences, one per line")
     text.add_argument("--target", action="append", default=[], metavar="FILE", help="their translations, line by line")
     text.add_argument(
         "--tsv", type=table_of, action="append", default=[], metavar=_TABLE, help="both, with tabs between"
     )
     add_vocabularies(made)
-    made.add_argument("--out", required=True, metavar="FILE", help="OUT.bin: binary; else text; .gz: gzipped")
+    made.add_argument("--out", required=True, metavar="FILE", help="OUT.bin: binary; else text; .gz, .zst: packed")
     made.add_argument("--force", action="store_true", help="replace the file OUT")
     made.add_argument(
         "--first", type=count, default=100, metavar="N", help="ids 0 to N-1 are always candidates (default: 100)"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.files.input_files import map_bytes
 
 MOST_BYTES = 1 << 28  # of a set, expanded
@@ -29,21 +29,21 @@ class EvaluationSet(NamedTuple):
 
 
 def named_set(text: str) -> tuple[str, str]:
-    """(name, path) of a command line's FILE or NAME=FILE; a file's own name is that without .tsv and .gz.
+    """(name, path) of a command line's FILE or NAME=FILE; a file's own name is that without .tsv, .gz and .zst.
 
     Raises ValueError for a name that a limit could not mention.
     """
     name, separator, path = text.partition("=")
     if not separator or "/" in name:
         path = text
-        name = re.sub(r"(\.(tsv|txt))?(\.gz)?$", "", Path(text).name)
+        name = re.sub(r"(\.(tsv|txt))?(\.(gz|zst))?$", "", Path(text).name)
     if not _NAME.fullmatch(name) or not path:
         raise ValueError(f"{text!r}: give a name of letters, digits, '.', '_' and '-', and a file, as NAME=FILE")
     return name, path
 
 
 def read_evaluation_set(name: str, path) -> EvaluationSet:
-    """Read a file, gzipped or not.
+    """Read a file, plain or packed with gzip or zstd.
 
     Raises CpunmtError: it cannot be read, is not UTF-8, or a line lacks its source, or its reference where others
     have one.

@@ -18,7 +18,7 @@ import numpy as np
 
 from cpunmt.engine.engine import Engine, Search
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.files.line_stream import decode_line
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes.int8 import LARGEST

@@ -1,20 +1,23 @@
-"""Sentence pairs for a shortlist: read from text files, plain or gzipped, as ids in flat arrays.
+"""Sentence pairs for a shortlist: read from text files, plain or packed (gzip, zstd), as ids in flat arrays.
 
 Two files of equal length, or one with columns separated by tabs: "news.tsv.gz:2,3-7" has the source in column 2 and
 five translations of it, which weigh as much together as one. "3-" means column 3 and all after it.
 """
 
-import gzip
-import io
 import itertools
+import math
+import os
 import re
-import zlib
+import stat
+import sys
 from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.errors import ModelFileError
+from cpunmt.files.compressed_file import open_expanded, packing
 from cpunmt.text.vocabulary import Vocabulary
 
 _COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")
@@ -80,7 +83,7 @@ def read_rows(file: Table | TwoFiles) -> Iterator[tuple[str, list[str]]]:
     Raises
     ------
     ValueError
-        The file is missing, no complete gzip file, the two have different lengths, or a line lacks a column.
+        The file is missing, packed and damaged, the two have different lengths, or a line lacks a column.
     """
     if isinstance(file, TwoFiles):
         yield from _two_files(file)
@@ -110,17 +113,27 @@ def _two_files(file):
 def _lines(path):
     """Text of each line, without its line feed; what is not UTF-8 becomes U+FFFD."""
     try:
-        with open(path, "rb") as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            with gzip.open(raw) if packed else raw as content:
-                for line in io.BufferedReader(content) if packed else content:
-                    yield line.rstrip(b"\r\n").decode("utf-8", "replace")
+        with _opened(path) as content:
+            for line in content:
+                yield line.rstrip(b"\r\n").decode("utf-8", "replace")
     except FileNotFoundError:
-        raise ValueError(f"{path}: not found; expected a text file, plain or gzipped") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: not a complete gzip file ({error}); fetch it again") from None
+        raise ValueError(f"{path}: not found; expected a text file, plain or packed with gzip or zstd") from None
+    except ModelFileError as error:
+        raise ValueError(str(error)) from None
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _opened(path):
+    """A file of any size, expanded if it is packed: what is read is not kept, so only its lines need room."""
+    status = os.stat(path)
+    if stat.S_ISREG(status.st_mode) and status.st_size:
+        return open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)
+    file = open(path, "rb")  # noqa: SIM115  the caller closes it
+    if packed := packing(file.peek(4)[:4]):
+        file.close()
+        raise ValueError(f"{path}: a pipe of {packed} data; unpack it on the way, or name the file")
+    return file
 
 
 def read_corpus(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.files.compressed_file import plain_name, zstd_module
 from cpunmt.text.shortlist import most_probable
 from cpunmt.text.vocabulary import Vocabulary
 
@@ -66,10 +67,13 @@ def text_of(lexicon: Lexicon, source_vocabulary: Vocabulary, target_vocabulary: 
 
 
 def is_binary(path: str | os.PathLike) -> bool:
-    """Whether a file of this name shall hold the binary form: lex.bin, lex.bin.gz."""
-    return Path(path).name.removesuffix(".gz").endswith(".bin")
+    """Whether a file of this name shall hold the binary form: lex.bin, lex.bin.gz, lex.bin.zst."""
+    return plain_name(Path(path).name).endswith(".bin")
 
 
 def file_content(path: str | os.PathLike, content: bytes) -> bytes:
-    """`content` as a file of this name holds it: gzipped if the name says so, without the time of day."""
-    return gzip.compress(content, mtime=0) if Path(path).name.endswith(".gz") else content
+    """`content` as a file of this name holds it: packed if the name says so, without the time of day."""
+    name = Path(path).name
+    if name.endswith(".zst"):
+        return zstd_module().compress(content)
+    return gzip.compress(content, mtime=0) if name.endswith(".gz") else content

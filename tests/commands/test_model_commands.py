@@ -92,7 +92,7 @@ def test_info_counts_parameters_whatever_they_are_stored_as(made, capsys):
     attention, network = 4 * (d * d + d) + 2 * d, 2 * d * f + f + d + 2 * d
     cell = 2 * d * d + d + 2 * d
     expected = pieces * d + pieces + 2 * (attention + network) + 2 * (cell + attention + network)
-    for kind in ("bergamot", "bergamot gzipped", "marian npz"):
+    for kind in ("bergamot", "bergamot gzipped", "bergamot packed with zstd", "marian npz"):
         assert info(capsys, made(kind))["parameters"] == f"{expected:,}"
 
 

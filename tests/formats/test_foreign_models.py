@@ -116,7 +116,9 @@ def test_a_converted_directory_translates_as_the_one_it_was_made_of(directories,
     assert one.target_vocabulary.pieces(everything) == other.target_vocabulary.pieces(everything)
 
 
-@pytest.mark.parametrize("kind", ["bergamot", "bergamot gzipped", "bergamot with two vocabularies"])
+@pytest.mark.parametrize(
+    "kind", ["bergamot", "bergamot gzipped", "bergamot packed with zstd", "bergamot with two vocabularies"]
+)
 def test_static_scales_are_those_of_the_file_and_survive_conversion(directories, kind, tmp_path):
     written = directories(kind)
     static, dynamic = Translator(written.path, activation_scales="static"), Translator(written.path)
@@ -145,7 +147,10 @@ def test_static_scales_are_those_of_the_file_and_survive_conversion(directories,
 
 def test_files_that_hold_one_model_make_one_translation(directories):
     """Whatever they are called, packed with, or hold beside the weights."""
-    for kinds in (["bergamot", "bergamot gzipped", "bergamot without alphas"], ["marian npz", "marian bin"]):
+    for kinds in (
+        ["bergamot", "bergamot gzipped", "bergamot packed with zstd", "bergamot without alphas"],
+        ["marian npz", "marian bin"],
+    ):
         for scheme in ("int8", "float32"):
             translators = [Translator(directories(kind).path, compute_type=scheme) for kind in kinds]
             made = [translator.translate(TEXTS, max_length=10, **EVERYTHING) for translator in translators]

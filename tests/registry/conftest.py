@@ -1,5 +1,7 @@
 """Fixtures of the registry's tests: a server, and an environment that knows nothing else."""
 
+import sys
+
 import pytest
 
 from cpunmt.registry import connection
@@ -22,6 +24,7 @@ def surroundings(tmp_path, monkeypatch):
     for name in ("FIREFOX", "OPUS", "HF"):
         monkeypatch.setenv(f"CPUNMT_{name}_REGISTRY", "http://127.0.0.1:9/nothing/v1/here")
     monkeypatch.setattr(connection, "BACKOFF", 0.001)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # as where it is not installed; test_hub.py has it
 
 
 @pytest.fixture

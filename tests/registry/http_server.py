@@ -41,10 +41,11 @@ class Fault:
 
 @dataclass
 class Request:
-    """One request that came: its path, with the query, and its headers."""
+    """One request that came: its path, with the query, its headers and its method."""
 
     path: str
     headers: dict
+    method: str = "GET"
 
 
 class Server:
@@ -63,6 +64,9 @@ class Server:
             protocol_version = "HTTP/1.1"
 
             def do_GET(handler):
+                self._answer(handler)
+
+            def do_HEAD(handler):
                 self._answer(handler)
 
             def log_message(handler, *arguments):
@@ -93,7 +97,7 @@ class Server:
     def _answer(self, handler):
         path = handler.path
         with self.lock:
-            self.requests.append(Request(path, dict(handler.headers)))
+            self.requests.append(Request(path, dict(handler.headers), handler.command))
         fault = self._fault(path)
         if fault.hold:
             fault.hold.wait(20)
@@ -129,7 +133,9 @@ class Server:
             handler.send_header(name, value)
         handler.send_header("Connection", "close")
         handler.end_headers()
-        if fault.break_after is not None:
+        if handler.command == "HEAD":
+            handler.close_connection = True
+        elif fault.break_after is not None:
             handler.wfile.write(body[: fault.break_after])
             handler.wfile.flush()
             time.sleep(0.02 + fault.stall)  # what was sent should arrive before the reset

@@ -7,9 +7,11 @@ import json
 import uuid
 import zipfile
 
+from cpunmt.files.compressed_file import zstd_module
 from tests.registry.http_server import Fault
 
 COLLECTION = "/v1/buckets/main/collections/translations-models/records"
+COLLECTION_V2 = "/v1/buckets/main/collections/translations-models-v2/records"
 PLAN = {"model": "model.{}.intgemm.alphas.bin", "lex": "lex.50.50.{}.s2t.bin", "vocab": "vocab.{}.spm"}
 SPLIT = {**PLAN, "srcvocab": "srcvocab.{}.spm", "trgvocab": "trgvocab.{}.spm"}
 del SPLIT["vocab"]
@@ -58,15 +60,50 @@ def firefox_records(source, target, version="1.0", plan=PLAN, size=3000, express
     return records, attachments
 
 
-def serve_firefox(server, *models) -> str:
-    """Serve results of `firefox_records`; the registry's URL."""
+def firefox_records_v2(source, target, version="3.0", architecture="base-memory", plan=PLAN, size=3000, expression=""):
+    """(records, {location: content}) of one model in the second collection: packed with zstd, two digests."""
+    records, attachments = [], {}
+    for kind, pattern in plan.items():
+        name = pattern.format(source + target)
+        content = noise(f"{name} {version} {architecture} {expression}", size if kind == "model" else size // 10)
+        packed = zstd_module().compress(content)
+        location = f"main-workspace/translations-models-v2/{uuid.uuid5(uuid.NAMESPACE_URL, sha256(packed))}.zst"
+        attachments[location] = packed
+        records.append(
+            {
+                "name": name,
+                "sourceLanguage": source,
+                "targetLanguage": target,
+                "architecture": architecture,
+                "version": version,
+                "fileType": kind,
+                "filter_expression": expression,
+                "decompressedSize": len(content),
+                "decompressedHash": sha256(content),
+                "id": str(uuid.uuid5(uuid.NAMESPACE_OID, location)),
+                "schema": 1749570042331,
+                "attachment": {
+                    "filename": f"{name}.zst",
+                    "location": location,
+                    "hash": sha256(packed),
+                    "mimetype": "application/zstd",
+                    "size": len(packed),
+                },
+                "last_modified": 1749570511392,
+            }
+        )
+    return records, attachments
+
+
+def serve_firefox(server, *models, collection=COLLECTION) -> str:
+    """Serve results of `firefox_records`, or of `firefox_records_v2`; the registry's URL."""
     records = [record for found, _ in models for record in found]
     root = {"settings": {"readonly": True}, "capabilities": {"attachments": {"base_url": f"{server.url}/cdn/"}}}
     server.content["/v1/"] = json.dumps(root).encode()
-    server.content[COLLECTION] = json.dumps({"data": records}).encode()
+    server.content[collection] = json.dumps({"data": records}).encode()
     for _, attachments in models:
         server.content |= {f"/cdn/{location}": content for location, content in attachments.items()}
-    return server.url + COLLECTION
+    return server.url + collection
 
 
 def serve_bucket(server, models: dict) -> str:
@@ -159,10 +196,17 @@ def serve_hub(server, repository, files=HUB_FILES, revision="main", **extra) -> 
         server.content[f"/cdn-lfs/{name}"] = content
         resolved = f"/{repository}/resolve/{COMMIT}/{name}"
         server.content[resolved] = content
+        headers = {"X-Repo-Commit": COMMIT}
+        server.faults[resolved] = [Fault(headers=headers)]
         if large:  # as the hub does, with a signed address elsewhere
-            location = f"{server.url}/cdn-lfs/{name}?signature=1"
+            location = f"{server.url.replace('127.0.0.1', 'localhost')}/cdn-lfs/{name}?signature=1"
             server.content[f"/cdn-lfs/{name}?signature=1"] = content
-            server.faults[resolved] = [Fault(status=302, headers={"Location": location})]
+            headers |= {
+                "Location": location,
+                "X-Linked-Size": str(len(content)),
+                "X-Linked-Etag": f'"{sha256(content)}"',
+            }
+            server.faults[resolved] = [Fault(status=302, headers=headers)]
     document = {
         "id": repository,
         "sha": COMMIT,

@@ -265,8 +265,11 @@ def test_a_bar_on_a_terminal(registries, monkeypatch, capsys):
     assert "fetching" not in shown
 
 
+OURS_ON_DEMAND = ("urllib3", "filelock", "platformdirs", "huggingface_hub", "backports", "compression", "ssl", "tqdm")
+
+
 def test_nothing_of_it_is_imported_before_it_is_needed():
-    """The command line has both commands; translating needs neither."""
+    """The command line has both commands; translating needs neither, nor any of the libraries behind them."""
     code = (
         "import sys, cpunmt; before = set(sys.modules);"
         "import cpunmt.commands.registry, cpunmt.registry.store;"
@@ -275,3 +278,16 @@ def test_nothing_of_it_is_imported_before_it_is_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.stdout.strip() == "[] False False", done
+
+
+def test_translating_imports_none_of_the_libraries():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "cpunmt", "translate", "-m", "models/ende-tiny"],
+        input="A man.\n",
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    assert done.stdout and "numpy" in imported and not imported & set(OURS_ON_DEMAND)

@@ -1,7 +1,9 @@
 """Opening URLs: which, how often, how long."""
 
+import base64
 import datetime
 import email.utils
+import gzip
 import socket
 import threading
 import time
@@ -119,6 +121,23 @@ def test_redirects_to_elsewhere_are_not(server, location):
         fetch(server)
 
 
+def test_a_redirect_keeps_what_was_asked_for(server):
+    """A range, above all: the answer to another one would be put in the wrong place."""
+    server.content["/elsewhere"] = BODY
+    for status in (301, 302, 303, 307, 308):
+        server.faults["/registry"] = [Fault(status=status, headers={"Location": "elsewhere"})]
+        with connection.open_url(server.url + "/registry", {"Range": "bytes=2-"}) as response:
+            assert b"".join(connection.blocks(response, "x")) == BODY[2:]
+    assert {request.headers["Accept-Encoding"] for request in server.requests} == {"identity"}
+
+
+@pytest.mark.parametrize("headers", [{}, {"Location": ""}])
+def test_a_redirect_to_nowhere(server, headers):
+    server.faults["/registry"] = [Fault(status=302, headers=headers)]
+    with pytest.raises(CpunmtError, match="answers 302"):
+        fetch(server)
+
+
 def test_redirects_in_a_circle_end(server):
     server.faults["/registry"] = [Fault(status=302, headers={"Location": "/registry"})]
     with pytest.raises(CpunmtError, match="answers 302"):
@@ -173,6 +192,53 @@ def test_the_server_may_not_say_very_long(server, value):
     with pytest.raises(CpunmtError, match=r"asks to wait \d+ s: try again then"):
         fetch(server)
     assert len(server.requests) == 1
+
+
+def test_content_stays_as_it_is_sent(server):
+    """Whatever the server says of its encoding: digests are of what comes."""
+    server.content["/registry"] = packed = gzip.compress(BODY)
+    for encoding in ("gzip", "br", "zstd", "nonsense"):
+        server.faults["/registry"] = [Fault(headers={"Content-Encoding": encoding})]
+        assert fetch(server) == packed
+
+
+def through_proxy(monkeypatch, server, **variables):
+    """The environment names the server as a proxy, and a registry on a host that there is not."""
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    server.content["http://mirror.example/index.txt"] = BODY
+
+
+def test_the_proxy_of_the_environment_is_used(server, monkeypatch):
+    with_user = server.url.replace("//", "//me:s%20ecret@")
+    for value in (server.url, server.url.removeprefix("http://"), with_user):
+        through_proxy(monkeypatch, server, http_proxy=value)
+        assert fetch_document("http://mirror.example/index.txt", pytest.fail) == BODY
+    assert server.paths() == ["http://mirror.example/index.txt"] * 3
+    given = [{k.lower(): v for k, v in r.headers.items()}.get("proxy-authorization") for r in server.requests]
+    assert given == [None, None, "Basic " + base64.b64encode(b"me:s ecret").decode()]
+
+
+def test_tls_goes_through_the_proxy_as_a_tunnel(server, monkeypatch, said):
+    """This one has none, which is what the error tells."""
+    through_proxy(monkeypatch, server, https_proxy=server.url)
+    with pytest.raises(CpunmtError, match="mirror.example/x: Tunnel connection failed: 501"):
+        fetch_document("https://mirror.example/x", said.append)
+
+
+def test_no_proxy_where_the_environment_says_so(server, monkeypatch):
+    through_proxy(monkeypatch, server, http_proxy="http://127.0.0.1:9", no_proxy="127.0.0.1,other.example")
+    assert fetch(server) == BODY
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "http://[::1", "http://host:port"])
+def test_a_proxy_that_cannot_be_used_is_one_error(server, monkeypatch, proxy):
+    through_proxy(monkeypatch, server, http_proxy=proxy)
+    with pytest.raises(CpunmtError, match="the proxy that the environment names cannot be used"):
+        fetch_document("http://mirror.example/index.txt", pytest.fail)
 
 
 def test_a_document_is_whole_or_fetched_again(server):

@@ -1,9 +1,7 @@
 """One file: interrupted anywhere, lied about, resumed; in the end right, or refused and gone."""
 
-import gzip
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,43 +10,10 @@ from hypothesis import strategies as st
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import connection, download, entries
 from cpunmt.registry.entries import RemoteFile
+from tests.registry.downloading import CONTENT, PATH, names, ranges, remote, run
 from tests.registry.http_server import Fault, serving
 from tests.registry.shapes import git_blob, noise, sha256
 from tests.support.command_line import ROOT
-
-CONTENT = noise("content", 300_000)
-PATH = "/cdn/model.bin"
-
-
-def remote(server, content=CONTENT, path=PATH, **known) -> RemoteFile:
-    server.content.setdefault(path, content)
-    known = known or {"size": len(content), "sha256": sha256(content)}
-    return RemoteFile(server.url + path, path.rpartition("/")[2], **known)
-
-
-class Count:
-    """Adds up what `on_bytes` is given."""
-
-    total = 0
-
-    def __call__(self, count):
-        self.total += count
-
-
-def run(file, folder, said=None) -> Path:
-    """Download, with the count of bytes compared with the file."""
-    count = Count()
-    path = download.download(file, folder, count, (said if said is not None else []).append)
-    assert count.total == path.stat().st_size
-    return path
-
-
-def ranges(server) -> list:
-    return [request.headers.get("Range") for request in server.requests]
-
-
-def names(folder) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_file(server, tmp_path):
@@ -146,14 +111,6 @@ def test_a_whole_rest_needs_no_request(server, tmp_path):
     assert server.requests == []
 
 
-def test_a_rest_longer_than_a_file_of_unknown_size(server, tmp_path):
-    packed = gzip.compress(CONTENT)
-    (tmp_path / "model.bin.gz.part").write_bytes(packed + b"and more")
-    file = remote(server, packed, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
-    assert run(file, tmp_path).read_bytes() == packed
-    assert len(server.requests) == 2  # 416, then all of it
-
-
 def test_a_damaged_file_is_fetched_anew(server, tmp_path):
     (tmp_path / "model.bin").write_bytes(CONTENT[:-1] + b"?")
     assert run(remote(server), tmp_path).read_bytes() == CONTENT
@@ -210,50 +167,6 @@ def test_an_announced_size_above_the_limit(server, tmp_path):
 def test_without_any_size(server, tmp_path):
     server.faults[PATH] = [Fault(announce=0)]
     assert run(remote(server, size=None), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_login_page_instead(server, tmp_path):
-    page = b"<html>Welcome to our network</html>"
-    server.faults[PATH + ".gz"] = [Fault(content=page)]
-    with pytest.raises(CpunmtError, match="unpacked content is"):
-        run(remote(server, b"", PATH + ".gz", unpacked_sha256=sha256(CONTENT)), tmp_path)
-    assert names(tmp_path) == []
-
-
-def test_gzip_is_checked_inside(server, tmp_path):
-    packed = gzip.compress(CONTENT)
-    file = remote(server, packed, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
-    assert run(file, tmp_path).name == "model.bin.gz"
-    for damaged, message in [
-        (gzip.compress(CONTENT + b"x"), "unpacked content"),
-        (packed[:-5], "damaged one"),
-        (packed[:1000] + b"!!!!" + packed[1004:], "damaged one|unpacked content"),
-    ]:
-        (tmp_path / "model.bin.gz").unlink(missing_ok=True)
-        server.content[PATH + ".gz"] = damaged
-        with pytest.raises(CpunmtError, match=message):
-            run(file, tmp_path)
-        assert names(tmp_path) == []
-
-
-def test_gzip_without_a_digest_has_its_own(server, tmp_path):
-    packed = gzip.compress(CONTENT)
-    server.faults[PATH + ".gz"] = [Fault(content=packed[:-8] + bytes(8))]
-    with pytest.raises(CpunmtError, match="damaged one"):
-        run(remote(server, packed, PATH + ".gz", size=None), tmp_path)
-
-
-def test_gzip_bombs(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "LARGEST_MODEL", 1 << 20)
-    with pytest.raises(CpunmtError, match="expands to more than 1048576 bytes"):
-        run(remote(server, gzip.compress(bytes(2 << 20)), PATH + ".gz", size=None), tmp_path)
-
-
-def test_gzip_that_the_server_unpacks_on_the_way(server, tmp_path):
-    file = remote(server, CONTENT, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
-    assert run(file, tmp_path).read_bytes() == CONTENT
-    assert names(tmp_path) == ["model.bin"]
-    assert run(file, tmp_path).name == "model.bin" and len(server.requests) == 1
 
 
 def test_a_pause_is_a_broken_connection(server, tmp_path, monkeypatch):

@@ -7,9 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.compressed_file import zstd_module
 from cpunmt.registry import firefox
 from tests.registry.broken_json import ANYTHING, paths_of, replaced
-from tests.registry.shapes import COLLECTION, PLAN, SPLIT, firefox_records, serve_bucket, serve_firefox, sha256
+from tests.registry.shapes import (
+    COLLECTION,
+    COLLECTION_V2,
+    PLAN,
+    SPLIT,
+    firefox_records,
+    firefox_records_v2,
+    serve_bucket,
+    serve_firefox,
+    sha256,
+)
 
 ANDROID, DESKTOP = "env.appinfo.OS == 'Android'", "env.appinfo.OS != 'Android'"
 
@@ -105,11 +116,86 @@ def test_what_is_shown_cannot_move_the_cursor(server):
     assert list(found) == ["firefox:ende", "firefox:ende@2J"] and shown.isprintable()
 
 
-def test_zstd_is_refused_by_name(server):
-    records, content = firefox_records("en", "de")
-    records[0]["attachment"]["filename"] += ".zst"
-    with pytest.raises(CpunmtError, match="packed with zstd, which is not supported; use the collection"):
-        names(server, (records, content))
+def test_a_model_of_the_second_collection(server):
+    records, attachments = firefox_records_v2("en", "de")
+    url = serve_firefox(server, (records, attachments), collection=COLLECTION_V2)
+    (entry,) = models(server, url).values()
+    assert (entry.name, entry.version, entry.architecture) == ("firefox:ende", "3.0", "base-memory")
+    assert [file.path for file in entry.files] == [f"{PLAN[kind].format('ende')}.zst" for kind in sorted(PLAN)]
+    for file in entry.files:
+        packed = server.content[file.url.removeprefix(server.url)]
+        content = zstd_module().decompress(packed)
+        assert (file.size, file.sha256) == (len(packed), sha256(packed))
+        assert (file.unpacked_size, file.unpacked_sha256) == (len(content), sha256(content))
+    assert entry.size == sum(map(len, attachments.values())) and entry.unpacked_size == 3600
+
+
+def test_names_of_the_second_collection(server):
+    """As the filters of its records say: a model for desktops, one for Android, one that is tried on nightlies."""
+    nightly = "env.channel == 'default' || env.channel == 'nightly'"
+    url = serve_firefox(
+        server,
+        firefox_records_v2("en", "de", architecture="tiny", expression=ANDROID),
+        firefox_records_v2("en", "de", architecture="base-memory", expression=DESKTOP),
+        firefox_records_v2("en", "de", "3.1", architecture="base", expression=nightly),
+        firefox_records_v2("en", "fr", architecture="tiny"),
+        firefox_records_v2("en", "fr", architecture="base-memory"),
+        firefox_records_v2("en", "fr", "3.0a1", architecture="base"),
+        collection=COLLECTION_V2,
+    )
+    found = {name: (entry.version, entry.architecture) for name, entry in models(server, url).items()}
+    assert found == {
+        "firefox:ende": ("3.0", "base-memory"),
+        "firefox:ende@3.0-android": ("3.0", "tiny"),
+        "firefox:ende@3.1-nightly": ("3.1", "base"),
+        "firefox:enfr": ("3.0", "base-memory"),
+        "firefox:enfr@3.0-tiny": ("3.0", "tiny"),
+        "firefox:enfr@3.0a1": ("3.0a1", "base"),
+    }
+
+
+def test_files_of_two_architectures_are_not_mixed(server):
+    """Of one version, for the same audience: only the architecture tells."""
+    found = [firefox_records_v2("en", "de", architecture=size) for size in ("tiny", "base-memory", "base")]
+    entries = models(server, serve_firefox(server, *found, collection=COLLECTION_V2))
+    assert list(entries) == ["firefox:ende", "firefox:ende@3.0-base-memory", "firefox:ende@3.0-tiny"]
+    for entry, (records, _) in zip(entries.values(), (found[2], found[1], found[0]), strict=True):
+        assert {file.sha256 for file in entry.files} == {record["attachment"]["hash"] for record in records}
+
+
+def test_a_variant_has_files_of_its_own(server):
+    plain_records, plain_files = firefox_records_v2("en", "de")
+    records, files = firefox_records_v2("en", "de", architecture="base")
+    for record in records:
+        record["variant"] = "formal"
+    url = serve_firefox(server, (plain_records, plain_files), (records, files), collection=COLLECTION_V2)
+    found = models(server, url)
+    assert {name: entry.architecture for name, entry in found.items()} == {
+        "firefox:ende": "base-memory",
+        "firefox:ende@3.0-formal": "base",
+    }
+    digests = {file.sha256 for file in found["firefox:ende@3.0-formal"].files}
+    assert digests == {record["attachment"]["hash"] for record in records}
+
+
+def test_a_digest_of_the_content_may_be_absent_but_not_wrong(server):
+    records, content = firefox_records_v2("en", "de")
+    for record in records:
+        del record["decompressedHash"], record["decompressedSize"]
+    (entry,) = models(server, serve_firefox(server, (records, content))).values()
+    assert {file.unpacked_sha256 for file in entry.files} == {file.unpacked_size for file in entry.files} == {None}
+    for key, wrong in (("decompressedHash", "0"), ("decompressedHash", 7), ("decompressedSize", -1)):
+        records, content = firefox_records_v2("en", "de")
+        records[0][key] = wrong
+        assert names(server, (records, content)) == []
+
+
+def test_a_packed_file_whose_name_does_not_say_so(server):
+    records, content = firefox_records_v2("en", "de")
+    for record in records:
+        record["attachment"]["filename"] = record["name"]
+    (entry,) = models(server, serve_firefox(server, (records, content))).values()
+    assert all(file.path.endswith(".zst") and file.unpacked_sha256 for file in entry.files)
 
 
 def test_locations_cannot_leave_the_server(server):
@@ -196,6 +282,7 @@ def test_remote_settings_elsewhere_than_under_v1():
 
 
 RECORDS = {"data": firefox_records("en", "de")[0] + firefox_records("en", "de", "2.0", expression=DESKTOP)[0]}
+RECORDS_V2 = {"data": firefox_records_v2("en", "de")[0] + firefox_records_v2("en", "de", expression=ANDROID)[0]}
 BUCKET = {
     "baseUrl": "https://example.org",
     "models": {
@@ -212,7 +299,7 @@ BUCKET = {
 }
 
 
-@given(data=st.data(), value=ANYTHING, document=st.sampled_from([RECORDS, BUCKET]))
+@given(data=st.data(), value=ANYTHING, document=st.sampled_from([RECORDS, RECORDS_V2, BUCKET]))
 def test_any_value_anywhere_is_one_error_or_a_shorter_list(data, value, document):
     path = data.draw(st.sampled_from(list(paths_of(document))))
     content = json.dumps(replaced(document, path, value)).encode()

@@ -1,5 +1,7 @@
 """One process at a time."""
 
+import errno
+import fcntl
 import subprocess
 import sys
 import time
@@ -7,7 +9,6 @@ import time
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import lock
 from cpunmt.registry.lock import locked
 from tests.support.command_line import ROOT
 from tests.support.side_by_side import in_threads
@@ -49,15 +50,15 @@ def test_only_one_has_it(tmp_path):
 
 def test_a_file_that_its_last_holder_has_just_removed_is_no_lock(tmp_path, monkeypatch):
     """Removed after it was opened here, and before it was locked: others would make a new one."""
-    path, acquire, times = tmp_path / "lock", lock._acquire, []
+    path, flock, times = tmp_path / "lock", fcntl.flock, []
 
-    def remove_first(handle):
+    def remove_first(handle, operation):
         times.append(1)
         if len(times) == 1:
             path.unlink()
-        return acquire(handle)
+        return flock(handle, operation)
 
-    monkeypatch.setattr(lock, "_acquire", remove_first)
+    monkeypatch.setattr(fcntl, "flock", remove_first)
     with locked(path, lambda: None):
         assert len(times) == 2 and path.exists()
 
@@ -86,9 +87,44 @@ with locked(Path({str(path)!r}), print):
     other.stdout.close()
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").touch()
     with (
-        pytest.raises(CpunmtError, match="cannot be made: No such file"),
-        locked(tmp_path / "no" / "lock", pytest.fail),
+        pytest.raises(CpunmtError, match="cannot be locked: (Not a directory|File exists); set CPUNMT_MODELS_DIR"),
+        locked(tmp_path / "file" / "lock", pytest.fail),
     ):
         pass
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path):
+    (tmp_path / "other").write_bytes(b"precious")
+    (tmp_path / "lock").symlink_to(tmp_path / "other")
+    with pytest.raises(CpunmtError, match="cannot be locked"), locked(tmp_path / "lock", pytest.fail):
+        pass
+    assert (tmp_path / "other").read_bytes() == b"precious"
+
+
+def test_a_filesystem_without_locks_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):
+    """As NFS without its lock daemon answers."""
+
+    def no_locks(handle, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with (
+        pytest.raises(CpunmtError, match="cannot be locked: No locks available; set CPUNMT_MODELS_DIR to a folder on"),
+        locked(tmp_path / "lock", pytest.fail),
+    ):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore:flock not supported")
+def test_a_filesystem_that_knows_no_flock_has_a_file_as_the_lock(tmp_path, monkeypatch):
+    def unknown(handle, operation):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    path = tmp_path / "lock"
+    with locked(path, pytest.fail):
+        assert path.exists()
+    assert list(tmp_path.iterdir()) == []

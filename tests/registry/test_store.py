@@ -127,7 +127,7 @@ def test_what_is_no_model_is_passed_over(content):
     [
         ("linux", {}, "/home/me/.local/share/cpunmt/models"),
         ("linux", {"XDG_DATA_HOME": "/data"}, "/data/cpunmt/models"),
-        ("darwin", {"XDG_DATA_HOME": "/data"}, "/home/me/Library/Application Support/cpunmt/models"),
+        ("linux", {"XDG_DATA_HOME": "not/absolute"}, "/home/me/.local/share/cpunmt/models"),
         ("linux", {"CPUNMT_MODELS_DIR": "/mine"}, "/mine"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
+from cpunmt.files.compressed_file import zstd_module
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.model.config import ModelConfig
@@ -86,11 +87,12 @@ def bergamot(folder, config=CONFIG, with_alphas=True, seed=7) -> Written:
     return Written(folder, config, stored(tensors), shortlist, alphas)
 
 
-def gzipped(folder) -> Written:
+def packed(folder, ending=".gz") -> Written:
     """The same, each file packed."""
     written = bergamot(folder)
+    compress = gzip.compress if ending == ".gz" else zstd_module().compress
     for file in list(folder.iterdir()):
-        (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        (folder / f"{file.name}{ending}").write_bytes(compress(file.read_bytes()))
         file.unlink()
     return written
 
@@ -151,7 +153,8 @@ def huggingface(folder, shape="shared") -> Written:
 KINDS: dict[str, Callable[[Path], Written]] = {
     "bergamot": bergamot,
     "bergamot without alphas": lambda folder: bergamot(folder, with_alphas=False),
-    "bergamot gzipped": gzipped,
+    "bergamot gzipped": packed,
+    "bergamot packed with zstd": lambda folder: packed(folder, ".zst"),
     "bergamot with two vocabularies": lambda folder: bergamot(folder, SPLIT, seed=21),
     "marian npz": marian,
     "marian bin": lambda folder: marian(folder, "model.bin"),

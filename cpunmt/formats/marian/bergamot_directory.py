@@ -1,7 +1,7 @@
 """Which file of a directory is what: models of Bergamot, Firefox and Marian, as people have them.
 
 A decoder configuration that is there (`decoder.yml`, `config*.yml`) and names a model decides everything. Else names
-decide, each with or without `.gz`:
+decide, each with or without `.gz` or `.zst`:
 
     model        model*.intgemm*alphas*.bin, before model*.intgemm*.bin, before model*.bin, before *.npz
     vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both; or as OPUS-MT has it:
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
+from cpunmt.files.compressed_file import ENDINGS, plain_name
 from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 
@@ -91,7 +92,7 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
 
 
 def listing(folder) -> list[str]:
-    """Names of the files, those that are also there without `.gz` only so."""
+    """Names of the files, those that are also there unpacked only so, of `.gz` and `.zst` one."""
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with a model, a vocabulary and a shortlist")
     try:
@@ -101,7 +102,10 @@ def listing(folder) -> list[str]:
         raise ModelFileError(f"{folder}: cannot list the directory: {error.strerror}") from None
     if len(names) > _MAX_FILES:
         raise ModelFileError(f"{folder}: holds over {_MAX_FILES} files, expected a model's directory")
-    return sorted(name for name in names if not (name.endswith(".gz") and name[:-3] in names))
+    best = {}  # whatever the order is in which the directory has them
+    for name in sorted(names, key=lambda name: (name != plain_name(name), name)):
+        best.setdefault(plain_name(name), name)
+    return sorted(best.values())
 
 
 def looks_like_one(names: Iterable[str]) -> bool:
@@ -112,15 +116,14 @@ def looks_like_one(names: Iterable[str]) -> bool:
 
 def _refused(folder, names, problems):
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    packed = "; .zst files must be unpacked first: run `unzstd`" if any(name.endswith(".zst") for name in names) else ""
-    return ModelFileError(f"{folder}: {'; '.join(problems)}{packed}. Found: {shown or 'no file'}")
+    return ModelFileError(f"{folder}: {'; '.join(problems)}. Found: {shown or 'no file'}")
 
 
 def _matching(names: Iterable[str], patterns, but=()) -> list[str]:
-    """The names that match a pattern, and none of `but`, when `.gz` is left away."""
+    """The names that match a pattern, and none of `but`, when `.gz` or `.zst` is left away."""
 
     def matches(name, patterns):
-        return any(fnmatch.fnmatchcase(name.removesuffix(".gz"), pattern) for pattern in patterns)
+        return any(fnmatch.fnmatchcase(plain_name(name), pattern) for pattern in patterns)
 
     return [name for name in names if matches(name, patterns) and not matches(name, but)]
 
@@ -185,7 +188,7 @@ def _with_pieces(folder, names, files, problems):
 
 
 def _is_table(file) -> bool:
-    return file.name.removesuffix(".gz").endswith((".yml", ".yaml", ".json", ".txt"))
+    return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
 
 
 def _decoder_options(folder, names) -> DecoderOptions | None:
@@ -207,9 +210,9 @@ def _rank(model: Path | None) -> int:
 
 
 def _at(path: Path, folder) -> Path | None:
-    """Where the file of a configuration is: where it says, or in the directory itself; gzipped or not."""
+    """Where the file of a configuration is: where it says, or in the directory itself; packed or not."""
     for place in (path, folder / path.name):
-        for file in (place, place.with_name(f"{place.name}.gz")):
+        for file in (place, *(place.with_name(place.name + ending) for ending in ENDINGS)):
             if file.is_file():
                 return file
     return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.formats.yaml_text import parse_yaml
 from cpunmt.text.shortlist import ShortlistOptions
 
@@ -91,7 +91,7 @@ class DecoderOptions:
 
 
 def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
-    """The options in a YAML file, plain or gzipped.
+    """The options in a YAML file, plain or packed.
 
     Paths are relative to the file with `relative-paths: true`, else to the current directory, as in Marian; that
     they exist is not checked.

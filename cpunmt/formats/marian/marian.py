@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import open_expanded
+from cpunmt.files.compressed_file import open_expanded
 from cpunmt.formats.marian.marian_bin import MAX_FILE, read_marian_bin
 from cpunmt.formats.marian.marian_file import (
     ALPHA,
@@ -25,7 +25,7 @@ from cpunmt.model.tensors import output_table
 
 
 def read_marian_file(path: str | os.PathLike) -> MarianFile:
-    """What the file holds, `.npz` or `.bin`, gzipped or not: its first bytes tell which.
+    """What the file holds, `.npz` or `.bin`, packed or not: its first bytes tell which.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Read Marian's binary model (`.bin`, version 1), memory-mapped; `.bin.gz` is expanded in memory.
+"""Read Marian's binary model (`.bin`, version 1), memory-mapped; `.bin.gz` and `.bin.zst` are expanded in memory.
 
 Little-endian, N items:
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.formats.marian.marian_file import ALPHA, OPTIONS, MarianFile, StoredIntegers, check_alpha, check_names
 from cpunmt.formats.marian.marian_options import parse_options
 
@@ -56,7 +56,7 @@ class _Item(NamedTuple):
 
 
 def read_marian_bin(path: str | os.PathLike) -> MarianFile:
-    """Options, parameters and alphas of a `.bin` or `.bin.gz` file.
+    """Options, parameters and alphas of a `.bin` file, packed or not.
 
     Float32 tensors and integers are read-only views of the memory map (copies if they are not aligned there);
     float16 and float64 become float32.

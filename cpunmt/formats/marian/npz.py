@@ -18,7 +18,7 @@ import zipfile
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import expanded
+from cpunmt.files.compressed_file import expanded
 from cpunmt.formats.marian.marian_bin import MAX_FILE
 
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -32,8 +32,8 @@ _HEADER = re.compile(
 def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
 
-    The file may be gzipped (`.npz.gz`); it is then expanded in memory first. Accepted: stored members in C order,
-    dtypes float16/32/64 and (u)int8, little-endian.
+    The file may be packed (`.npz.gz`, `.npz.zst`); it is then expanded in memory first. Accepted: stored members in C
+    order, dtypes float16/32/64 and (u)int8, little-endian.
 
     Raises
     ------

@@ -5,7 +5,8 @@
 Offsets count from the end of the header, which spaces bring to a multiple of 64. The format allows no bytes
 between two tensors, so a gap is itself a tensor: `padding.<n>`, uint8, at most 63 zeros, after each tensor
 whose size is not a multiple of 64 (the last included: a load of a whole vector never leaves the file).
-Any safetensors library reads the file and shows those entries; this reader checks and drops them.
+Any safetensors library reads the file and shows those entries; this reader checks and drops them. It
+is our own because theirs copies tensors out, and weights are to be mapped.
 
 Format: https://github.com/huggingface/safetensors#format
 """

@@ -6,19 +6,23 @@
     development:
       news: {file: news.tsv.gz, en: [1], de: [2], where: {column: 0, is: "13"}, every: 10}
 
-Files hold one example a line, columns separated by tabs, and may be gzipped. A line with several columns of one
-language holds several texts of the same meaning: an epoch takes one of each language, another one next time; in what is
-for development or test, the first source and all targets (references) are used. `repeat` is how often a line is taken
-in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among the others is
-left out by `held_out`.
+Files hold one example a line, columns separated by tabs, and may be packed with gzip or zstd. A line with several
+columns of one language holds several texts of the same meaning: an epoch takes one of each language, another one next
+time; in what is for development or test, the first source and all targets (references) are used. `repeat` is how often
+a line is taken in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among
+the others is left out by `held_out`.
 """
 
-import gzip
+import io
+import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+
+from cpunmt.files.compressed_file import open_expanded
 
 SECTIONS = ("train", "development", "test")
 _OPTIONS = {"file", "repeat", "where", "every"}
@@ -65,9 +69,11 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, gzipped or not, without their ends."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+    """The lines of a text file, packed or not, without their ends. Raises OSError, ModelFileError."""
+    if path.stat().st_size == 0:
+        return
+    content = open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)
+    with io.TextIOWrapper(content, encoding="utf-8", newline="\n") as file:  # closes both
         for line in file:
             yield line.rstrip("\n")
 

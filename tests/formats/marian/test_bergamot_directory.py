@@ -48,9 +48,12 @@ def test_firefox(make):
     assert find_files(str(folder)).decoder_options is None
 
 
-def test_gzipped(make):
-    folder = make([f"{name}.gz" for name in FIREFOX])
-    assert found(folder) == (f"{ALPHAS}.gz", f"{VOCABULARY}.gz", f"{VOCABULARY}.gz", f"{SHORTLIST}.gz", None)
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_packed(make, ending):
+    folder = make([f"{name}{ending}" for name in FIREFOX])
+    assert found(folder) == (*(name + ending for name in (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST)), None)
+    both = make([f"{name}.zst" for name in FIREFOX] + [f"{name}.gz" for name in FIREFOX])
+    assert found(both) == (*(f"{name}.gz" for name in (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST)), None)
     assert found(make(FIREFOX)) == (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST, None)  # both: the plain ones
 
 
@@ -151,8 +154,10 @@ def test_a_broken_configuration_is_refused(make):
     assert "beam-size" in refusal(find_files, make(FIREFOX, {"config.yml": "beam-size: 0"}))
 
 
-def test_files_packed_with_zstd_are_named(make):
-    assert "unzstd" in refusal(find_files, make([f"{name}.zst" for name in FIREFOX]))
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_a_configuration_names_files_that_are_packed_now(make, ending):
+    folder = make([f"{name}{ending}" for name in FIREFOX], {"config.yml": config(ALPHAS, (VOCABULARY,) * 2, SHORTLIST)})
+    assert found(folder) == (*(name + ending for name in (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST)), None)
 
 
 def test_directories_are_no_files_and_many_names_are_not_all_shown(make):

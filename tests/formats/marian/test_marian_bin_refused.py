@@ -45,7 +45,7 @@ def numbers(*values) -> bytes:
         (numbers(1, 1, 2**64 - 1, 2**64 - 1, 2**64 - 1, 2**64 - 1), "names and shapes that end at byte"),
         (numbers(1, 1, 4, 0x404, 1, 4) + b"abc\0\1\0\0\0" + numbers(2**63) + b"\0\0\0\0", "by its header"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 17140755\n", "git lfs pull"),
-        (b"\x28\xb5\x2f\xfd" + bytes(64), "unzstd"),
+        (b"\x28\xb5\x2f\xfd" + bytes(64), "zstd"),
         (b"\x1f\x8b\x08" + bytes(64), "gzip"),
     ],
 )

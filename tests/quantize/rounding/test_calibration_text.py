@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from cpunmt.errors import ModelFileError
+from cpunmt.files.compressed_file import zstd_module
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.rounding.calibration import calibration_sources
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -31,8 +33,23 @@ def test_a_short_text_is_taken_whole(tmp_path, vocabulary):
     assert found == vocabulary.encode_batch(lines) and count == 30
     path.write_text("".join(f"{line}\r\n" for line in lines))
     assert calibration_sources(path, vocabulary, CONFIG, 100) == (found, 30)
-    path.with_suffix(".gz").write_bytes(gzip.compress(path.read_bytes()))
-    assert calibration_sources(path.with_suffix(".gz"), vocabulary, CONFIG, 100) == (found, 30)
+    for pack in (gzip.compress, zstd_module().compress):
+        path.with_suffix(".packed").write_bytes(pack(path.read_bytes()))
+        assert calibration_sources(path.with_suffix(".packed"), vocabulary, CONFIG, 100) == (found, 30)
+
+
+def test_what_cannot_be_read_comes_with_advice_for_a_text(tmp_path, vocabulary):
+    """It is no part of a model, which could be fetched or packed again."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "broken").write_bytes(gzip.compress(b"dog\n" * 99)[:-5])
+    for name, message in [
+        ("none", "calibration text not found; check the path"),
+        ("empty", "calibration text is empty; expected text, one sentence a line"),
+        ("broken", "not a complete gzip file (it ends too early); fetch or make it again"),
+    ]:
+        with pytest.raises(ModelFileError) as caught:
+            calibration_sources(tmp_path / name, vocabulary, CONFIG, 9)
+        assert str(caught.value).startswith(str(tmp_path / name)) and str(caught.value).endswith(message)
 
 
 def test_of_a_long_text_lines_are_taken_evenly(tmp_path, vocabulary):

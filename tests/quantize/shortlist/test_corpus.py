@@ -1,10 +1,13 @@
 """Sentence pairs from files: columns, weights, and text that is refused."""
 
 import gzip
+import os
+import threading
 
 import numpy as np
 import pytest
 
+from cpunmt.files.compressed_file import zstd_module
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -35,7 +38,7 @@ def rows(path, columns="1,2"):
     return list(read_rows(parse_table(f"{path}:{columns}")))
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd_module().compress])
 def test_rows_of_a_table(tmp_path, pack):
     path = tmp_path / "pairs"
     path.write_bytes(pack("x\ta\tA\r\ny\t\tB\tC\nz\u2028\t \t\xa0\n".encode()))
@@ -65,8 +68,34 @@ def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "broken.gz"
     for content in (gzip.compress(b"x\ty\n" * 99)[:-9], gzip.compress(b"x\ty\n")[:-1] + b"\xff", b"\x1f\x8b rest"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="broken.gz: not a complete gzip file"):
+        with pytest.raises(ValueError, match="broken.gz: sentence pairs: not a complete gzip file"):
             rows(path)
+    path.write_bytes(zstd_module().compress(b"x\ty\n" * 99)[:-2])
+    with pytest.raises(ValueError, match="broken.gz: sentence pairs: not a complete zstd file"):
+        rows(path)
+
+
+def test_an_empty_file_has_no_pairs_and_a_repeating_one_is_no_bomb(tmp_path):
+    """Lines are not kept, so a corpus may be as large as it is."""
+    path = tmp_path / "pairs"
+    path.touch()
+    assert rows(path) == []
+    path.write_bytes(zstd_module().compress(b"the same\tdasselbe\n" * 200_000))
+    assert sum(1 for _ in read_rows(parse_table(str(path)))) == 200_000
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read_unless_it_is_packed(tmp_path, pack):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(pack(b"x\ty\n")))
+    writer.start()
+    if pack is bytes:
+        assert rows(pipe) == [("x", ["y"])]
+    else:
+        with pytest.raises(ValueError, match="a pipe of gzip data; unpack it on the way"):
+            rows(pipe)
+    writer.join(10)
 
 
 def test_translations_of_a_sentence_share_its_weight(tmp_path, vocabulary):

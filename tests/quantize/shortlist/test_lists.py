@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpunmt.files.compressed_file import zstd_module
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
@@ -98,3 +99,4 @@ def test_the_name_says_which_form():
     assert file_content("lex.s2t", b"x") == b"x"
     packed = file_content("lex.s2t.gz", b"x")
     assert gzip.decompress(packed) == b"x" and packed[4:8] == bytes(4)
+    assert is_binary("lex.bin.zst") and zstd_module().decompress(file_content("lex.s2t.zst", b"x")) == b"x"

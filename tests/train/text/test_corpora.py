@@ -4,7 +4,8 @@ import gzip
 
 import pytest
 
-from models.train.text.corpora import Corpus, Example, read_corpora
+from cpunmt.files.compressed_file import zstd_module
+from models.train.text.corpora import Corpus, Example, read_corpora, read_lines
 
 DESCRIPTION = """
 train:
@@ -24,6 +25,14 @@ def described(tmp_path):
     (tmp_path / "captions.tsv.gz").write_bytes(gzip.compress("one\t eins \n\ttwo\nthree\t\nübung\tÜbung\n".encode()))
     (tmp_path / "news.tsv").write_text(NEWS, "utf-8")
     return tmp_path / "corpora.yaml"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd_module().compress])
+def test_lines_packed_or_not(tmp_path, pack):
+    (tmp_path / "text").write_bytes(pack("one\u2028\r\ntwo".encode()))
+    assert list(read_lines(tmp_path / "text")) == ["one\u2028\r", "two"]
+    (tmp_path / "text").write_bytes(b"")
+    assert list(read_lines(tmp_path / "text")) == []
 
 
 def test_columns_and_empty_texts(described):

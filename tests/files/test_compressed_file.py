@@ -1,4 +1,7 @@
-"""Gzipped files: the same as the standard library reads, up to a limit, and one clear error for the rest."""
+"""Gzipped files: the same as the standard library reads, up to a limit, and one clear error for the rest.
+
+What zstd has of its own is in test_zstd_file.py.
+"""
 
 import gzip
 import tracemalloc
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.gzip_file import RATIO, expanded, open_expanded
+from cpunmt.files.compressed_file import RATIO, expanded, open_expanded
 
 LIMIT = 64 << 20
 
@@ -96,9 +99,7 @@ def test_broken_gzip_is_refused(path):
         assert message in refusal(path)
 
 
-def test_other_packing_is_named(path):
-    path.write_bytes(b"\x28\xb5\x2f\xfd and the rest")
-    assert "run `unzstd`" in refusal(path)
+def test_a_git_lfs_pointer_is_named(path):
     path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 17140755\n")
     assert "is a Git LFS pointer, not the thing" in refusal(path)
 

@@ -1,0 +1,262 @@
+"""Mozilla's three registries, the newest first: each alone, and in all orders of failure."""
+
+import itertools
+import json
+import socket
+
+import pytest
+
+from cpunmt.files.compressed_file import zstd_module
+from cpunmt.registry import catalogue, connection, firefox, store
+from tests.registry.command import run
+from tests.registry.http_server import Fault
+from tests.registry.shapes import (
+    COLLECTION,
+    COLLECTION_V2,
+    PLAN,
+    firefox_records,
+    firefox_records_v2,
+    noise,
+    serve_bucket,
+    serve_firefox,
+    sha256,
+)
+
+PATHS = {"v2": COLLECTION_V2, "v1": COLLECTION, "bucket": "/db/models.json"}
+VERSIONS = {"v2": "3.0", "v1": "2.0", "bucket": ""}
+BUCKET_FILES = {pattern.format("ende"): noise(f"bucket {kind}", 2000) for kind, pattern in PLAN.items()}
+FILES = sorted([*BUCKET_FILES, "metadata.json"])
+
+
+def not_found(server, path):
+    del server.content[path]
+
+
+def failing(server, path):
+    server.faults[path] = [Fault(status=500)]
+
+
+def login_page(server, path):
+    server.content[path] = b"<html>Welcome to our network</html>"
+
+
+def empty(server, path):
+    document = json.loads(server.content[path])
+    server.content[path] = json.dumps(
+        {**document, "data": []} if "data" in document else {**document, "models": {}}
+    ).encode()
+
+
+def other_shape(server, path):
+    server.content[path] = b'{"data": {"en-de": []}, "models": [{}]}'
+
+
+def records_of_another_kind(server, path):
+    document = json.loads(server.content[path])
+    if "data" in document:
+        document["data"] = [{"id": record["id"], "files": 3} for record in document["data"]]
+    else:
+        document["models"] = {"en-de": [{"architecture": ["tiny"], "files": []}]}
+    server.content[path] = json.dumps(document).encode()
+
+
+def broken(server, path):
+    server.faults[path] = [Fault(break_after=3)]
+
+
+FAILURES = {
+    "404": (not_found, "the server answers 404"),
+    "500": (failing, "the server answers 500 Internal Server Error, 2 times in a row"),
+    "not JSON": (login_page, "not valid JSON"),
+    "empty list": (empty, "there is no model in it"),
+    "other shape": (other_shape, "expected a registry"),
+    "other records": (records_of_another_kind, "there is no model in it"),
+    "reset": (broken, "2 times in a row"),
+}
+
+
+@pytest.fixture
+def registries(server, monkeypatch):
+    """All three, each with a model of its own version; {name: URL}."""
+    urls = {
+        "v1": serve_firefox(server, firefox_records("en", "de", "2.0"), firefox_records("en", "de", "1.0")),
+        "v2": serve_firefox(server, firefox_records_v2("en", "de"), collection=COLLECTION_V2),
+        "bucket": serve_bucket(server, {"en-de": {"base-memory": ("Release", BUCKET_FILES)}}),
+    }
+    monkeypatch.delenv("CPUNMT_FIREFOX_REGISTRY")
+    monkeypatch.setattr(firefox, "REGISTRIES", tuple(urls[name] for name in PATHS))
+    return urls
+
+
+def asked(server) -> list[str]:
+    """Which registries were asked, in order."""
+    names = {path: name for name, path in PATHS.items()}
+    return [name for name, _ in itertools.groupby(names[path] for path in server.paths() if path in names)]
+
+
+def fallen_back(shown) -> list[str]:
+    return [line for line in shown.splitlines() if "cannot be read" in line]
+
+
+def test_the_addresses_are_mozillas():
+    first, second, third = firefox.REGISTRIES
+    assert first.endswith("/translations-models-v2/records") and second.endswith("/translations-models/records")
+    assert third.endswith("-translations-data/db/models.json") and all(
+        url.startswith("https://") for url in (first, third)
+    )
+
+
+def test_the_newest_is_enough(server, registries, capsys):
+    assert run(["fetch", "firefox:ende"]) == 0
+    assert asked(server) == ["v2"]
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1 and "fetching firefox:ende: 3 files" in shown
+    path = store.find("firefox:ende")
+    assert sorted(file.name for file in path.iterdir()) == FILES
+    records, attachments = firefox_records_v2("en", "de")
+    for record in records:
+        content = (path / record["name"]).read_bytes()
+        assert (len(content), sha256(content)) == (record["decompressedSize"], record["decompressedHash"])
+        assert zstd_module().decompress(attachments[record["attachment"]["location"]]) == content
+    metadata = json.loads((path / "metadata.json").read_text())
+    assert (metadata["version"], metadata["architecture"]) == ("3.0", "base-memory")
+    assert metadata["registry"] == registries["v2"]
+    assert list(store.models_folder().glob("firefox/.*")) == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    "alive",
+    [set(names) for n in (1, 2) for names in itertools.combinations(PATHS, n)],
+    ids=lambda alive: "+".join(sorted(alive)),
+)
+def test_any_of_them_may_disappear(server, registries, capsys, alive, failure):
+    breaks, reason = FAILURES[failure]
+    for name in PATHS:
+        if name not in alive:
+            breaks(server, PATHS[name])
+    assert run(["fetch", "firefox:ende"]) == 0
+    order = list(PATHS)
+    first = next(name for name in order if name in alive)
+    before = order[: order.index(first)]
+    assert asked(server) == [*before, first]
+    shown = capsys.readouterr().err
+    told = fallen_back(shown)
+    assert len(told) == len(before)
+    for name, line in zip(before, told, strict=True):
+        following = registries[order[order.index(name) + 1]]
+        assert line.startswith(f"cpunmt: {registries[name]} cannot be read (") and reason in line
+        assert line.endswith(f"); trying {following}")
+    assert (store.installed()[0].metadata["version"] or "") == VERSIONS[first]
+    path = store.find("firefox:ende")
+    assert sorted(file.name for file in path.iterdir()) == FILES  # unpacked, whichever it was
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_all_of_them_have_disappeared(server, registries, capsys, failure):
+    breaks, reason = FAILURES[failure]
+    for path in PATHS.values():
+        breaks(server, path)
+    assert run(["fetch", "firefox:ende"]) == 1
+    shown = capsys.readouterr().err
+    assert asked(server) == list(PATHS) and len(fallen_back(shown)) == 2
+    if "no model" in reason:
+        assert shown.endswith("cpunmt: error: no model is called firefox:ende; see cpunmt ls\n")
+    else:
+        assert shown.splitlines()[-1].startswith(f"cpunmt: error: {registries['bucket']}: ")
+    assert store.installed() == [] and not any(store.models_folder().rglob("*"))
+
+
+def test_failures_of_different_kinds(server, registries, capsys):
+    for (v2, _), (v1, _) in itertools.permutations(FAILURES.values(), 2):
+        with pytest.MonkeyPatch.context() as changed:
+            changed.setattr(server, "content", dict(server.content))
+            changed.setattr(server, "faults", {})
+            v2(server, PATHS["v2"])
+            v1(server, PATHS["v1"])
+            said = []
+            (entry,) = catalogue.list_models("firefox", said.append)
+            assert (entry.name, entry.registry) == ("firefox:ende", registries["bucket"])
+            assert len([line for line in said if "cannot be read" in line]) == 2
+
+
+def test_no_server_at_all(server, registries, monkeypatch, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/records"
+    monkeypatch.setattr(firefox, "REGISTRIES", (nobody, registries["v1"], registries["bucket"]))
+    assert run(["ls", "firefox:"]) == 0
+    output, shown = capsys.readouterr()
+    assert "firefox:ende" in output and len(fallen_back(shown)) == 1
+    assert "Connection refused, 2 times in a row); trying" in shown
+    monkeypatch.setattr(firefox, "REGISTRIES", (nobody,) * 3)
+    assert run(["ls", "firefox:"]) == 1
+
+
+def test_the_root_document_of_remote_settings_may_be_gone(server, registries, capsys):
+    del server.content["/v1/"]
+    assert run(["fetch", "firefox:ende"]) == 0
+    assert asked(server) == list(PATHS) and len(fallen_back(capsys.readouterr().err)) == 2
+
+
+def test_offline_none_is_asked(server, registries, monkeypatch, capsys):
+    monkeypatch.setenv("CPUNMT_OFFLINE", "1")
+    assert run(["fetch", "firefox:ende"]) == 1
+    shown = capsys.readouterr().err
+    assert server.requests == [] and shown.count("\n") == 1 and "CPUNMT_OFFLINE is set" in shown
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("works", [True, False])
+def test_the_variable_means_one_and_no_other(server, registries, monkeypatch, name, works):
+    monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", registries[name])
+    if not works:
+        not_found(server, PATHS[name])
+    assert run(["fetch", "firefox:ende"]) == (0 if works else 1)
+    assert asked(server) == [name]
+
+
+def test_an_older_release_is_found_where_it_still_is(server, registries, capsys):
+    assert run(["fetch", "firefox:ende@1.0"]) == 0
+    assert asked(server) == ["v2", "v1"] and fallen_back(capsys.readouterr().err) == []
+    assert [model.metadata["version"] for model in store.installed()] == ["1.0"]
+    assert run(["fetch", "firefox:ende@7.0"]) == 1
+    assert "no model is called firefox:ende@7.0" in capsys.readouterr().err
+
+
+def test_nothing_is_left_of_a_model_that_is_wrong(server, registries, capsys):
+    """A wrong digest of the content, the size of a bomb; then the same model as it should be."""
+    good = server.content[COLLECTION_V2]
+    records = json.loads(good)
+    for record in records["data"]:
+        record["decompressedHash"] = "0" * 64
+    server.content[COLLECTION_V2] = json.dumps(records).encode()
+    assert run(["fetch", "firefox:ende"]) == 1
+    assert "the unpacked SHA-256 is" in capsys.readouterr().err and store.installed() == []
+    records = json.loads(good)
+    bomb = zstd_module().compress(bytes(64 << 20))
+    for record in records["data"]:
+        record["attachment"] |= {"hash": sha256(bomb), "size": len(bomb)}
+        server.content[f"/cdn/{record['attachment']['location']}"] = bomb
+    server.content[COLLECTION_V2] = json.dumps(records).encode()
+    assert run(["fetch", "firefox:ende"]) == 1
+    assert "expands to more than" in capsys.readouterr().err and store.installed() == []
+    left = [path for path in store.models_folder().rglob("*") if path.is_file() and path.name != ".plan.json"]
+    assert left == []
+    for location, content in firefox_records_v2("en", "de")[1].items():
+        server.content[f"/cdn/{location}"] = content
+    server.content[COLLECTION_V2] = good
+    assert run(["fetch", "firefox:ende"]) == 0
+    assert list(store.models_folder().glob("firefox/.*")) == []
+
+
+def test_what_was_interrupted_is_continued(server, registries, monkeypatch, capsys):
+    monkeypatch.setattr(connection, "ATTEMPTS", 1)
+    serve_firefox(server, found := firefox_records_v2("en", "de", size=300_000), collection=COLLECTION_V2)
+    path = f"/cdn/{found[0][0]['attachment']['location']}"
+    server.faults[path] = [Fault(break_after=100_000), None]
+    assert run(["fetch", "firefox:ende"]) == 1
+    server.requests.clear()
+    assert run(["fetch", "firefox:ende"]) == 0
+    assert [r.headers.get("Range") for r in server.requests if r.path == path] == ["bytes=100000-"]
+    content = (store.find("firefox:ende") / found[0][0]["name"]).read_bytes()
+    assert sha256(content) == found[0][0]["decompressedHash"]

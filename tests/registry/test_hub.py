@@ -1,0 +1,156 @@
+"""hf: with the library huggingface_hub, in processes of their own: it reads its environment when it is imported."""
+
+import os
+import socket
+
+import pytest
+
+from cpunmt.registry import store
+from tests.registry.command import run, start
+from tests.registry.http_server import Fault
+from tests.registry.shapes import COMMIT, HUB_FILES, serve_hub, sha256
+
+NAME = "Helsinki-NLP/opus-mt-en-de"
+FETCHED = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A home of its own for the library."""
+    for name in list(os.environ):
+        if name.startswith(("HF_", "HUGGING")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setenv("HF_HUB_ETAG_TIMEOUT", "2")
+    return tmp_path / "hf"
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    monkeypatch.setenv("CPUNMT_HF_REGISTRY", serve_hub(server, NAME))
+    return server
+
+
+def fetch(*arguments) -> tuple[int, str, str]:
+    process = start("fetch", *arguments)
+    output, shown = process.communicate(timeout=120)
+    return process.returncode, output, shown
+
+
+def downloads(server) -> list[str]:
+    return [request.path for request in server.requests if request.method == "GET" and "/api/" not in request.path]
+
+
+def test_a_model(hub, cache):
+    status, output, shown = fetch(f"hf:{NAME}")
+    path = store.find(f"hf:{NAME}")
+    assert (status, output) == (0, f"{path}\n"), shown
+    assert shown == f"cpunmt: fetching hf:{NAME}: 5 files, {sum(len(HUB_FILES[n]) for n in FETCHED) / 1e6:.1f} MB\n"
+    assert sorted(file.name for file in path.iterdir()) == sorted([*FETCHED, "metadata.json"])
+    assert all((path / name).read_bytes() == HUB_FILES[name] for name in FETCHED)
+    assert not any("pytorch" in request or "onnx" in request for request in downloads(hub))
+    assert dict(hub.requests[0].headers).get("user-agent", "").startswith("cpunmt")
+    blobs = [file for file in cache.rglob("blobs/*") if file.stat().st_size == 5000]
+    assert os.path.samefile(blobs[0], path / "model.safetensors")  # once on the disk
+
+
+def test_what_its_cache_has_is_not_fetched_again(hub):
+    assert fetch(f"hf:{NAME}")[0] == 0
+    hub.requests.clear()
+    assert fetch("--force", f"hf:{NAME}")[0] == 0
+    assert downloads(hub) == []
+    assert (store.find(f"hf:{NAME}") / "model.safetensors").read_bytes() == HUB_FILES["model.safetensors"]
+
+
+def test_its_token_opens_a_gated_model_and_goes_nowhere_else(hub, monkeypatch):
+    serve_hub(hub, NAME, gated="manual")
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 0, shown
+    told = {request.path for request in hub.requests if "hf_secret" in str(request.headers)}
+    assert f"/api/models/{NAME}/revision/main?blobs=true" in told and "hf_secret" not in shown
+    assert not any("cdn-lfs" in path for path in told)
+    assert (store.find(f"hf:{NAME}") / "config.json").is_file()
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "RepoNotFound"), (403, "GatedRepo"), (404, "RepoNotFound")])
+def test_what_may_not_be_read(hub, status, code):
+    path = f"/api/models/{NAME}/revision/main?blobs=true"
+    hub.faults[path] = [Fault(status=status, headers={"X-Error-Code": code})]
+    found, output, shown = fetch(f"hf:{NAME}")
+    assert (found, output) == (1, "") and shown.count("\n") == 1
+    assert shown.startswith(f"cpunmt: error: hf:{NAME}: {status} ") and "set HF_TOKEN or run: hf auth login" in shown
+
+
+def test_content_that_is_not_what_the_description_says(hub):
+    """The library trusts what comes; here it is compared."""
+    wrong = HUB_FILES["model.safetensors"][:-1] + b"?"
+    hub.content["/cdn-lfs/model.safetensors?signature=1"] = wrong
+    status, output, shown = fetch(f"hf:{NAME}")
+    assert (status, output) == (1, "")
+    assert f"SHA-256 is {sha256(wrong)}, expected {sha256(HUB_FILES['model.safetensors'])}" in shown
+    assert store.installed() == []
+    hub.content["/cdn-lfs/model.safetensors?signature=1"] = HUB_FILES["model.safetensors"]
+    assert fetch(f"hf:{NAME}")[0] == 0  # what is wrong in the cache is fetched again
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_more_than_the_description_says_does_not_come(hub, cache, name):
+    path = (
+        "/cdn-lfs/model.safetensors?signature=1" if name == "model.safetensors" else f"/{NAME}/resolve/{COMMIT}/{name}"
+    )
+    hub.content[path] = bytes(40 << 20)
+    if name == "model.safetensors":  # the hub's own answer tells the size, too
+        hub.faults[f"/{NAME}/resolve/{COMMIT}/{name}"][0].headers["X-Linked-Size"] = str(40 << 20)
+    status, output, shown = fetch(f"hf:{NAME}")
+    assert (status, output) == (1, "") and store.installed() == []
+    assert f"more comes than the expected {len(HUB_FILES[name])} bytes; not fetched" in shown
+    assert sum(file.stat().st_size for file in cache.rglob("*") if file.is_file()) < 30 << 20
+
+
+def test_a_commit_is_pinned_and_a_revision_may_be_named(hub, monkeypatch):
+    monkeypatch.setenv("CPUNMT_HF_REGISTRY", serve_hub(hub, NAME, revision="refs/pr/3"))
+    assert fetch(f"hf:{NAME}@refs/pr/3")[0] == 0
+    assert any(f"/resolve/{COMMIT}/" in path for path in downloads(hub))
+    assert store.find(f"hf:{NAME}@refs/pr/3").is_dir()
+
+
+def test_offline_nothing_is_asked(hub, monkeypatch):
+    monkeypatch.setenv("CPUNMT_OFFLINE", "1")
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and shown.startswith("cpunmt: error: CPUNMT_OFFLINE is set, so http") and hub.requests == []
+    monkeypatch.delenv("CPUNMT_OFFLINE")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and "unset HF_HUB_OFFLINE" in shown and shown.count("\n") == 1 and hub.requests == []
+
+
+def test_its_own_variable_names_a_mirror(server, monkeypatch):
+    monkeypatch.delenv("CPUNMT_HF_REGISTRY")
+    monkeypatch.setenv("HF_ENDPOINT", serve_hub(server, NAME))
+    assert fetch(f"hf:{NAME}")[0] == 0 and server.requests
+    monkeypatch.setenv("HF_ENDPOINT", "http://mirror.example")
+    status, _, shown = fetch("hf:a/b")
+    assert status == 1 and "refused, expected https://" in shown
+
+
+def test_no_server(hub, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("CPUNMT_HF_REGISTRY", f"http://127.0.0.1:{port}")
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and shown.startswith(f"cpunmt: error: hf:{NAME}: ") and shown.count("\n") == 1
+
+
+def test_without_the_library_an_account_needs_it(hub, capsys):
+    """In this process it is not there."""
+    assert run(["fetch", f"hf:{NAME}"]) == 0
+    assert (store.find(f"hf:{NAME}") / "model.safetensors").read_bytes() == HUB_FILES["model.safetensors"]
+    path = f"/api/models/{NAME}/revision/main?blobs=true"
+    for status in (401, 403):
+        hub.faults[path] = [Fault(status=status)]
+        capsys.readouterr()
+        assert run(["fetch", "--force", f"hf:{NAME}"]) == 1
+        shown = capsys.readouterr().err
+        assert f"(the server answers {status}); to read it with one: pip install 'cpunmt[hf]'" in shown
+    assert (store.find(f"hf:{NAME}") / "model.safetensors").is_file()
