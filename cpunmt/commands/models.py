@@ -79,7 +79,7 @@ def _line(value) -> str:
 
 
 def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
-    """Write another program's model as a packed directory; returns what to tell. `path`: its directory, or a file in it.
+    """Write another program's model, given by its directory or a file in it, as a packed one; returns what to tell.
 
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """

@@ -70,7 +70,7 @@ def kind_of(path: str | os.PathLike) -> str:
         from cpunmt.formats.marian.bergamot_directory import looks_like_one as looks_like_marian
 
     names = listing(folder)
-    if "weights.safetensors" in names:
+    if "weights.safetensors" in names and not name:
         return "packed"  # whose reader says what is missing
     if "shared_vocabulary.json" in names or "shared_vocabulary.txt" in names or "source_vocabulary.json" in names:
         raise ModelFileError(f"{folder}: a CTranslate2 model, which is not read; load the one it was converted from")

@@ -12,9 +12,7 @@ from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import split_pieces
 
-MOST_WRITTEN = (
-    1 << 24
-)  # numbers that one call may write (64 MB): n-best lists and attention of many sentences are large
+MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
 
 
 class Part(NamedTuple):

@@ -68,9 +68,7 @@ def test_limits(source, prefix, options, limit):
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(1, 30), st.sampled_from([1, 1000, MOST_WRITTEN // 3, MOST_WRITTEN * 2])), max_size=30
-    ),
+    st.lists(st.tuples(st.integers(1, 30), st.sampled_from([1, 1000, 1 << 22, 1 << 25])), max_size=30),
     st.integers(1, 100),
     st.integers(0, 5),
 )
