@@ -48,7 +48,7 @@ def model_folder(path: str | os.PathLike) -> Path:
     if not path.is_file():
         return path
     if not path.name.removesuffix(".gz").endswith(_FILES):
-        raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of the files in it")
+        raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")
     return path.parent
 
 

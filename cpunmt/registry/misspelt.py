@@ -24,7 +24,7 @@ def _folders(folder) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [entry.name for entry in itertools.islice(entries, _MOST_BESIDE) if entry.is_dir()]
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return []
 
 
