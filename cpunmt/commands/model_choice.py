@@ -1,5 +1,6 @@
 """Which model a command uses: the one that is named, the one for two languages, or the default."""
 
+import argparse
 import contextlib
 import os
 import re
@@ -32,9 +33,9 @@ def model_of(named: str | None, source: str | None = None, target: str | None = 
 
 
 def language(text: str) -> str:
-    """The code of a language, as --from and --to take it. Raises ValueError for what is none."""
+    """The code of a language, as --from and --to take it. Raises ArgumentTypeError for what is none."""
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is no code of a language, expected one such as en, de or pt-BR")
     return text
 
 
