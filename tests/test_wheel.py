@@ -84,4 +84,6 @@ def test_without_a_model_it_says_how_to_name_one(installed):
         [commands / "cpunmt", "translate"], input="", capture_output=True, encoding="utf-8", cwd=empty, env=variables
     )
     assert (finished.returncode, finished.stdout) == (1, "")
-    assert finished.stderr.startswith("cpunmt: error: no model: name its directory with -m DIR")
+    assert finished.stderr.startswith("cpunmt: error: no model is named, and none is installed: `cpunmt fetch firefox:")
+    for way in ("`cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de`", "-m DIR", "`cpunmt convert DIR OUT`", "CPUNMT_MODEL"):
+        assert way in finished.stderr

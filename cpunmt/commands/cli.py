@@ -7,23 +7,25 @@ Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the
 import argparse
 import functools
 import os
-from pathlib import Path
 
 import cpunmt
+from cpunmt.commands.model_choice import language, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
+from cpunmt.commands.streams import STANDARD
 from cpunmt.commands.translate import translate_lines
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import Parser, is_watched, one_line, progress_bar, say, tell
+from cpunmt.files.console import is_watched, one_line, progress_bar, say, tell
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
-from cpunmt.registry.store import find, is_name
+from cpunmt.registry.store import is_name
 from cpunmt.simd import isa
 from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
 from cpunmt.translation.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
 from cpunmt.values.checks import whole
+from cpunmt.values.command_line import Once, Parser
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,8 +47,9 @@ def _translate(given) -> int:
     if alignment is not None:
         options["return_alignments"] = True
     _checked(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
-    model = given.model or _default_model()
-    translate_lines(given.input, given.output, model, options, form, given.inter_threads, given.stats)
+    texts = _texts(given)
+    model = model_of(given.model, given.source_language, given.target_language)
+    translate_lines(texts or given.input, given.output, model, options, form, given.inter_threads, given.stats)
     return 0
 
 
@@ -57,7 +60,7 @@ def _score(given) -> int:
         given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
     options = _options(given, SCORING)
     _checked(given, options)
-    model = given.model or _default_model()
+    model = model_of(given.model, given.source_language, given.target_language)
     files = given.source, given.target, given.output
     return 1 if score_lines(*files, model, options, given.per_token, given.inter_threads) else 0
 
@@ -74,28 +77,38 @@ def _checked(given, options):
         whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
         given.parser.error(str(error))
+    if (given.source_language is None) != (given.target_language is None):
+        given.parser.error("give both --from and --to, or neither")
+    if given.model is not None and given.source_language is not None:
+        given.parser.error("give -m, or --from and --to: they choose a model")
 
 
-def _default_model() -> str:
-    chosen = os.environ.get("CPUNMT_MODEL")
-    if chosen:
-        return chosen
-    checkout = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"
-    if checkout.is_dir():
-        return str(checkout)
-    raise CpunmtError("no model: name its directory with -m DIR or in the environment variable CPUNMT_MODEL")
+def _texts(given) -> list[str] | None:
+    """The texts on the command line; None if there are none, or "-", which stands for standard input.
 
-
-def _located(directory) -> Path:
-    """The model directory that is meant: a path, the name of a fetched model, or none for the default."""
-    chosen = directory or _default_model()
-    return find(chosen) if is_name(chosen) else Path(chosen)
+    Wrong usage if one of them is the name of something that a flag belongs before.
+    """
+    if given.text in ([], [STANDARD]):
+        return None
+    if given.input is not None:
+        given.parser.error(f"give TEXT, or a file of lines with -i, not both: {given.text[0]!r} and {given.input!r}")
+    for text in given.text:
+        if any(letter.isspace() for letter in text):
+            continue
+        word = f"`echo {text} | cpunmt translate` translates the word itself"
+        if is_name(text):
+            given.parser.error(f"{text} names a model; give it with -m {text}")
+        if os.path.isfile(text):
+            given.parser.error(f"{text} is a file; -i {text} translates the lines in it, {word}")
+        if os.path.isdir(text) and os.sep in text:
+            given.parser.error(f"{text} is a directory; -m {text} names a model, {word}")
+    return given.text
 
 
 def _info(given) -> int:
     from cpunmt.commands.models import describe  # the readers of other programs' files, which few commands need
 
-    lines = describe(_located(given.directory), given.verify)
+    lines = describe(model_of(given.directory), given.verify)
     width = max(map(len, lines)) + 2
     tell(*[f"{name + ':':{width}}{value}" for name, value in lines.items()])
     return 0
@@ -104,7 +117,7 @@ def _info(given) -> int:
 def _convert(given) -> int:
     from cpunmt.commands.models import convert
 
-    tell(*convert(_located(given.directory), given.out, given.scheme, given.activation_scales, given.force))
+    tell(*convert(model_of(given.directory), given.out, given.scheme, given.activation_scales, given.force))
     return 0
 
 
@@ -134,8 +147,15 @@ def _parser() -> argparse.ArgumentParser:
         "windows and is fast.",
     )
     _add_model(translate)
-    translate.add_argument("-i", "--input", metavar="FILE", help="text to translate (default: standard input)")
-    translate.add_argument("-o", "--output", metavar="FILE", help="its translation (default: standard output)")
+    translate.add_argument(
+        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
+    )
+    translate.add_argument(
+        "-i", "--input", metavar="FILE", action=Once, help="lines to translate (default: standard input)"
+    )
+    translate.add_argument(
+        "-o", "--output", metavar="FILE", action=Once, help="their translations (default: standard output)"
+    )
     translate.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
     _add_options(translate, Options.__dataclass_fields__)
     translate.set_defaults(run=_translate, parser=translate)
@@ -147,9 +167,11 @@ def _parser() -> argparse.ArgumentParser:
         "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
     )
     _add_model(score)
-    score.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
-    score.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
-    score.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    score.add_argument(
+        "--source", metavar="FILE", action=Once, help="sources (default: standard input: source, tab, target)"
+    )
+    score.add_argument("--target", metavar="FILE", action=Once, help="their translations, on as many lines")
+    score.add_argument("-o", "--output", metavar="FILE", action=Once, help="scores (default: standard output)")
     score.add_argument(
         "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
     )
@@ -157,7 +179,12 @@ def _parser() -> argparse.ArgumentParser:
     score.set_defaults(run=_score, parser=score)
 
     info = commands.add_parser("info", help="describe a model", description="Describe a model directory.")
-    info.add_argument("directory", metavar="DIR", nargs="?", help="model directory (default: as of translate)")
+    info.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
+    )
     info.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
     info.set_defaults(run=_info)
 
@@ -194,9 +221,22 @@ def _add_model(parser):
         "-m",
         "--model",
         metavar="DIR",
-        help="model directory, or the name of a fetched model such as firefox:ende (default: $CPUNMT_MODEL, else "
-        "models/ende-tiny of a checkout)",
+        action=Once,
+        help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
+        "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
+    for flag, name in (("--from", "source_language"), ("--to", "target_language")):
+        parser.add_argument(
+            flag,
+            dest=name,
+            metavar="LANGUAGE",
+            type=language,
+            action=Once,
+            help="code of the language to translate from, as en; with --to chooses a model that has been fetched: "
+            "Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
+            if flag == "--from"
+            else "code of the language to translate to",
+        )
     parser.add_argument(
         "--inter-threads",
         "--cpu-threads",

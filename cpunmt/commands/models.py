@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.files.output_files import check_directory, refuse_overwriting
-from cpunmt.formats.any_directory import KINDS, kind_of, read_model
+from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     WEIGHTS,
@@ -22,16 +22,16 @@ from cpunmt.translation.loading import open_parts
 
 
 def describe(path: Path, verified: bool) -> dict[str, str]:
-    """What the directory holds, and what loading it will do: heading -> text.
+    """What the model's directory, or that of the file, holds, and what loading it will do: heading -> text.
 
     `verified` compares every file of a packed directory with the SHA-256 of its metadata; those follow the rest.
 
     Raises ModelFileError for a directory that cannot be loaded.
     """
-    kind = kind_of(path)
+    kind, folder = kind_of(path), model_folder(path)
     if kind == "packed":
-        found = read_directory(path)
-        check_tensors(found.tensors, expected_tensors(found.config), Path(path) / WEIGHTS)
+        found = read_directory(folder)
+        check_tensors(found.tensors, expected_tensors(found.config), folder / WEIGHTS)
         weights = _stored(found.config)
     else:
         found = read_model(path)
@@ -41,14 +41,14 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     config = found.config
     shapes = checkpoint_tensors(config)
     parameters = sum(math.prod(shape) for shape in shapes.values())
-    size = sum(file.stat().st_size for file in Path(path).iterdir() if file.is_file())
+    sizes = [file.stat().st_size for file in folder.iterdir() if file.is_file()]
     loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
     lines = {
         "model": str(path),
         "format": KINDS[kind].title + (loaded if kind == "packed" else converted),
-        "size": f"{size / 1e6:.1f} MB in {sum(file.is_file() for file in Path(path).iterdir())} files",
+        "size": f"{sum(sizes) / 1e6:.1f} MB in {len(sizes)} files",
         "weights": weights,
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
@@ -63,7 +63,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         if not isinstance(value, dict | list):
             lines.setdefault(_line(key.replace("_", " ")), _line(value))
     if verified and kind == "packed":
-        lines |= {f"SHA-256 of {name}": digest for name, digest in verify(path).items()}
+        lines |= {f"SHA-256 of {name}": digest for name, digest in verify(folder).items()}
     return lines
 
 
@@ -79,11 +79,12 @@ def _line(value) -> str:
 
 
 def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
-    """Write another program's model as a packed directory; returns what to tell.
+    """Write another program's model, given by its directory or a file in it, as a packed one; returns what to tell.
 
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """
-    refuse_overwriting([out], [path])
+    folder = model_folder(path)
+    refuse_overwriting([out], [folder])
     check_directory(out, force, NAMES)  # before the work
     found = read_model(path, scheme, activation_scales)
     source, target, shortlist = open_parts(found)
@@ -92,11 +93,11 @@ def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, f
         found.config,
         found.tensors,
         **vocabulary_arguments(
-            found.config, (found.source_vocabulary, found.target_vocabulary), (source, target), path
+            found.config, (found.source_vocabulary, found.target_vocabulary), (source, target), folder
         ),
         shortlist=shortlist and shortlist.to_bytes(),
         metadata=kept_metadata(found.metadata)
-        | {"made_by": f"cpunmt {__version__}", "converted_from": Path(path).resolve().name},
+        | {"made_by": f"cpunmt {__version__}", "converted_from": folder.resolve().name},
         force=force,
     )
     size = sum(file.stat().st_size for file in Path(out).iterdir())

@@ -28,14 +28,15 @@ class RunStatistics:
         if len(texts) == 1:
             self._alone.append(seconds)
 
-    def report(self):
-        """Print all on stderr."""
+    def report(self, others: dict[str, int]):
+        """Print all on stderr, and the `others`, heading -> count."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
             ("sentences", f"{self._sentences}"),
             ("words", f"{self._words}"),
             ("source pieces", f"{self._source_pieces}"),
             ("target pieces", f"{self._target_pieces}"),
+            *others.items(),
             ("loading", f"{self._loading:.3f} s"),
             ("translating", f"{self._seconds:.3f} s"),
             ("speed", f"{rate:.0f} words/s"),

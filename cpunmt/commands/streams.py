@@ -140,6 +140,11 @@ def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes
         yield from read_windows(descriptor, first, most)
 
 
+def no_bar():
+    """As `line_bar`, where nobody waits."""
+    return contextlib.nullcontext(lambda lines: None)
+
+
 @contextlib.contextmanager
 def line_bar(read_from: int, write_to: int):
     """A function to call with how many lines are done; shows a bar if someone sees it and waits."""

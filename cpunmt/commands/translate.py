@@ -1,24 +1,29 @@
 """`cpunmt translate`: a file of lines in, a file of as many lines out, or of as many n-best lists."""
 
+import contextlib
 import itertools
 import os
 import time
+from collections.abc import Iterator
 
 from cpunmt.commands import streams
+from cpunmt.commands.doubts import Doubts
 from cpunmt.commands.output_lines import OutputFormat, output_lines
 from cpunmt.commands.run_statistics import RunStatistics
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
+from cpunmt.files.windows import windows
 from cpunmt.translation.translator import WINDOW, Translator
 
 
 def translate_lines(source, target, model, options, form: OutputFormat, threads, stats):
-    """Translate line by line.
+    """Translate line by line; tell on stderr which translations are doubtful.
 
     Parameters
     ----------
-    source, target : path; None or "-" for standard input and output
-    model : directory
+    source : path; None or "-" for standard input; or a list of texts, of which each line is one
+    target : path; None or "-" for standard output
+    model : path
     options : dict of translation options; `num_hypotheses` 0 means `beam_size`
     threads : int
         How many translate side by side.
@@ -33,8 +38,11 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
         Nobody reads the output any more.
     """
     began = time.perf_counter()
-    with streams.opened_input(source) as read_from, streams.opened_output(target) as output:
-        streams.refuse_same_file(read_from, output, target)
+    with contextlib.ExitStack() as stack:
+        read_from = None if isinstance(source, list) else stack.enter_context(streams.opened_input(source))
+        output = stack.enter_context(streams.opened_output(target))
+        if read_from is not None:
+            streams.refuse_same_file(read_from, output, target)
         translator = Translator(model, inter_threads=threads)
         if options.get("num_hypotheses") == 0:
             options = {**options, "num_hypotheses": options.get("beam_size", translator.options.beam_size)}
@@ -43,26 +51,42 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
         except ValueError as error:
             raise CpunmtError(str(error)) from None
         statistics = RunStatistics(translator, time.perf_counter() - began) if stats else None
-        _translate(translator, read_from, output, options, form, statistics)
+        doubts = Doubts(translator, options)
+        first = 1 if os.isatty(output.descriptor) else streams.FIRST
+        if read_from is None:
+            lines, bar = windows(_lines(source), first, WINDOW), streams.no_bar()
+        else:
+            lines = streams.input_windows(read_from, first, WINDOW)
+            bar = streams.line_bar(read_from, output.descriptor)
+        with bar as advance:
+            for number, texts, results, seconds in _translated(translator, lines, output, options, form):
+                if statistics:
+                    statistics.add(texts, results, seconds)
+                doubts.add(number, texts, results)
+                advance(len(texts))
+    doubts.report()
     if statistics:
-        statistics.report()
+        statistics.report(doubts.counts)
 
 
-def _translate(translator, read_from, output, options, form, statistics):
+def _lines(texts) -> list[bytes]:
+    """As they would stand in a file with a line feed behind each text."""
+    return b"\n".join(map(os.fsencode, texts)).split(b"\n")
+
+
+def _translated(translator, input_windows, output, options, form) -> Iterator[tuple]:
+    """Translate and write window by window; of each (lines before it, texts, results, seconds that it took)."""
     number = replaced = 0
-    with streams.line_bar(read_from, output.descriptor) as advance:
-        for window in streams.input_windows(read_from, 1 if os.isatty(output.descriptor) else streams.FIRST, WINDOW):
-            began = time.perf_counter()
-            texts = []
-            for line in window:
-                text, wrong = decode_line(line)
-                texts.append(text)
-                replaced += wrong
-            results = translator.translate(texts, **options)
-            lines = (output_lines(number + i, result, form) for i, result in enumerate(results))
-            output.write(itertools.chain.from_iterable(lines))
-            if statistics:
-                statistics.add(texts, results, time.perf_counter() - began)
-            number += len(window)
-            advance(len(window))
+    for window in input_windows:
+        began = time.perf_counter()
+        texts = []
+        for line in window:
+            text, wrong = decode_line(line)
+            texts.append(text)
+            replaced += wrong
+        results = translator.translate(texts, **options)
+        lines = (output_lines(number + i, result, form) for i, result in enumerate(results))
+        output.write(itertools.chain.from_iterable(lines))
+        yield number, texts, results, time.perf_counter() - began
+        number += len(window)
     streams.report_replaced(replaced)

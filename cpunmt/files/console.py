@@ -3,7 +3,6 @@
 Written at once, past Python's buffers: nothing is left that could fail when the interpreter shuts down.
 """
 
-import argparse
 import contextlib
 import sys
 
@@ -59,21 +58,6 @@ def progress_bar(items=None, **settings):
 
     tqdm.monitor_interval = 0  # no thread of its own
     return tqdm(items, file=sys.stderr, **settings)
-
-
-class Parser(argparse.ArgumentParser):
-    """No abbreviations of options; what is wrong with the usage in one line."""
-
-    def __init__(self, **settings):
-        super().__init__(**{"allow_abbrev": False, **settings})
-
-    def error(self, message):
-        """Exit with 2 after one line; argparse would print the whole synopsis first."""
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
-
-    def _print_message(self, message, file=None):
-        """argparse's, for --help, --version and errors."""
-        (tell if file is sys.stdout else say)(message.removesuffix("\n"))
 
 
 def _write(stream, text):

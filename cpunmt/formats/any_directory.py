@@ -1,4 +1,7 @@
-"""A model's directory of any kind: which one it is, and the model in it if it is another program's."""
+"""A model's directory of any kind: which one it is, and the model in it if it is another program's.
+
+One of its files stands for the directory; where that holds several models, for the one that the file belongs to.
+"""
 
 import os
 from pathlib import Path
@@ -31,13 +34,32 @@ KINDS = {
 }
 
 
+# How the files of models end, each with or without .gz: another file is no name of a model.
+_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
+_OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
+
+
+def model_folder(path: str | os.PathLike) -> Path:
+    """The directory of the model that `path` means: itself, or the one that the file is in. Whether it is there or not.
+
+    Raises ModelFileError for a file that is none of a model's.
+    """
+    path = Path(path)
+    if not path.is_file():
+        return path
+    if not path.name.removesuffix(".gz").endswith(_FILES):
+        raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")
+    return path.parent
+
+
 def kind_of(path: str | os.PathLike) -> str:
     """One of `KINDS`, by what config.json says, or by the names of files if there is none or it does not say.
 
     Raises ModelFileError, with what was found, if it is none of them.
     """
-    folder = Path(path)
-    if (folder / "config.json").is_file():
+    folder = model_folder(path)
+    name = _marian_file(path, folder)
+    if not name and (folder / "config.json").is_file():
         fields = read_json(folder / "config.json", "config", 1 << 20)
         if fields.get("format") == "cpunmt":
             return "packed"
@@ -48,11 +70,11 @@ def kind_of(path: str | os.PathLike) -> str:
         from cpunmt.formats.marian.bergamot_directory import looks_like_one as looks_like_marian
 
     names = listing(folder)
-    if "weights.safetensors" in names:
+    if "weights.safetensors" in names and not name:
         return "packed"  # whose reader says what is missing
     if "shared_vocabulary.json" in names or "shared_vocabulary.txt" in names or "source_vocabulary.json" in names:
         raise ModelFileError(f"{folder}: a CTranslate2 model, which is not read; load the one it was converted from")
-    if looks_like_marian(names):
+    if name or looks_like_marian(names):
         return "marian"
     if "model.safetensors" in names or "pytorch_model.bin" in names:
         return "huggingface"
@@ -61,20 +83,33 @@ def kind_of(path: str | os.PathLike) -> str:
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
 
 
+def _marian_file(path, folder) -> str | None:
+    """The name of the file that `path` is, if it says which of Marian's models in its folder is meant."""
+    name = Path(path).name
+    if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith((".yml", ".yaml", ".npz", ".bin")):
+        return None
+    with LOCK:
+        from cpunmt.formats.marian.bergamot_directory import chooses
+    return name if chooses(name) else None
+
+
 def read_checkpoint(path: str | os.PathLike) -> ForeignModel:
-    """Read another program's model, its weights as they are stored.
+    """Read another program's model, its weights as they are stored. `path`: its directory, or a file in that.
 
     Raises ModelFileError as `kind_of` and the readers do, and for a packed directory: it needs no conversion.
     """
     kind = kind_of(path)
     if kind == "packed":
         raise ModelFileError(f"{path}: is packed already; load it as it is")
+    folder = model_folder(path)
     with LOCK:
         if kind == "huggingface":
-            from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory as read
+            from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
         else:
-            from cpunmt.formats.marian.marian_directory import read_marian_directory as read
-    return read(path)
+            from cpunmt.formats.marian.marian_directory import read_marian_directory
+    if kind == "huggingface":
+        return read_huggingface_directory(folder)
+    return read_marian_directory(folder, _marian_file(path, folder))
 
 
 def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:

@@ -8,6 +8,7 @@ from cpunmt.registry import firefox, hub, huggingface, opus
 from cpunmt.registry.connection import OfflineError, fetch_document
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
+from cpunmt.values.spelling import nearest
 
 _LISTED = {"firefox": firefox, "opus": opus}
 _MOST_CHOICES = 12  # of a message
@@ -86,7 +87,14 @@ def resolve(name: str, say) -> ModelEntry:
         return found[0]
     near = found or [entry for entry in entries if wanted in plain(entry.name)]
     if not near:
-        raise CpunmtError(f"no model is called {name}; see cpunmt ls")
+        raise CpunmtError(f"no model is called {name}{_nearest(name, entries)}; see cpunmt ls")
     choices = ", ".join(entry.name for entry in near[:_MOST_CHOICES])
     more = f" and {len(near) - _MOST_CHOICES} more" if len(near) > _MOST_CHOICES else ""
     raise CpunmtError(f"{name} is not the whole name of one model; choose from {choices}{more}")
+
+
+def _nearest(name, entries) -> str:
+    """The end of a message: the model whose name without its registry's is most like `name`, or nothing."""
+    names = {entry.name.partition(":")[2]: entry.name for entry in entries if "@" not in entry.name}
+    found = nearest(name.partition(":")[2] if is_name(name) else name, names)
+    return f"; did you mean {names[found]}?" if found else ""

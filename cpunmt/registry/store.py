@@ -12,9 +12,11 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
+from cpunmt.process.first_use import LOCK
+from cpunmt.values.spelling import nearest
 
 METADATA = "metadata.json"
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
@@ -44,6 +46,26 @@ def plain(name: str) -> str:
     return re.sub(r"[-_]", "", name).lower()
 
 
+def located(model: str | bytes | os.PathLike) -> Path:
+    """Where the model is that a user names: a path, which need not exist, or the name of a fetched model.
+
+    Raises
+    ------
+    CpunmtError
+        As `find`.
+    ModelFileError
+        There is no such path, and another one, or a model's name, is probably meant: the message has it.
+    """
+    if is_name(model):
+        return find(model)
+    text = os.fsdecode(model)
+    if not os.path.exists(text):
+        meant = _meant(text)
+        if meant:
+            raise ModelFileError(f"{text}: no such directory{meant}")
+    return Path(text)
+
+
 def find(name: str) -> Path:
     """The directory of a model that has been fetched.
 
@@ -58,7 +80,37 @@ def find(name: str) -> Path:
     for model in installed():
         if plain(model.name) == plain(name):  # firefox:en-de for firefox:ende
             return model.path
-    raise CpunmtError(f"the model {name} is not in {models_folder()}; run: cpunmt fetch {name}")
+    raise CpunmtError(f"the model {name} is not in {models_folder()}{_near(name)}; run: cpunmt fetch {name}")
+
+
+def _near(name) -> str:
+    """The end of a message about a name that is not there: a model that is, and that may be meant, or nothing."""
+    registry, _, rest = name.partition(":")
+    there = [model.name.partition(":")[2] for model in installed() if model.name.startswith(f"{registry}:")]
+    found = nearest(rest, there)
+    # With one letter changed it names other languages: enfr is no misspelt enhr.
+    if found is None or (len(found) == len(rest) and sorted(found) != sorted(rest)):
+        return ""
+    return f"; did you mean {registry}:{found}?"
+
+
+def _meant(path) -> str:
+    """The end of a message about a path that is not there: what may be meant and how to get it, or nothing."""
+    with LOCK:
+        from cpunmt.registry.misspelt import beside, published
+    folder = beside(Path(path))
+    if folder:
+        return f"; did you mean {folder}?"
+    name = published(path)
+    if name is None or (os.sep in path and os.path.isdir(os.path.dirname(path))):
+        return ""
+    try:
+        split_name(name)
+    except CpunmtError:
+        return ""
+    if any(plain(model.name) == plain(name) for model in installed()):
+        return f"; did you mean {name}, which has been fetched?"
+    return f"; did you mean {name}? Fetch it first: cpunmt fetch {name}"
 
 
 def models_folder() -> Path:

@@ -12,7 +12,7 @@ from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import split_pieces
 
-MOST_CELLS = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many sentences are large
+MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
 
 
 class Part(NamedTuple):
@@ -78,11 +78,11 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
 def search_parts(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
     """The same, of parts as the model reads them, and translations as it says them."""
     sizes = [len(part.ids) for part in parts]
-    cells = [search.num_hypotheses * part.limit for part in parts]
+    outputs = [search.num_hypotheses * part.limit for part in parts]
     if search.attention:
-        cells = [size * cell for size, cell in zip(sizes, cells, strict=True)]
+        outputs = [size * output for size, output in zip(sizes, outputs, strict=True)]
     found = [None] * len(parts)
-    for batch in batches(sizes, cells, options):
+    for batch in batches(sizes, outputs, options):
         sources, limits, prefixes = [], [], []
         for i in batch:
             sources.append(parts[i].ids)
@@ -103,21 +103,21 @@ def _reversed(found: Hypothesis) -> Hypothesis:
     return found._replace(ids=reversed_pieces(found.ids, ended), token_log_probs=terms, attention=attention)
 
 
-def batches(sizes: list[int], cells: list[int], options: Options) -> Iterator[list[int]]:
+def batches(sizes: list[int], outputs: list[int], options: Options) -> Iterator[list[int]]:
     """Numbers of the parts in each batch, longest part first.
 
-    A batch has at most `options.max_batch_tokens` pieces, `options.max_batch_size` parts and `MOST_CELLS` numbers
-    to write, or one part. `sizes`: pieces of each part; `cells`: numbers that its translation may write.
+    A batch has at most `options.max_batch_tokens` pieces, `options.max_batch_size` parts and `MOST_WRITTEN` numbers
+    to write, or one part. `sizes`: pieces of each part; `outputs`: numbers that its translation may write.
     """
     most_parts = options.max_batch_size or len(sizes)
     batch, tokens, written = [], 0, 0
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
         full = tokens + sizes[i] > options.max_batch_tokens or len(batch) == most_parts
-        if batch and (full or written + cells[i] > MOST_CELLS):
+        if batch and (full or written + outputs[i] > MOST_WRITTEN):
             yield batch
             batch, tokens, written = [], 0, 0
         batch.append(i)
         tokens += sizes[i]
-        written += cells[i]
+        written += outputs[i]
     if batch:
         yield batch

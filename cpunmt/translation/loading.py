@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpunmt.engine.engine import Engine
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.any_directory import KINDS, kind_of, read_model
+from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
@@ -36,10 +36,11 @@ class LoadedModel(NamedTuple):
 
 
 def load_model(path: Path, compute_type: str = "default", activation_scales: str | None = None) -> LoadedModel:
-    """Load a directory of any kind that `formats.any_directory` knows.
+    """Load a model of any kind that `formats.any_directory` knows.
 
     Parameters
     ----------
+    path : its directory, or a file in that
     compute_type : "int8", "int16" or "float32": what is multiplied. A packed model is what it was packed as (4 bits are
         multiplied as int8): asking for something else is an error. Other programs' models are converted in memory.
         "default" is what a packed model is, else int8. CTranslate2's other names mean the same here: "auto" is
@@ -57,7 +58,7 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
             f"activation_scales is 'static', but compute_type={compute_type!r} has no 8-bit activations; leave it out"
         )
     wanted = {"default": None, "auto": None, "int8_float32": "int8"}.get(compute_type, compute_type)
-    return _unreplaced(path, lambda: _load(path, wanted, activation_scales))
+    return _unreplaced(model_folder(path), lambda: _load(path, wanted, activation_scales))
 
 
 def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
@@ -90,7 +91,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
 
 def _load(path, wanted, activation_scales) -> LoadedModel:
     if kind_of(path) == "packed":
-        return _load_packed(path, wanted, activation_scales)
+        return _load_packed(model_folder(path), wanted, activation_scales)
     found = read_model(path, wanted, activation_scales or "dynamic")
     return _loaded(found, *open_parts(found))
 
@@ -146,7 +147,7 @@ def _loaded(found, source, target, shortlist) -> LoadedModel:
 
 
 def contains_model(path) -> bool:
-    """Whether `path` looks like a model's directory of a kind that can be loaded."""
+    """Whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
     try:
         return kind_of(os.fsdecode(path)) in KINDS
     except ModelFileError:

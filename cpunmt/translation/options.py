@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
+from cpunmt.values.spelling import did_you_mean
 
 VOCABULARIES = ("shortlist", "full")
 
@@ -172,7 +173,8 @@ def _translated(given: dict, allowed) -> dict:
         elif name == "max_batch_size" and counts_tokens and whole(name, value, 0, 1 << 24):
             ours = "max_batch_tokens"
         if ours not in allowed:
-            raise TypeError(f"unknown option {name!r}; expected one of: {', '.join(allowed)}")
+            meant = did_you_mean(name, [*allowed, *CTRANSLATE2_NAMES])
+            raise TypeError(f"unknown option {name!r}{meant}; expected one of: {', '.join(allowed)}")
         if ours in found:
             raise TypeError(f"{ours} is given twice: {name!r} is another name of it")
         found[ours] = value

@@ -49,7 +49,7 @@ class Hypothesis:
 
     @property
     def repeats(self) -> bool:
-        """Whether it looks like a loop: 1 to 8 pieces, four times running or more, 8 pieces or more in all."""
+        """Whether it looks like a loop, of the same pieces or nearly the same: see `repetition.repeats`."""
         return repeats(self.pieces)
 
     def __str__(self):

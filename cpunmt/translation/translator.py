@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from cpunmt.files.windows import windows
 from cpunmt.model.config import SCHEMES
 from cpunmt.process.workers import Workers
-from cpunmt.registry.store import find, is_name
+from cpunmt.registry.store import located
 from cpunmt.translation.arguments import (
     MOST_THREADS,
     expect,
@@ -65,7 +64,7 @@ class Translator:
 
         Parameters
         ----------
-        model_path : the directory, or the name of a fetched model, such as "firefox:ende"
+        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende"
         compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have; see `loading`
         inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
@@ -86,7 +85,7 @@ class Translator:
         max_queued_batches = whole("max_queued_batches", max_queued_batches, -1, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
-        self.path = find(model_path) if is_name(model_path) else Path(os.fsdecode(model_path))
+        self.path = located(model_path)
         self._wanted = compute_type, activation_scales
         self._workers = Workers(inter_threads, max_queued_batches)
         self.load_model()

@@ -12,6 +12,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from cpunmt.values.spelling import CLOSELY, did_you_mean
+
 
 def whole(name: str, value, low: int, high: int) -> int:
     """`value` as an int. Raises TypeError unless it is an integer of any type, ValueError outside `low` to `high`."""
@@ -56,7 +58,7 @@ def choice(name: str, value, choices: Collection[str]) -> str:
     for one in choices:
         if one == value:
             return one
-    raise ValueError(f"{name} is {shown(value)}, expected {expected}")
+    raise ValueError(f"{name} is {shown(value)}, expected {expected}{did_you_mean(value, choices, CLOSELY)}")
 
 
 def same(value, expected) -> bool:

@@ -1,7 +1,8 @@
 """Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import Parser, one_line, say
+from cpunmt.files.console import one_line, say
+from cpunmt.values.command_line import Parser
 from quantize.commands import export_onnx as export_onnx_command
 from quantize.commands import pack as pack_command
 from quantize.commands import report as report_command

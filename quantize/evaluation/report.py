@@ -11,7 +11,7 @@ import numpy as np
 
 from cpunmt import Translator, __version__
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.formats.any_directory import kind_of
+from cpunmt.formats.any_directory import kind_of, model_folder
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import ModelConfig
@@ -94,7 +94,7 @@ def measure(
 
 
 def _subject(path, settings) -> Subject:
-    path = Path(path)
+    path = model_folder(path)
     if kind_of(path) != "packed":
         raise ModelFileError(
             f"{path}: not packed by cpunmt; `cpunmt convert` (or `quantize pack`) makes what is needed"

@@ -125,13 +125,6 @@ def test_fetching_without_a_network(tmp_path, capfd, monkeypatch):
     assert not list(tmp_path.glob("models/*/*"))
 
 
-def test_no_model_at_all(source, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "cpunmt" / "commands" / "cli.py"))
-    monkeypatch.delenv("CPUNMT_MODEL", raising=False)
-    assert translate(source, tmp_path / "german") == 1
-    assert refusal(capfd).startswith("no model: name its directory with -m DIR")
-
-
 def test_a_broken_model_leaves_the_output_as_it_was(source, tmp_path, capfd):
     model = tmp_path / "model"
     shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
@@ -197,9 +190,14 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
     [
         ([], "cpunmt: error: the following arguments are required: COMMAND"),
         (["translat"], "invalid choice: 'translat'"),
-        (["translate", "--beems", "4"], "unrecognized arguments: --beems 4"),
-        (["translate", "--beam", "1"], "unrecognized arguments: --beam 1"),  # flags are spelled out
-        (["translate", "text"], "unrecognized arguments: text"),
+        (["translat"], "; did you mean translate?; see cpunmt --help"),
+        (["tranlsate", "Hello"], "; did you mean translate?"),
+        (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems; did you mean"),
+        (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4; did you mean --beam-size?"),
+        (["translate", "--beam", "1"], "arguments: --beam; did you mean --beam-size?"),  # flags are spelled out
+        (["translate", "--xyzzy"], "unrecognized arguments: --xyzzy; see cpunmt translate --help"),
+        (["translate", "--vocabulary", "shortlst"], "; did you mean shortlist?"),
+        (["ls", "--instaled"], "cpunmt ls: error: unrecognized arguments: --instaled; did you mean --installed?"),
         (["translate", "-b", "two"], "argument -b/--beam-size: invalid int value: 'two'"),
         (["translate", "-b", "0"], "cpunmt translate: error: beam_size is 0, expected "),
         (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
@@ -215,10 +213,25 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
         (["info", "--verfy"], "unrecognized arguments: --verfy"),
         (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
         (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
+        (["translate", "-m", "a", "-m", "a"], "argument -m/--model: is given twice, 'a' and 'a'; expected it once"),
+        (["translate", "-m", "a", "--model=b"], "argument -m/--model: is given twice, 'a' and 'b'"),
+        (["translate", "-i", "a", "--input", "b"], "argument -i/--input: is given twice"),
+        (["translate", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
+        (["score", "--source", "a", "--source", "b"], "argument --source: is given twice"),
+        (["score", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
+        (["translate", "--from", "en"], "give both --from and --to, or neither"),
+        (["score", "--to", "de"], "give both --from and --to, or neither"),
+        (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
+        (["translate", "--from", "English", "--to", "de"], "argument --from: 'English' is no code of a language, expected one such as en"),
+        (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
+        (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
+        (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
+        (["translate", "firefox:ende", "Hello."], "firefox:ende names a model; give it with -m firefox:ende"),
         (["fetch"], "cpunmt fetch: error: the following arguments are required: NAME"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd):
+def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, monkeypatch):
+    monkeypatch.chdir(ROOT)
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
     assert caught.value.code == 2

@@ -41,7 +41,9 @@ def started():
 def test_n_lines_in_n_lines_out_in_order(student):
     lines = ["A man is riding a bicycle.", "", "   ", *sentences(150), "", "Two dogs."]
     finished = run("translate", stdin="\n".join(lines).encode())  # no line feed at the end
-    assert (finished.returncode, finished.stderr) == (0, b"")
+    cut = [number for number, result in enumerate(student.translate(lines), 1) if result.truncated]
+    where = f"{len(cut)} were cut off at the length limit (lines {', '.join(map(str, cut))})"
+    assert finished.returncode == 0 and finished.stderr.decode().startswith(f"cpunmt: of the translations {where}; ")
     assert finished.stdout.decode() == "".join(f"{text}\n" for text in texts(student, lines))
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import yaml
 
-from cpunmt.formats.any_directory import kind_of, read_model
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
 from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.text.piece_vocabulary import PieceVocabulary
@@ -120,11 +121,71 @@ def test_no_model_at_all(tmp_path):
     assert str(tmp_path / "config.json") in refusal(kind_of, tmp_path)
     assert "no such directory" in refusal(kind_of, tmp_path / "none")
     shutil.copy(__file__, tmp_path / "file")
-    assert "no such directory" in refusal(kind_of, tmp_path / "file")
+    assert "not a file of a model; expected a model's directory" in refusal(kind_of, tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.safetensors", "vocabulary.spm", "shortlist.bin"])
+def test_a_file_of_a_packed_model_is_taken_for_its_directory(name):
+    assert kind_of(DIRECTORIES["int8"] / name) == "packed"
+    assert model_folder(DIRECTORIES["int8"] / name) == DIRECTORIES["int8"]
+
+
+def test_a_file_of_a_release_is_taken_for_its_directory(tmp_path):
+    folder = write_opus(tmp_path)
+    expected = read_checkpoint(folder)
+    for name in ("decoder.yml", MODEL, "source.spm", "opus.spm32k-spm32k.vocab.yml"):
+        assert kind_of(folder / name) == "marian"
+        found = read_checkpoint(folder / name)
+        assert (found.weights, found.config) == (expected.weights, expected.config)
+    for name in ("README.md", "preprocess.sh"):
+        assert "not a file of a model" in refusal(read_checkpoint, folder / name)
+
+
+def test_a_file_of_huggingface_is_taken_for_its_directory(tmp_path):
+    write_huggingface(tmp_path)
+    write_vocabulary(tmp_path, train_vocabulary)
+    for name in ("config.json", "model.safetensors", "vocab.json"):
+        assert kind_of(tmp_path / name) == "huggingface"
+        assert read_checkpoint(tmp_path / name).weights == tmp_path / "model.safetensors"
+
+
+def test_of_several_models_the_file_says_which(tmp_path):
+    """Models by their name, or by that of a configuration, which may be called as one likes."""
+    train_vocabulary(tmp_path / "vocab.spm", 96)
+    for name, layers in (("first.npz", 1), ("second.npz", 2), ("model.npz", 3)):
+        write_marian_npz(tmp_path / name, **{**SIZES, "enc": layers})
+    said = {"relative-paths": True, "vocabs": ["vocab.spm", "vocab.spm"]}
+    (tmp_path / "quick.yml").write_text(yaml.safe_dump({**said, "models": ["first.npz"], "beam-size": 1}))
+    (tmp_path / "config.slow.yml").write_text(yaml.safe_dump({**said, "models": ["second.npz"], "beam-size": 6}))
+    for name, layers, beam in (
+        ("first.npz", 1, 1),
+        ("quick.yml", 1, 1),
+        ("second.npz", 2, 6),
+        ("config.slow.yml", 2, 6),
+        ("model.npz", 3, 1),
+        ("vocab.spm", 2, 6),
+        ("", 2, 6),
+    ):
+        config = read_checkpoint(tmp_path / name).config
+        assert (config.architecture.encoder_layers, config.beam_size) == (layers, beam), name
+    (tmp_path / "config.slow.yml").unlink()
+    assert "name the file instead of its directory" in refusal(read_checkpoint, tmp_path)
+
+
+def test_beside_a_packed_model_a_model_of_marian_is_meant_by_its_name(tmp_path):
+    for name in ("config.json", "weights.safetensors"):
+        shutil.copy(DIRECTORIES["int8"] / name, tmp_path)
+    write_marian_npz(tmp_path / "model.npz", **SIZES)
+    train_vocabulary(tmp_path / "vocab.spm", 96)
+    assert kind_of(tmp_path) == kind_of(tmp_path / "config.json") == "packed"
+    assert kind_of(tmp_path / "model.npz") == "marian"
+    assert read_checkpoint(tmp_path / "model.npz").config.vocab_size == 96
 
 
 def test_a_model_of_ctranslate2_is_named(tmp_path):
     (tmp_path / "config.json").write_text('{"add_source_bos": false}')
     for name in ("model.bin", "shared_vocabulary.json"):
         (tmp_path / name).write_text("x")
-    assert "a CTranslate2 model, which is not read" in refusal(kind_of, tmp_path)
+    for path in (tmp_path, tmp_path / "config.json", tmp_path / "model.bin"):
+        with pytest.raises(ModelFileError, match="a CTranslate2 model, which is not read"):
+            kind_of(path)

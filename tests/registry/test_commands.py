@@ -129,6 +129,15 @@ def test_a_wrong_name_among_them_shows_before_anything_is_fetched(registries, ca
     assert store.installed() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("firefox:endd", "firefox:ende"), ("firefox:encz", "firefox:encs"), ("en-fe", "opus:en-fr")]
+)
+def test_a_name_that_is_nearly_right_is_told(registries, capsys, name, meant):
+    assert run(["fetch", name]) == 1
+    message = f"cpunmt: error: no model is called {name}; did you mean {meant}?; see cpunmt ls\n"
+    assert capsys.readouterr() == ("", message)
+
+
 @pytest.mark.parametrize("name", ["firefox:en-de", "firefox:ENDE", "encs", "en-fr", "firefox:ende@1.0", "ende@1.0"])
 def test_names_that_mean_one_model(registries, name):
     assert run(["fetch", name]) == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Search
-from cpunmt.translation.batching import MOST_CELLS, batches, cut_sentences, target_limit, translate_parts
+from cpunmt.translation.batching import MOST_WRITTEN, batches, cut_sentences, target_limit, translate_parts
 from cpunmt.translation.options import Options
 from tests.sample_models import real_model
 from tests.sample_models.transformers import make_config
@@ -68,26 +68,26 @@ def test_limits(source, prefix, options, limit):
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 30), st.sampled_from([1, 1000, MOST_CELLS // 3, MOST_CELLS * 2])), max_size=30),
+    st.lists(st.tuples(st.integers(1, 30), st.sampled_from([1, 1000, 1 << 22, 1 << 25])), max_size=30),
     st.integers(1, 100),
     st.integers(0, 5),
 )
 def test_batches_hold_every_part_once_and_no_more_than_they_may(parts, tokens, size):
-    sizes, cells = [size for size, _ in parts], [cell for _, cell in parts]
-    made = list(batches(sizes, cells, Options(max_batch_tokens=tokens, max_batch_size=size)))
+    sizes, outputs = [size for size, _ in parts], [cell for _, cell in parts]
+    made = list(batches(sizes, outputs, Options(max_batch_tokens=tokens, max_batch_size=size)))
     order = list(itertools.chain.from_iterable(made))
     assert sorted(order) == list(range(len(parts)))
     assert [sizes[i] for i in order] == sorted(sizes, reverse=True)
     for batch in made:
         if len(batch) > 1:
-            assert sum(sizes[i] for i in batch) <= tokens and sum(cells[i] for i in batch) <= MOST_CELLS
+            assert sum(sizes[i] for i in batch) <= tokens and sum(outputs[i] for i in batch) <= MOST_WRITTEN
         assert batch and len(batch) <= (size or len(batch))
     for batch, following in itertools.pairwise(made):  # no batch could have taken the next part
         longer = [*batch, following[0]]
         assert (
             sum(sizes[i] for i in longer) > tokens
             or len(longer) > (size or len(longer))
-            or sum(cells[i] for i in longer) > MOST_CELLS
+            or sum(outputs[i] for i in longer) > MOST_WRITTEN
         )
 
 

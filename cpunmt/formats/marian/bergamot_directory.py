@@ -57,8 +57,10 @@ class BergamotFiles(NamedTuple):
     metadata: Path | None
 
 
-def find_files(directory: str | os.PathLike) -> BergamotFiles:
+def find_files(directory: str | os.PathLike, chosen: str | None = None) -> BergamotFiles:
     """Decide which file of the directory plays which role.
+
+    `chosen` is the name of one that `chooses`: this model and no other, or what this configuration says.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
     """
     folder = Path(directory)
     names = listing(folder)
-    options = _decoder_options(folder, names)
+    options = _decoder_options(folder, names, chosen)
     problems = []
     if options and options.model:
         model = _there(options.model, folder, "models", problems)
@@ -80,7 +82,7 @@ def find_files(directory: str | os.PathLike) -> BergamotFiles:
             vocabularies = _with_pieces(folder, names, found, problems)
         shortlist = options.shortlist and _there(options.shortlist.path, folder, "shortlist", problems)
     else:
-        model = _first(folder, names, "model", _MODELS, problems)
+        model = folder / chosen if _is_model(chosen) else _first(folder, names, "model", _MODELS, problems)
         if model is None and not problems:
             problems.append("no model: expected a file model*.bin or *.npz")
         vocabularies = _vocabularies(folder, names, problems)
@@ -114,6 +116,15 @@ def looks_like_one(names: Iterable[str]) -> bool:
     return bool(_matching(names, patterns, _NOT_MODELS) or _matching(names, _OPTIONS, ("*vocab*",)))
 
 
+def chooses(name: str) -> bool:
+    """Whether the file of this name says which model of its directory is meant: a model, or a configuration."""
+    return _is_model(name) or (name.removesuffix(".gz").endswith((".yml", ".yaml")) and "vocab" not in name)
+
+
+def _is_model(name: str | None) -> bool:
+    return bool(name and _matching([name], [pattern for rank in _MODELS for pattern in rank], _NOT_MODELS))
+
+
 def _refused(folder, names, problems):
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return ModelFileError(f"{folder}: {'; '.join(problems)}. Found: {shown or 'no file'}")
@@ -135,7 +146,7 @@ def _first(folder, names, role, ranks, problems):
         if len(found) > 1:
             problems.append(
                 f"{role}: {len(found)} files ({', '.join(found[:_SHOWN])}), expected one {patterns[0]}; "
-                f"move the others, or name it in decoder.yml"
+                f"name the file instead of its directory, or move the others"
             )
         if found:
             return folder / found[0]
@@ -191,9 +202,16 @@ def _is_table(file) -> bool:
     return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
 
 
-def _decoder_options(folder, names) -> DecoderOptions | None:
-    """The one configuration, or of several the one for the preferred model of those that are there."""
+def _decoder_options(folder, names, chosen) -> DecoderOptions | None:
+    """The one configuration, or of several the one for the preferred model of those that are there.
+
+    A configuration that was chosen counts alone; for a model that was chosen, none that names another one.
+    """
+    if chosen and not _is_model(chosen):
+        return read_decoder_options(folder / chosen)
     found = [(name, read_decoder_options(folder / name)) for name in _matching(names, _OPTIONS, ("*vocab*",))]
+    if chosen:
+        found = [(name, options) for name, options in found if options.model is None or _is_at(options, folder, chosen)]
     if len(found) > 1:
         found = [(name, options) for name, options in found if options.model is None or _at(options.model, folder)]
     ranked = sorted((_rank(options.model), name, options) for name, options in found) if len(found) > 1 else []
@@ -216,6 +234,12 @@ def _at(path: Path, folder) -> Path | None:
             if file.is_file():
                 return file
     return None
+
+
+def _is_at(options, folder, chosen) -> bool:
+    """Whether a configuration names the model that was chosen."""
+    found = _at(options.model, folder)
+    return found is not None and found.samefile(folder / chosen)
 
 
 def _there(path, folder, option, problems):

@@ -1,8 +1,9 @@
 """Read the options of Marian's decoder and of bergamot (`decoder.yml`, `config.*.yml`): files and search.
 
 Every option that either program documents is meant (a field of `DecoderOptions`), knowingly ignored (it chooses the
-format of input and output, batches, memory, logging or hardware, or repeats what the model file says), or refused by
-name unless it is off. An unknown one is refused too, as Marian does: it may be a misspelt one that matters.
+format of input and output, batches, memory, logging or hardware, or repeats what the model file says), or, if it would
+change which pieces are chosen, refused by name unless it is off. An unknown one is refused too, as Marian does: it may
+be a misspelt one that matters.
 
 Sources: `src/common/config_parser.cpp` of https://github.com/marian-nmt/marian-dev and of its fork
 https://github.com/browsermt/marian-dev, `src/translator/parser.cpp` of
@@ -17,6 +18,7 @@ from pathlib import Path
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import expanded
 from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.shortlist import ShortlistOptions
 
 PRECISIONS = (
@@ -30,18 +32,26 @@ PRECISIONS = (
     "int8shiftAlphaAll",
 )
 _PATHS = ("models", "vocabs", "shortlist", "relative-paths")
-# option -> (field, lowest, highest), for numbers
-_NUMBERS = {
-    "beam-size": ("beam_size", 1, 1024),
-    "normalize": ("normalize", 0.0, 100.0),
-    "word-penalty": ("word_penalty", -1000.0, 1000.0),
-    "max-length-factor": ("max_length_factor", 0.1, 100.0),
-    "max-length-break": ("max_length_break", 2, 1 << 16),
+# of those in _OFF: what is done without them, where it is not plain
+_INSTEAD = {
+    "allow-unk": "<unk> is never chosen",
+    "output-approx-knn": "all candidates are compared",
+    "output-sampling": "the search takes the most probable pieces",
+    "weights": "there are no ensembles",
 }
-_FLAGS = ("allow-unk", "skip-cost", *PRECISIONS)  # true or false, which changes nothing here
+# option -> (field, lowest, highest), for numbers: as far as a model's config goes
+_NUMBERS = {
+    "beam-size": ("beam_size", 1, MOST_BEAM),
+    "normalize": ("normalize", 0.0, 5.0),
+    "word-penalty": ("word_penalty", -100.0, 100.0),
+    "max-length-factor": ("max_length_factor", 0.1, 100.0),
+    "max-length-break": ("max_length_break", 2, 4096),
+}
+_FLAGS = ("skip-cost", *PRECISIONS)  # true or false
 # option -> the only values that are supported: they turn it off
 _OFF = {
     "allow-special": (False,),
+    "allow-unk": (False,),
     "clip-gemm": (0, False),
     "force-decode": (False,),
     "ignore-model-config": (False,),
@@ -123,12 +133,18 @@ def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
         fields["source_vocabulary"], fields["target_vocabulary"] = vocabularies
     for name, (field, low, high) in _NUMBERS.items():
         fields[field] = take(name, _number, low, high)
-    precisions = [name for name in _FLAGS if take(name, _flag) and name in PRECISIONS]
+    flags = {name: take(name, _flag) for name in _FLAGS}
+    precisions = [name for name in PRECISIONS if flags[name]]
     named = take("gemm-precision", _precision)
     if len({*precisions, *([named] if named else [])}) > 1:
         problems.append(f"gemm-precision is {named!r} and also {', '.join(precisions)} is set, expected one of them")
+    if flags["skip-cost"] and (fields["beam_size"] or 1) > 1:  # a greedy search finds the same with either
+        problems.append(
+            f"skip-cost is true and beam-size is {fields['beam_size']}, expected false or 1: a beam compares "
+            "log-probabilities here, no raw scores"
+        )
     for name, values in _OFF.items():
-        take(name, _off, values)
+        take(name, _off, values, _INSTEAD.get(name))
     known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision"}
     unknown = sorted(name for name in options.keys() - known if not name.startswith(_ARCHITECTURE))
     problems += [f"{name[:80]!r} is no option of Marian's decoder or of bergamot" for name in unknown]
@@ -209,7 +225,8 @@ def _precision(value):
     return value
 
 
-def _off(value, values):
+def _off(value, values, instead):
     parsed = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
     if parsed not in values:
-        raise ValueError(f"supported is {' or '.join(repr(value) for value in values)}")
+        why = f": {instead}" if instead else ""
+        raise ValueError(f"supported is {' or '.join(repr(value) for value in values)}{why}")

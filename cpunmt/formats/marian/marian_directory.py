@@ -10,15 +10,18 @@ from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.formats.marian.decoder_options import DecoderOptions
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.model.config import MOST_BEAM, ModelConfig
+from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import ShortlistOptions
 
 _MAX_METADATA = 1 << 20  # bytes
 
 
-def read_marian_directory(directory: str | os.PathLike) -> ForeignModel:
-    """Read a directory. Raises ModelFileError: a file is missing, ambiguous, damaged or not supported."""
-    files = find_files(directory)
+def read_marian_directory(directory: str | os.PathLike, chosen: str | None = None) -> ForeignModel:
+    """Read a directory. Raises ModelFileError: a file is missing, ambiguous, damaged or not supported.
+
+    `chosen`: see `find_files`.
+    """
+    files = find_files(directory, chosen)
     checkpoint = read_marian(files.model)
     shortlist = files.decoder_options and files.decoder_options.shortlist
     if files.shortlist and not (shortlist and shortlist.path == files.shortlist):
@@ -44,7 +47,7 @@ def _configured(config, files) -> ModelConfig:
     for ours, theirs, name in (
         ("max_length_factor", options.max_length_factor, "max-length-factor"),
         ("max_source_length", options.max_length_break, "max-length-break"),
-        ("beam_size", min(options.beam_size, MOST_BEAM), "beam-size"),
+        ("beam_size", options.beam_size, "beam-size"),
         ("length_penalty", options.normalize, "normalize"),
         ("word_penalty", options.word_penalty, "word-penalty"),
     ):

@@ -178,6 +178,8 @@ def test_two_precisions_are_refused(path):
         ("n-best", True),
         ("weights", [1.0]),
         ("output-sampling", False),
+        ("allow-unk", False),
+        ("skip-cost", True),
         ("no-spm-decode", "false"),
         ("clip-gemm", 0.0),
     ],
@@ -207,19 +209,25 @@ def test_what_does_not_matter_is_ignored(path, option, value):
         ("shortlist", ["lex", 50, "many"], "expected an integer"),
         ("shortlist", ["lex", 50, -1], "expected an integer"),
         ("shortlist", ["lex", 50, 50, 0.5], "threshold"),
-        ("beam-size", 0, "expected an integer from 1 to 1024"),
-        ("beam-size", 10**12, "expected an integer from 1 to 1024"),
+        ("beam-size", 0, "expected an integer from 1 to 64"),
+        ("beam-size", 65, "expected an integer from 1 to 64"),
+        ("beam-size", 10**12, "expected an integer from 1 to 64"),
         ("beam-size", 1.5, "expected an integer"),
         ("beam-size", True, "expected an integer"),
         ("beam-size", [1], "expected an integer"),
         ("beam-size", "nan", "expected an integer"),
-        ("normalize", "inf", "expected a number from 0.0 to 100.0"),
+        ("normalize", "inf", "expected a number from 0.0 to 5.0"),
         ("normalize", float("nan"), "expected a number"),
         ("normalize", -1, "expected a number"),
+        ("normalize", 6, "expected a number from 0.0 to 5.0"),
+        ("word-penalty", -101, "expected a number from -100.0"),
         ("word-penalty", "lots", "expected a number"),
         ("max-length-factor", 0, "expected a number from 0.1"),
-        ("max-length-break", 1, "expected an integer from 2"),
-        ("allow-unk", "perhaps", "expected true or false"),
+        ("max-length-break", 1, "expected an integer from 2 to 4096"),
+        ("max-length-break", 5000, "expected an integer from 2 to 4096"),
+        ("allow-unk", True, "allow-unk is True, supported is False: <unk> is never chosen"),
+        ("allow-unk", "perhaps", "supported is False"),
+        ("allow-special", True, "supported is False"),
         ("skip-cost", 2, "expected true or false"),
         ("relative-paths", [], "expected true or false"),
         ("gemm-precision", "int4", "expected one of float32, int16"),
@@ -241,6 +249,14 @@ def test_what_is_not_supported_is_named(path, option, value, message):
 def test_all_problems_are_listed_at_once(path):
     found = refusal(read, path, {"beam-size": -1, "weights": [1, 2], "colour": "red", "models": []})
     assert all(name in found for name in ("beam-size", "weights", "colour", "models"))
+
+
+def test_raw_scores_are_for_greedy_search(path):
+    """The student's `skip-cost: true` is fine: without a beam it changes nothing."""
+    assert read(path, {"skip-cost": True, "beam-size": 1}).beam_size == 1
+    assert read(path, {"skip-cost": False, "beam-size": 4}).beam_size == 4
+    found = refusal(read, path, {"skip-cost": True, "beam-size": 4})
+    assert "skip-cost is true and beam-size is 4, expected false or 1" in found
 
 
 def test_a_long_value_is_shortened(path):
@@ -286,4 +302,4 @@ def test_any_values_are_read_or_refused(options, tmp_path_factory):
     except ModelFileError as error:
         assert str(path) in str(error)
     else:
-        assert 1 <= found.beam_size <= 1024 and 0 <= found.normalize <= 100
+        assert 1 <= found.beam_size <= 64 and 0 <= found.normalize <= 5

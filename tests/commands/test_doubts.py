@@ -1,0 +1,76 @@
+"""What was cut off, or looks like a loop, is told: how many, where, and what to do; and nothing else is."""
+
+from cpunmt.commands import cli
+from cpunmt.commands.doubts import Doubts
+from cpunmt.translation.results import Hypothesis, Result
+from tests.support.command_line import run, sentences, statistics, translate
+
+
+def result(pieces, truncated=False) -> Result:
+    return Result((Hypothesis("", 0.0, 0.0, truncated, tuple(pieces)),))
+
+
+def told(student, results, capfd, options=None) -> str:
+    doubts = Doubts(student, options or {})
+    for number, (text, one) in enumerate(results):
+        doubts.add(number, [text], [one])
+    doubts.report()
+    return capfd.readouterr().err
+
+
+def test_nothing_is_said_where_there_is_nothing_to_say(student, source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german", "--stats") == 0
+    shown = capfd.readouterr().err
+    assert "of the translations" not in shown
+    found = statistics(shown)
+    assert (found["cut off"], found["loops"]) == ("0", "0")
+
+
+def test_what_was_cut_off_is_told(student, source, tmp_path, capfd):
+    lines = sentences(40)
+    cut = [i for i, found in enumerate(student.translate(lines, max_length=12), 1) if found.truncated]
+    assert 6 < len(cut) < 40
+    assert translate(source, tmp_path / "german", "--max-length", 12, "--stats") == 0
+    first, *rest = capfd.readouterr().err.splitlines()
+    shown = f"lines {', '.join(map(str, cut[:5]))} and {len(cut) - 5} more"
+    assert first == (
+        f"cpunmt: of the translations {len(cut)} were cut off at the length limit ({shown}); look at them: "
+        "--max-length above 12 gives more room"
+    )
+    assert statistics("\n".join(rest))["cut off"] == str(len(cut))
+
+
+def test_numbers_of_lines_count_the_whole_input(student, tmp_path, capfd):
+    """Across windows, of which the first has 64 lines."""
+    lines = ["Yes."] * 150 + sentences(1) + ["Yes."] * 10
+    (tmp_path / "english").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    assert translate(tmp_path / "english", tmp_path / "german", "--max-length", 6) == 0
+    assert "1 was cut off at the length limit (line 151)" in capfd.readouterr().err
+
+
+def test_a_loop_is_told(student, capfd):
+    assert cli.main(["translate", "--min-length", "60", "Yes.", "Yes, yes."]) == 0
+    shown = capfd.readouterr().err
+    assert shown.startswith("cpunmt: of the translations 2 look like loops (lines 1, 2)")
+    assert "--beam-size 4 may end a loop" in shown and shown.count("\n") == 1
+
+
+def test_a_loop_that_the_source_has_is_none(student, capfd):
+    assert told(student, [("Ha " * 20, result(["ha"] * 20))], capfd) == ""
+    shown = told(student, [("Ha.", result(["ha"] * 20))], capfd)
+    assert shown.startswith("cpunmt: of the translations 1 looks like a loop (line 1); look at them: ")
+
+
+def test_both(student, capfd):
+    results = [("Yes.", result(["ha"] * 20, True)), ("Yes.", result(["ja"], True)), ("Yes.", result(["ja"]))]
+    factor = student.config.max_length_factor
+    assert told(student, results, capfd) == (
+        "cpunmt: of the translations 1 looks like a loop (line 1) and 2 were cut off at the length limit (lines 1, 2); "
+        f"look at them: --beam-size 4 may end a loop, --max-length-factor above {factor:g} gives more room\n"
+    )
+    assert "--max-length-factor above 7 gives" in told(student, results, capfd, {"max_length_factor": 7.0})
+
+
+def test_a_pipe_hears_it_too():
+    finished = run("translate", "--max-length", "2", stdin=b"Two dogs are playing in the snow.\n")
+    assert finished.stderr.startswith(b"cpunmt: of the translations 1 was cut off") and finished.returncode == 0

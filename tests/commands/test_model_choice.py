@@ -1,0 +1,168 @@
+"""Which model a command uses: names that are nearly right, files of a model, two languages, and none at all."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from cpunmt import Translator
+from cpunmt.commands import cli, model_choice
+from cpunmt.registry import store
+from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.support.command_line import refusal, run, sentences, statistics, texts, translate
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """A user who installed the wheel: no checkout, no environment, an empty folder of models."""
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.delenv("CPUNMT_MODEL", raising=False)
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path / "site-packages" / "models" / "ende-tiny")
+    monkeypatch.chdir(tmp_path)
+
+
+def put(name, source, target, model=DIRECTORIES["int8"]):
+    """A model as `cpunmt fetch` leaves it."""
+    path = store.folder_of(name)
+    shutil.copytree(model, path, ignore=shutil.ignore_patterns("float32", "metadata.json"))
+    files = json.loads((model / "metadata.json").read_text("utf-8"))
+    metadata = {**files, "name": name, "sourceLanguage": source, "targetLanguage": target}
+    (path / "metadata.json").write_text(json.dumps(metadata))
+    return path
+
+
+def test_without_a_model_three_ways_to_get_one_are_named(empty, source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german") == 1
+    told = refusal(capfd)
+    assert told.startswith("no model is named, and none is installed: `cpunmt fetch firefox:ende` or `cpunmt fetch hf:")
+    assert "-m DIR" in told and "`cpunmt convert DIR OUT`" in told and "CPUNMT_MODEL" in told
+    assert not (tmp_path / "german").exists()
+    assert cli.main(["info"]) == 1
+    assert refusal(capfd) == told
+
+
+def test_models_that_were_fetched_are_named(empty, source, tmp_path, capfd):
+    put("firefox:ende", "en", "de")
+    assert translate(source, tmp_path / "german") == 1
+    assert refusal(capfd) == "no model is named; name one with -m or in CPUNMT_MODEL: there is firefox:ende\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("Helsinki-NLP/opus-mt-en-de", "hf:Helsinki-NLP/opus-mt-en-de"),
+        ("https://huggingface.co/Helsinki-NLP/opus-mt-en-de/tree/main", "hf:Helsinki-NLP/opus-mt-en-de"),
+        ("opus-mt-en-de", "hf:Helsinki-NLP/opus-mt-en-de"),
+        ("ende", "firefox:ende"),
+        ("en-de", "firefox:ende"),
+        ("en_de", "firefox:ende"),
+        ("fr-de", "opus:fr-de"),
+        ("firefox/ende", "firefox:ende"),
+        ("Firefox:ende", "firefox:ende"),
+        ("fierfox:ende", "firefox:ende"),
+        ("opus/en-de", "opus:en-de"),
+        ("hf/Helsinki-NLP/opus-mt-en-de", "hf:Helsinki-NLP/opus-mt-en-de"),
+    ],
+)
+def test_a_name_for_a_path_is_told_with_the_command_that_fetches_it(empty, source, tmp_path, capfd, given, meant):
+    assert translate(source, tmp_path / "german", "-m", given) == 1
+    advice = f"did you mean {meant}? Fetch it first: cpunmt fetch {meant}"
+    assert refusal(capfd) == f"{given}: no such directory; {advice}\n"
+    path = put(meant, "en", "de")
+    assert cli.main(["info", given]) == 1
+    assert refusal(capfd) == f"{given}: no such directory; did you mean {meant}, which has been fetched?\n"
+    assert cli.main(["info", meant]) == 0
+    assert statistics(capfd.readouterr().out)["model"] == str(path)
+    with pytest.raises(Exception, match="which has been fetched"):
+        Translator(given)
+
+
+@pytest.mark.parametrize("given", ["nothing", "./a/b/c", "a/b/c", "open-sesame-42", "x", "", "a\0b", "e" * 5000])
+def test_what_resembles_nothing_gets_no_hint(empty, capfd, given):
+    assert cli.main(["info", given or "./none"]) == 1
+    assert "did you mean" not in refusal(capfd)
+
+
+def test_a_directory_beside_it_is_told(empty, tmp_path, capfd):
+    (tmp_path / "mine" / "my-model").mkdir(parents=True)
+    assert cli.main(["info", "mine/my-modle"]) == 1
+    assert refusal(capfd) == "mine/my-modle: no such directory; did you mean mine/my-model?\n"
+    assert cli.main(["info", "mine/other"]) == 1  # no name of the hub: there is a folder `mine`
+    assert "did you mean" not in refusal(capfd)
+
+
+def test_a_fetched_model_is_told_for_a_name_that_is_nearly_it(empty, tmp_path, capfd):
+    put("firefox:ende", "en", "de")
+    for given in ("firefox:end", "firefox:edne", "firefox:endee"):
+        assert cli.main(["info", given]) == 1
+        there = f"{tmp_path / 'models'}; did you mean firefox:ende?"
+        assert refusal(capfd) == f"the model {given} is not in {there}; run: cpunmt fetch {given}\n"
+    assert cli.main(["info", "firefox:enda"]) == 1  # other languages
+    assert "did you mean" not in refusal(capfd)
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.safetensors", "vocabulary.spm"])
+def test_a_file_of_a_model_is_taken_for_its_directory(student, source, tmp_path, capfd, name):
+    path = DIRECTORIES["int8"] / name
+    assert translate(source, tmp_path / "german", "-m", path) == 0
+    assert (tmp_path / "german").read_text("utf-8").splitlines() == texts(student, sentences(40))
+    capfd.readouterr()
+    assert cli.main(["info", "--verify", str(path)]) == 0
+    assert statistics(capfd.readouterr().out)["size"].endswith("files")
+    translator = Translator(path)
+    translator.unload_model()
+    assert translator.translate("Two dogs.") == student.translate("Two dogs.")
+
+
+def test_another_file_is_no_model(source, tmp_path, capfd):
+    assert translate(source, tmp_path / "german", "-m", DIRECTORIES["int8"] / "README.md") == 1
+    assert refusal(capfd).endswith(
+        "README.md: not a file of a model; expected a model's directory, or one of its files\n"
+    )
+
+
+# --from and --to
+
+
+def chosen(capfd, *languages) -> tuple[str, str]:
+    """The model of two languages, and what was told."""
+    path = model_choice.model_of(None, *languages)
+    output, told = capfd.readouterr()
+    assert output == ""
+    return str(path), told
+
+
+def test_two_languages_choose_a_fetched_model(empty, student, source, tmp_path, capfd):
+    path = put("opus:en-de", "en", "de")
+    put("opus:de-en", "de", "en")
+    put("opus:en-mul", "en", "de+fr")
+    assert chosen(capfd, "en", "de") == chosen(capfd, "EN", "De") == (str(path), "")
+    assert translate(source, tmp_path / "german", "--from", "en", "--to", "de") == 0
+    assert (tmp_path / "german").read_text("utf-8").splitlines() == texts(student, sentences(40))
+
+
+def test_of_several_models_the_first_in_a_fixed_order_is_chosen_and_told(empty, capfd, monkeypatch):
+    monkeypatch.setattr(model_choice, "SHIPPED", SHIPPED)
+    others = [str(SHIPPED)]
+    assert chosen(capfd, "en", "de") == (str(SHIPPED), "")
+    for name in ("hf:Helsinki-NLP/opus-mt-en-de", "opus:en-de", "firefox:ende@1.0", "firefox:ende"):
+        path = put(name, "en+fr" if name.startswith("hf") else "en", "de")
+        told = f"cpunmt: en to de with {name}; others, for -m: {', '.join(others)}\n"
+        assert chosen(capfd, "en", "de") == (str(path), told)
+        others.insert(0, name)
+
+
+def test_languages_that_no_model_has(empty, tmp_path, capfd):
+    put("opus:en-mul", "en", "fr+it")
+    assert cli.main(["translate", "--from", "en", "--to", "fr", "Hello."]) == 1
+    told = refusal(capfd)
+    assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; opus:en-mul does among other lang")
+    assert "`cpunmt ls 'en > fr'`" in told and "`cpunmt fetch firefox:enfr`" in told
+
+
+def test_two_languages_go_before_the_environment(tmp_path):
+    environment = {**os.environ, "CPUNMT_MODEL": "/no/such/model", "CPUNMT_MODELS_DIR": str(tmp_path)}
+    finished = run("translate", "--from", "en", "--to", "de", "Two dogs.", env=environment)
+    assert (finished.returncode, finished.stderr) == (0, b"")
+    assert finished.stdout.decode() == Translator(SHIPPED).translate("Two dogs.").text + "\n"

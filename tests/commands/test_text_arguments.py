@@ -1,0 +1,47 @@
+"""`cpunmt translate TEXT ...` is what `cpunmt translate` is of the same lines on standard input."""
+
+import pytest
+
+from cpunmt.commands import cli
+from tests.support.command_line import ROOT, run, texts
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["Two dogs are playing."],
+        ["One man.", "Two dogs.", "", "Three women."],
+        [""],
+        ["One man.\nTwo dogs.\n\nThree women."],
+        ["-5 degrees"],
+        ["Two dogs.\r"],
+        [b"Two d\xffgs."],
+    ],
+)
+def test_texts_are_lines(given):
+    arguments = [text if isinstance(text, bytes) else text.encode() for text in given]
+    as_lines = run("translate", stdin=b"".join(text + b"\n" for text in arguments))
+    finished = run("translate", *[text.decode(errors="surrogateescape") for text in arguments])
+    assert (finished.returncode, finished.stdout) == (0, as_lines.stdout)
+    assert finished.stderr == as_lines.stderr
+    assert finished.stdout.count(b"\n") == sum(text.count(b"\n") + 1 for text in arguments)
+
+
+def test_options_and_files_go_with_them(student, tmp_path, capfd):
+    flags = ["-o", str(tmp_path / "german"), "--stats", "-b", "2"]
+    assert cli.main(["translate", *flags, "Two dogs.", "One man."]) == 0
+    expected = texts(student, ["Two dogs.", "One man."], beam_size=2)
+    assert (tmp_path / "german").read_text("utf-8").splitlines() == expected
+    assert "sentences:     2\n" in capfd.readouterr().err
+
+
+def test_a_dash_is_standard_input(student):
+    finished = run("translate", "-", stdin=b"Two dogs.\n")
+    assert finished.stdout.decode().splitlines() == texts(student, ["Two dogs."])
+
+
+def test_a_word_that_is_a_folder_is_a_word(student, monkeypatch, capfd):
+    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_cli."""
+    monkeypatch.chdir(ROOT)
+    assert cli.main(["translate", "models"]) == 0
+    assert capfd.readouterr().out.splitlines() == texts(student, ["models"])
