@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
 from itertools import repeat
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import same, shown
 
 MOST_THREADS = 256
@@ -81,13 +81,13 @@ def piece_lists(sentences: object, caller: str) -> list[list[str]]:
     return [piece_list(pieces, number) for number, pieces in enumerate(in_order(sentences, caller, takes))]
 
 
-def source_ids(pieces: list[str], vocabulary: Vocabulary) -> list[int]:
+def source_ids(pieces: list[str], vocabulary: AnyVocabulary) -> list[int]:
     """Ids of a sentence given as pieces, with one </s> at the end, whether it was there or not."""
     ids = vocabulary.ids(pieces)
     return ids if ids and ids[-1] == vocabulary.eos_id else [*ids, vocabulary.eos_id]
 
 
-def target_ids(pieces: object, number: int, vocabulary: Vocabulary, name: str) -> list[int]:
+def target_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
     """Ids of target pieces, those of item `number` of `name`. The last one may be </s>, and no other."""
     ids = vocabulary.ids(piece_list(pieces, number, name))
     if vocabulary.eos_id in ids[:-1]:
@@ -95,26 +95,26 @@ def target_ids(pieces: object, number: int, vocabulary: Vocabulary, name: str) -
     return ids
 
 
-def ended_ids(pieces: object, number: int, vocabulary: Vocabulary, name: str = "target") -> list[int]:
+def ended_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str = "target") -> list[int]:
     """The same, with one </s> at the end, whether it was there or not."""
     ids = target_ids(pieces, number, vocabulary, name)
     return ids if ids[-1:] == [vocabulary.eos_id] else [*ids, vocabulary.eos_id]
 
 
-def text_ids(text: object, number: int, vocabulary: Vocabulary, name: str) -> list[int]:
+def text_ids(text: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
     """Ids of a text, without </s>."""
     if not isinstance(text, str):
         raise wrong_item(name, number, text, "str or None")
     return vocabulary.encode(text)[:-1]
 
 
-IdsOf = Callable[[object, int, Vocabulary, str], list[int]]  # text_ids or target_ids
+IdsOf = Callable[[object, int, AnyVocabulary, str], list[int]]  # text_ids or target_ids
 
 
 class Prefixes:
     """How translations must begin -> ids; None is the empty beginning."""
 
-    def __init__(self, ids_of: IdsOf, vocabulary: Vocabulary, config: ModelConfig):
+    def __init__(self, ids_of: IdsOf, vocabulary: AnyVocabulary, config: ModelConfig):
         """`vocabulary`: the target's."""
         self._ids_of, self._vocabulary, self._config = ids_of, vocabulary, config
 

@@ -162,8 +162,15 @@ class Options:
 
 
 # Those that say something about a translation that is given, and how it is scored.
-SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty")
-SCORING += ("max_input_length", "max_batch_size", "max_batch_tokens")
+SCORING = (
+    "vocabulary",
+    "length_penalty",
+    "word_penalty",
+    "coverage_penalty",
+    "max_input_length",
+    "max_batch_size",
+    "max_batch_tokens",
+)
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {option.name: option for option in _FIELDS}
 

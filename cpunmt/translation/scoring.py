@@ -48,7 +48,7 @@ def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options
     A blank source has one translation, the empty one: that is certain, all else impossible.
     """
     if found:
-        log_probs, log_prob, score = found.token_log_probs, found.log_prob, found.score
+        log_probs, log_prob, score = found.token_log_probs or [], found.log_prob, found.score
     else:
         log_probs = [-math.inf] * (len(tokens) - 1) + [0.0]
         log_prob = score = sum(log_probs)

@@ -9,6 +9,7 @@ from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import Call, Settings
 from cpunmt.translation.interface.piece_translator import PieceTranslator
+from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.joining import make_result, translate_sentences
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Result, TranslationResult
@@ -37,7 +38,7 @@ class Translator(PieceTranslator):
     """
 
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
         target_prefix: str | None = None,
@@ -87,7 +88,7 @@ class Translator(PieceTranslator):
         return self._texts(texts, forced, settings).results()
 
     @overload
-    def translate_iterable(
+    def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
         self,
         source: Iterable[str],
         target_prefix: str | Iterable[str | None] | None = None,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cpunmt.engine.engine import Engine
-from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ModelConfig
 from cpunmt.process.workers import Workers
 from cpunmt.registry.store import find, is_name
-from cpunmt.text.piece_vocabulary import PieceVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.loading import LoadedModel, load_model
@@ -47,8 +47,8 @@ class ModelOwner:
     options: Options
     config: ModelConfig
     metadata: dict[str, Any]
-    source_vocabulary: Vocabulary | PieceVocabulary
-    target_vocabulary: Vocabulary | PieceVocabulary
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ModelOwner:
         )
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
-        self._name = model_path if is_name(model_path) else None
+        self._name = str(model_path) if is_name(model_path) else None
         self.path = find(self._name) if self._name else Path(os.fsdecode(model_path))
         self._wanted = compute_type, activation_scales
         self._workers = Workers(*self._threads)

@@ -30,7 +30,7 @@ class Scorer(ModelOwner):
     """Scores with one model."""
 
     @overload
-    def score(
+    def score(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
         self, source: str, target: str, *, options: Options | None = None, **given: Unpack[ScoringOptions]
     ) -> ScoringResult: ...
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import (
     Prefixes,
     ended_ids,
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
 
 
 def checked_items(
-    source: object, prefixes: object, vocabularies: tuple[Vocabulary, Vocabulary], config: ModelConfig
+    source: object, prefixes: object, vocabularies: tuple[AnyVocabulary, AnyVocabulary], config: ModelConfig
 ) -> Iterator[Item]:
     """Items of texts or of lists of pieces, as the first of them is.
 
@@ -62,7 +62,7 @@ def checked_items(
 def _items(
     source: Iterator[object],
     prefixes: Iterator[object] | str | None,
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    vocabularies: tuple[AnyVocabulary, AnyVocabulary],
     config: ModelConfig,
 ) -> Iterator[Item]:
     first = next(source, _NONE)
@@ -118,7 +118,7 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
 
 
 def checked_pairs(
-    pairs: Iterator[tuple[object, object]], vocabularies: tuple[Vocabulary, Vocabulary]
+    pairs: Iterator[tuple[object, object]], vocabularies: tuple[AnyVocabulary, AnyVocabulary]
 ) -> Iterator[Pair]:
     """Ids of pairs of texts or of lists of pieces, as the first source is.
 

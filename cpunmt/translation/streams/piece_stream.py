@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cpunmt.engine.engine import GREEDY
-from cpunmt.translation.batching import cut_sentences
+from cpunmt.translation.batching import Part, cut_sentences
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.results import GenerationStepResult
@@ -29,7 +29,8 @@ def generated_pieces(
     parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
     search = GREEDY._replace(full=settings.search.full, min_length=options.min_length)
     step = 0
-    for part in parts or [None]:
+    some: Sequence[Part | None] = parts or [None]
+    for part in some:
         last = part is None or part is parts[-1]
         found = _forced(prefix) if part is None else model.engine.pieces(part.ids, part.limit, search, part.prefix)
         limit = len(prefix) if part is None else part.limit
