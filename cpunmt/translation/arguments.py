@@ -47,12 +47,12 @@ def in_order(items: object, what: str, takes: str) -> Iterator[object]:
     raise TypeError(f"{what} takes {takes}, not {kind}{advice}")
 
 
-def text_list(texts: object, caller: str) -> list[str]:
-    """`texts` as a list; TypeError for anything but text in it."""
+def text_list(texts: object, caller: str, name: str = "text") -> list[str]:
+    """`texts` as a list; TypeError for anything but text in it, which `name` and its number tell."""
     found = list(in_order(texts, caller, "text or a list of texts"))
     for number, text in enumerate(found):
         if not isinstance(text, str):
-            raise wrong_item("text", number, text, "str")
+            raise wrong_item(name, number, text, "str")
     return found  # type: ignore[return-value]  # each was looked at
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.process.first_use import LOCK
@@ -275,6 +275,10 @@ class GenerationStepResult:
     is_last: bool
     logits: None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        return {**asdict(self), "log_prob": None if self.log_prob is None else _finite(self.log_prob)}
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStats:
@@ -284,6 +288,10 @@ class ExecutionStats:
     num_tokens: int
     num_examples: int
     total_time_in_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
 
 
 def translation_result(result: Result, options: Options) -> TranslationResult:

@@ -59,8 +59,8 @@ class Scorer(ModelOwner):
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("score takes two texts or two lists of texts, not one of each")
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
-        sources = self.source_vocabulary.encode_batch(text_list(texts[0], "score"))
-        targets = self.target_vocabulary.encode_batch(text_list(texts[1], "score"))
+        sources = self.source_vocabulary.encode_batch(text_list(texts[0], "score", "source"))
+        targets = self.target_vocabulary.encode_batch(text_list(texts[1], "score", "target"))
         results = self._scores(sources, targets, self._scoring(given, options)).results()
         return results[0] if isinstance(source, str) else results
 
