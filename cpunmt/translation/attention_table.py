@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 MOST = 40  # pieces on each side that are shown: a page has no room for more
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word: shown as a space
+_JOINERS = "\u200c\u200d"  # of Persian words and of emoji: not printable, but harmless
 _CELL = "text-align:center;padding:1px 4px;"
 
 
@@ -46,7 +47,7 @@ def _cell(share: float, best: bool) -> str:
 def _escaped(text: str) -> str:
     """Text that HTML shows as it is: no markup, no lone surrogates, no control characters."""
     text = text.replace(_WORD, " ").strip() or text
-    visible = "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
+    visible = "".join(letter if letter.isprintable() or letter in _JOINERS else "\ufffd" for letter in text)
     for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
         visible = visible.replace(letter, entity)
     return visible

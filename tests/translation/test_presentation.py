@@ -148,6 +148,8 @@ def test_a_table_is_small_and_says_what_it_leaves_out(student):
     page = result._repr_html_()
     assert page.count("<td") <= MOST * MOST and len(page) < 300_000
     assert f"The first {MOST} pieces of {len(result.source_pieces)} source and {len(result.pieces)} target" in page
+    joined = Result((replace(FIRST, text="می‌خواهم 👩‍🚀"),), RESULT.source_pieces)
+    assert "می‌خواهم 👩‍🚀" in joined._repr_html_()
     blank = student.translate("", return_alignments=True)
     assert Reader(blank._repr_html_()).texts == []
 
