@@ -72,22 +72,6 @@ class Hypothesis(NamedTuple):
     attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
 
 
-class _Call(NamedTuple):
-    """The memory of a call: what a BATCH record points to must live as long as compiled code reads it."""
-
-    record: array
-    workspace: Workspace
-    places: array
-    output: array
-    written: array
-    log_probs: array
-    scores: array
-    token_log_probs: array | None
-    attention: np.ndarray | None
-    areas: array | None
-    kept: tuple  # what nobody reads but compiled code
-
-
 class Engine:
     """Runs a Model, with or without a Shortlist. Safe to share between threads: memory belongs to a call."""
 
@@ -129,10 +113,10 @@ class Engine:
         """
         if not sources:
             return []
-        call = self._prepared(sources, limits, search, prefixes, slots)
-        self._run(_at(call.record), call.workspace)
-        self._keep(call.workspace)
-        _, _, places, output, written, log_probs, scores, token_log_probs, attention, areas, _ = call
+        record, workspace, kept = self._prepared(sources, limits, search, prefixes, slots)
+        self._run(_at(record), workspace)
+        self._keep(workspace)
+        places, output, written, log_probs, scores, token_log_probs, attention, areas = kept[:8]
         eos, results, wanted = self.model.config.eos_id, [], search.num_hypotheses
         for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
             found = []
@@ -157,19 +141,23 @@ class Engine:
 
         They are those of `translate`, whose arguments these are, each for one sentence.
         """
-        call = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
-        found = call.workspace.history[0, :, 0]  # the first slot that is taken is 0
+        record, workspace, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
+        found = workspace.history[0, :, 0]  # the first slot that is taken is 0
         begin, step, more = 1, 0, True
         while more:
             with native:  # a budget of one row is one step
-                more = self._program.translate(self._model_at, _at(call.record), call.workspace.address, begin, 1)
+                more = self._program.translate(self._model_at, _at(record), workspace.address, begin, 1)
             begin = 0
             yield int(found[step]["piece"]), float(found[step]["log_prob"])
             step += 1
-        self._keep(call.workspace)
+        self._keep(workspace)
 
-    def _prepared(self, sources, limits, search, prefixes, slots) -> _Call:
-        """What compiled code reads and writes of a call; the arguments are those of `translate`."""
+    def _prepared(self, sources, limits, search, prefixes, slots) -> tuple[array, Workspace, tuple]:
+        """What compiled code reads and writes of a call, whose arguments are those of `translate`.
+
+        Returns a BATCH record, the memory, and what the record points to: it must live as long as compiled code runs.
+        First is what is written: places, output, written, log_probs, scores, token_log_probs, attention, areas.
+        """
         count = len(sources)
         full = search.full or self.shortlist is None
         lengths = [len(source) for source in sources]
@@ -227,9 +215,9 @@ class Engine:
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
-        kept = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets
-        parts = token_log_probs, attention, areas
-        return _Call(record, workspace, places, output, written, log_probs, scores, *parts, kept)
+        made = places, output, written, log_probs, scores, token_log_probs, attention, areas
+        read = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets
+        return record, workspace, made + read
 
     def _keep(self, workspace: Workspace):
         """For a later call."""

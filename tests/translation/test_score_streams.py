@@ -154,6 +154,7 @@ def test_files_that_cannot_be_scored(student, files):
 @pytest.mark.parametrize("options", [{}, {"vocabulary": "full"}, {"max_length": 4}, {"min_length": 12}])
 def test_the_pieces_are_those_of_a_translation(student, options):
     texts = [*sentences(40), " ".join(sentences(30)), ""]
+    student.translate(texts, beam_size=6)  # leaves memory of another shape behind
     results = student.translate(texts, return_token_log_probs=True, **options)
     for text, result in zip(texts, results, strict=True):
         steps = list(student.generate_tokens(student.tokenize(text), return_log_prob=True, **options))
