@@ -15,7 +15,7 @@ help:
 	@echo "make test-all     the same, and the slow ones"
 	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
 	@echo "make bench        measure kernels, translation and one decoder step"
-	@echo "make check        style: ruff"
+	@echo "make check        style and types: ruff, mypy"
 	@echo "make clean        remove what the others made"
 
 demo: $(VENV)/runtime.done
@@ -39,9 +39,10 @@ bench: $(VENV)/bench.done
 check: $(VENV)/test.done
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 
 $(VENV)/runtime.done: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)

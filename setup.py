@@ -43,6 +43,11 @@ setup(
             "pytest>=8",
             "hypothesis>=6.100",
             "ruff>=0.9",
+            "mypy>=1.13",
+            "basedpyright>=1.20",  # pyright, with the Node that it needs in the wheel
+            "typing_extensions>=4.12",
+            "pandas>=2.0",
+            "polars>=1.0",
             "sacrebleu>=2.4",
             "safetensors>=0.4",
             "matplotlib>=3.6",

@@ -11,20 +11,33 @@ from cpunmt.process.first_use import LOCK
 
 TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
+    from cpunmt.translation.calls import AsyncResult
+    from cpunmt.translation.interface.option_types import ScoringOptions, TranslationOptions
     from cpunmt.translation.loading import contains_model, get_supported_compute_types
     from cpunmt.translation.options import Options
-    from cpunmt.translation.results import ExecutionStats, Hypothesis, Result, ScoringResult, TranslationResult
+    from cpunmt.translation.results import (
+        ExecutionStats,
+        GenerationStepResult,
+        Hypothesis,
+        Result,
+        ScoringResult,
+        TranslationResult,
+    )
     from cpunmt.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
+    "AsyncResult",
     "CpunmtError",
     "ExecutionStats",
+    "GenerationStepResult",
     "Hypothesis",
     "ModelFileError",
     "Options",
     "Result",
+    "ScoringOptions",
     "ScoringResult",
+    "TranslationOptions",
     "TranslationResult",
     "Translator",
     "UnsupportedIsaError",
@@ -34,14 +47,16 @@ __all__ = [
 
 # Imported when they are first asked for: the command line must be in charge before anything takes time, see `process`.
 _MODULES = {
+    "calls": ("AsyncResult",),
+    "interface.option_types": ("ScoringOptions", "TranslationOptions"),
     "loading": ("contains_model", "get_supported_compute_types"),
     "options": ("Options",),
-    "results": ("ExecutionStats", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
+    "results": ("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
     "translator": ("Translator",),
 }
 
 
-def __getattr__(name):
+def _found(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
             with LOCK:
@@ -50,5 +65,9 @@ def __getattr__(name):
     raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
 
 
-def __dir__():
+if not TYPE_CHECKING:  # else every name would be one to a type checker
+    __getattr__ = _found
+
+
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

@@ -42,6 +42,18 @@ def is_file(name: str) -> bool:
     return name in FOLDERS or any(f"/{path}".endswith((f"/{name}", f"/{name}.py")) for path in NAMES)
 
 
+def defining(name: str) -> list[str]:
+    """The modules that define this class."""
+    return [text for text in MODULES.values() if re.search(rf"^class {name}\b", text, re.M)]
+
+
+def with_bases(name: str, text: str) -> str:
+    """The module of a class, and those of the classes that it is made of."""
+    (bases,) = re.findall(rf"^class {name}(?:\(([\w, ]*))?", text, re.M)[:1]
+    of_bases = [with_bases(base, module) for base in re.findall(r"\w+", bases) for module in defining(base)]
+    return "\n".join([text, *of_bases])
+
+
 def is_defined(dotted: str) -> bool:
     """Whether a module ends like the first parts of the name, or defines the first part, and knows the rest."""
     parts = dotted.split(".")
@@ -53,7 +65,7 @@ def is_defined(dotted: str) -> bool:
             text for name, text in MODULES.items() if f"/{name}".endswith((f"/{place}.py", f"/{place}/__init__.py"))
         ]
         if count == 1:
-            found += [text for text in MODULES.values() if re.search(rf"^class {place}\b", text, re.M)]
+            found += [with_bases(place, text) for text in defining(place)]
         if any(all(re.search(DEFINED.format(word), text) for word in rest) for text in found):
             return True
     return False
@@ -98,4 +110,6 @@ def test_a_name_that_is_not_there_is_seen():
     assert (
         is_defined("jit.Kernel") and is_defined("cpunmt.model.config.ModelConfig") and is_defined("ModelConfig.scheme")
     )
+    assert is_defined("Translator.translate") and is_defined("Translator.score") and is_defined("Translator.path")
+    assert not is_defined("Translator.nothing")
     assert not is_defined("jit.Kernels") and not is_defined("cpunmt.jit") and not is_defined("NoClass.scheme")

@@ -3,6 +3,7 @@
 import itertools
 import time
 from array import array
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +113,51 @@ class Engine:
         """
         if not sources:
             return []
+        record, workspace, kept = self._prepared(sources, limits, search, prefixes, slots)
+        self._run(_at(record), workspace)
+        self._keep(workspace)
+        places, output, written, log_probs, scores, token_log_probs, attention, areas = kept[:8]
+        eos, results, wanted = self.model.config.eos_id, [], search.num_hypotheses
+        for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
+            found = []
+            for rank in range(wanted):
+                place = sentence * wanted + rank
+                length = written[place]
+                if length == 0:
+                    break
+                begin = places[sentence] + rank * limit
+                pieces = output[begin : begin + length].tolist()
+                parts = token_log_probs and token_log_probs[begin : begin + length].tolist()
+                rows = None
+                if attention is not None:
+                    first = areas[sentence] + rank * limit * len(source)
+                    rows = attention[first : first + length * len(source)].reshape(length, -1).copy()
+                found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
+            results.append(found)
+        return results
+
+    def pieces(self, source: list[int], limit: int, search: Search, prefix=None) -> Iterator[tuple[int, float]]:
+        """(piece, its log-probability), one by one as they are found, of a sentence that is searched greedily.
+
+        They are those of `translate`, whose arguments these are, each for one sentence.
+        """
+        record, workspace, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
+        found = workspace.history[0, :, 0]  # the first slot that is taken is 0
+        begin, step, more = 1, 0, True
+        while more:
+            with native:  # a budget of one row is one step
+                more = self._program.translate(self._model_at, _at(record), workspace.address, begin, 1)
+            begin = 0
+            yield int(found[step]["piece"]), float(found[step]["log_prob"])
+            step += 1
+        self._keep(workspace)
+
+    def _prepared(self, sources, limits, search, prefixes, slots) -> tuple[array, Workspace, tuple]:
+        """What compiled code reads and writes of a call, whose arguments are those of `translate`.
+
+        Returns a BATCH record, the memory, and what the record points to: it must live as long as compiled code runs.
+        First is what is written: places, output, written, log_probs, scores, token_log_probs, attention, areas.
+        """
         count = len(sources)
         full = search.full or self.shortlist is None
         lengths = [len(source) for source in sources]
@@ -128,7 +174,7 @@ class Engine:
         output = array("i", bytes(4 * places[-1]))
         written = array("q", bytes(8 * count * wanted))
         log_probs, scores = array("f", bytes(4 * count * wanted)), array("f", bytes(4 * count * wanted))
-        (search_at, _), normalizers = kept = self._search(search, steps)  # as long as compiled code reads them
+        (search_at, search_record), normalizers = self._search(search, steps)
         batch = {
             **_EMPTY_BATCH,
             "sentences": count,
@@ -148,6 +194,7 @@ class Engine:
             batch["full_output"] = self._output()
         else:
             batch |= self._shortlist_fields
+        forced = prefix_offsets = None
         if prefixes is not None:
             forced = array("i", itertools.chain.from_iterable(prefixes))
             prefix_offsets = array("q", [0, *itertools.accumulate(map(len, prefixes))])
@@ -168,29 +215,14 @@ class Engine:
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
-        self._run(_at(record), workspace)
+        made = places, output, written, log_probs, scores, token_log_probs, attention, areas
+        read = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets
+        return record, workspace, made + read
+
+    def _keep(self, workspace: Workspace):
+        """For a later call."""
         if workspace.bytes <= self._usual and len(self._workspaces) < KEPT:
             self._workspaces.append(workspace)
-        del kept
-
-        eos, results = self.model.config.eos_id, []
-        for sentence in range(count):
-            found = []
-            for rank in range(wanted):
-                place = sentence * wanted + rank
-                length = written[place]
-                if length == 0:
-                    break
-                begin = places[sentence] + rank * limits[sentence]
-                pieces = output[begin : begin + length].tolist()
-                parts = token_log_probs and token_log_probs[begin : begin + length].tolist()
-                rows = None
-                if attention is not None:
-                    first = areas[sentence] + rank * limits[sentence] * lengths[sentence]
-                    rows = attention[first : first + length * lengths[sentence]].reshape(length, -1).copy()
-                found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
-            results.append(found)
-        return results
 
     def _run(self, batch_at: int, workspace: Workspace):
         """Translate a batch; an interrupt is handled between two calls of compiled code, an exit waits for one."""

@@ -29,7 +29,7 @@ class Size(NamedTuple):
 
 
 class Workspace:
-    """`record`: a WORKSPACE record whose buffers, `bytes` in all, live as long as this object.
+    """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
@@ -71,7 +71,7 @@ class Workspace:
             buffer(turn + "hypotheses", HYPOTHESIS, live)
         buffer("best_columns", np.int64, live, beam)
         buffer("best_logits", float32, live, beam)
-        buffer("history", ITEM, slots, steps, beam)
+        self.history = buffer("history", ITEM, slots, steps, beam)
         buffer("ended", ENDED, slots, beam)
         buffer("coverage", float32, stride)
         if attention:

@@ -67,9 +67,9 @@ class Workers:
         self._queued = queued
         self._pool = None
 
-    def map(self, function: Callable, items: Iterable) -> Iterator:
-        """`function` of each item, in order."""
-        if self.count == 1:
+    def map(self, function: Callable, items: Iterable, apart: bool = False) -> Iterator:
+        """`function` of each item, in order; `apart`: never called by this thread, which only waits."""
+        if self.count == 1 and not apart:
             return map(function, items)
         return self._results(function, items)
 

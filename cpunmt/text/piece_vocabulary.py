@@ -1,13 +1,15 @@
 """Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, a table gives them their ids."""
 
 import json
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import before_end, call_processor, clean, load_processor
+from cpunmt.text.vocabulary import Ids, Vocabulary, before_end, call_processor, clean, load_processor
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -30,7 +32,7 @@ class PieceVocabulary:
         Such first pieces that the table has, sorted.
     """
 
-    def __init__(self, pieces, table, size: int | None = None):
+    def __init__(self, pieces: str | os.PathLike[str], table: str | os.PathLike[str], size: int | None = None) -> None:
         """Load the SentencePiece model `pieces` and the `table`.
 
         Ids from `size` on are left out: the model does not have them. An id without a piece reads as empty text.
@@ -60,7 +62,7 @@ class PieceVocabulary:
         """The table, as `read_table` reads it."""
         return json.dumps(self._ids, indent=0).encode()
 
-    def encode(self, text):
+    def encode(self, text: str) -> list[int]:
         """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
@@ -70,47 +72,47 @@ class PieceVocabulary:
         found = [ids.get(piece, unknown) for piece in self._cut(rest)]
         return [*[ids[piece] for piece in language], *found, self.eos_id] if found else [self.eos_id]
 
-    def _language(self, text):
+    def _language(self, text: str) -> tuple[list[str], str]:
         """(first piece of `text` that names a language, or nothing; the rest of it)."""
         start = text.lstrip()
         if start.startswith(">>") and (end := start.find("<<", 2)) != -1 and start[: end + 2] in self._ids:
             return [start[: end + 2]], start[end + 2 :]
         return [], text
 
-    def _cut(self, text):
+    def _cut(self, text: str) -> list[str]:
         return call_processor(self._pieces_path, self._processor.encode, text, out_type=str)
 
-    def _joined(self, pieces):
+    def _joined(self, pieces: Sequence[str]) -> str:
         return call_processor(self._pieces_path, self._processor.decode_pieces, pieces).replace("▁", " ").strip()
 
-    def encode_batch(self, texts):
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Ids of each of `texts`: a list of lists."""
         return [self.encode(text) for text in texts]
 
-    def decode(self, ids):
+    def decode(self, ids: Ids) -> str:
         """Text of `ids` (list or integer array) up to the first `eos_id`, without unknown pieces.
 
         Raises ValueError if an id is not in the vocabulary.
         """
         return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))
 
-    def pieces(self, ids):
+    def pieces(self, ids: Ids) -> list[str]:
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         if ids and not 0 <= min(ids) <= max(ids) < self.size:
             raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
         return [self._pieces[id_] for id_ in ids]
 
-    def surfaces(self, text):
+    def surfaces(self, text: str) -> list[str]:
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         language, rest = self._language(clean(text))
         return language + self._cut(rest)
 
-    def text_of(self, pieces):
+    def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""
         return self._joined([clean(piece) for piece in pieces])
 
-    def ids(self, pieces):
+    def ids(self, pieces: Iterable[str]) -> list[int]:
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
         return [self._ids.get(clean(piece), self.unk_id) for piece in pieces]
 
@@ -125,3 +127,6 @@ def special_ids(table, path) -> tuple[int, int]:
             raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
         found.append(id_)
     return tuple(found)
+
+
+AnyVocabulary = Vocabulary | PieceVocabulary

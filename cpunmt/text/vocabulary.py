@@ -3,8 +3,11 @@
 Needs sentencepiece 0.2.1 or newer: older ones crash the process on some broken models.
 """
 
+import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sentencepiece
@@ -15,6 +18,7 @@ from cpunmt.process.native_calls import native
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
+Ids = Sequence[int] | np.ndarray[Any, np.dtype[Any]]  # or one-dimensional integer array
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -30,7 +34,7 @@ class Vocabulary:
     path : Path
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         """Load `path`.
 
         Raises
@@ -49,7 +53,7 @@ class Vocabulary:
         if not 0 <= self.eos_id < self.size or not self._processor.is_control(self.eos_id):
             raise ModelFileError(f"{path}: the SentencePiece model has no </s>; train it with eos_id=0")
 
-    def encode(self, text):
+    def encode(self, text: str) -> list[int]:
         """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
@@ -57,12 +61,12 @@ class Vocabulary:
         with native:
             return self._processor.encode(clean(text))
 
-    def encode_batch(self, texts):
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Ids of each of `texts`: a list of lists."""
         # SentencePiece's own batch call starts threads, which do not survive a fork, and saves 2 us a text.
         return [self.encode(text) for text in texts]
 
-    def decode(self, ids):
+    def decode(self, ids: Ids) -> str:
         """Text of `ids` (list or integer array) up to the first `eos_id`, if there is one.
 
         Raises
@@ -77,7 +81,7 @@ class Vocabulary:
         except IndexError:
             raise self._no_such_id() from None
 
-    def pieces(self, ids):
+    def pieces(self, ids: Ids) -> list[str]:
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
@@ -85,19 +89,19 @@ class Vocabulary:
         except IndexError:
             raise self._no_such_id() from None
 
-    def _piece(self, id_):
+    def _piece(self, id_: int) -> str:
         return self._known.setdefault(id_, call_processor(self.path, self._processor.id_to_piece, id_))
 
-    def ids(self, pieces):
+    def ids(self, pieces: Iterable[str]) -> list[int]:
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
         with native:
             return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
 
-    def surfaces(self, text):
+    def surfaces(self, text: str) -> list[str]:
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         return call_processor(self.path, self._processor.encode, clean(text), out_type=str)[:-1]
 
-    def text_of(self, pieces):
+    def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text, in which there is no mark
@@ -105,11 +109,11 @@ class Vocabulary:
         text = call_processor(self.path, self._processor.decode, spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 
-    def _no_such_id(self):
+    def _no_such_id(self) -> ValueError:
         return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
 
 
-def load_processor(path, **options):
+def load_processor(path: str | os.PathLike[str], **options: object) -> Any:
     """The SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
     content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
@@ -124,7 +128,9 @@ def load_processor(path, **options):
     return processor
 
 
-def call_processor(path, method, *arguments, **options):
+def call_processor(
+    path: str | os.PathLike[str], method: Callable[..., Any], *arguments: object, **options: object
+) -> Any:
     """What a method of the SentencePiece model in the file `path` gives.
 
     Raises ModelFileError if that is no text, which may show only now.
@@ -136,13 +142,13 @@ def call_processor(path, method, *arguments, **options):
         raise ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again") from None
 
 
-def before_end(ids, eos_id: int) -> list[int]:
+def before_end(ids: Ids, eos_id: int) -> list[int]:
     """`ids` (list or integer array) up to the first `eos_id`, if there is one."""
     ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     return ids[: ids.index(eos_id)] if eos_id in ids else ids
 
 
-def clean(text):
+def clean(text: str) -> str:
     """`text` without lone surrogates, which SentencePiece refuses."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")

@@ -6,13 +6,15 @@ is block-diagonal, and is kept as its blocks, here called parts: a whole matrix 
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-Parts = Sequence[np.ndarray]  # of one text, in the order of source and target
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
+Parts = Sequence[Matrix]  # of one text, in the order of source and target
 
 
-def whole_matrix(parts: Parts) -> np.ndarray:
+def whole_matrix(parts: Parts) -> Matrix:
     """The matrix of a text: zeros, but where a part is; of one part that part itself."""
     if len(parts) == 1:
         return parts[0]
@@ -32,7 +34,7 @@ def matrix_rows(parts: Parts) -> Iterator[list[float]]:
             yield [*before, *row, *after]
 
 
-def _placed(parts: Parts) -> Iterator[tuple[np.ndarray, int, int]]:
+def _placed(parts: Parts) -> Iterator[tuple[Matrix, int, int]]:
     """Each part, and the row and column where it begins."""
     row = column = 0
     for part in parts:
@@ -45,7 +47,7 @@ def hard_alignment(parts: Parts) -> list[tuple[int, int]]:
 
     Of equals it is the first.
     """
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for part, row, column in _placed(parts):
         if part.shape[1]:
             pairs += sorted((column + source, row + target) for target, source in enumerate(part.argmax(1).tolist()))
@@ -54,7 +56,7 @@ def hard_alignment(parts: Parts) -> list[tuple[int, int]]:
 
 def threshold_alignment(parts: Parts, threshold: float) -> list[tuple[int, int]]:
     """Pairs (source piece, target piece), ascending, of all with more attention than `threshold`, at least 0."""
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for part, row, column in _placed(parts):
         sources, targets = np.nonzero((part > threshold).T)
         pairs += zip((sources + column).tolist(), (targets + row).tolist(), strict=True)
@@ -81,7 +83,8 @@ def alignment_text(parts: Parts, kind: str | float) -> Iterator[str]:
     """Text of an alignment, in pieces, as Marian writes it: `kind` is "hard", "soft" or a threshold."""
     if kind == "soft":
         return soft_text(parts)
-    return iter([pharaoh_text(hard_alignment(parts) if kind == "hard" else threshold_alignment(parts, kind))])
+    pairs = hard_alignment(parts) if isinstance(kind, str) else threshold_alignment(parts, kind)
+    return iter([pharaoh_text(pairs)])
 
 
 def alignment_kind(text: str) -> str | float:

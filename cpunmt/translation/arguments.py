@@ -1,85 +1,145 @@
-"""Arguments of the public calls: each wrong one is one clear TypeError or ValueError."""
+"""Arguments of the public calls: each wrong one is one clear TypeError or ValueError, which names the item."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
+from itertools import repeat
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import same, shown
 
 MOST_THREADS = 256
+_BYTES = bytes | bytearray | memoryview
+_PIECES = "a list of pieces"
 
 
-def expect(name: str, value, expected: list, reason: str):
+def expect(name: str, value: object, expected: list[object], reason: str) -> None:
     """Raise ValueError unless `value` is one of `expected`."""
     if not any(same(value, one) for one in expected):
         raise ValueError(f"{name} is {shown(value)}, expected {' or '.join(map(repr, expected))}: {reason}")
 
 
-def text_list(texts: Iterable[str], caller: str) -> list[str]:
-    """`texts` as a list; TypeError for anything but text in it."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        raise TypeError(f"{caller} takes text or a list of texts, not {type(texts).__name__}")
-    texts = list(texts)
-    for text in texts:
-        check_text(text, caller)
-    return texts
+def in_order(items: object, what: str, takes: str) -> Iterator[object]:
+    """The items of an iterable that has an order, and whose items are what it holds.
+
+    Parameters
+    ----------
+    what : what it is, for the message: "translate" or "target_prefix"
+    takes : what is expected there
+
+    Raises TypeError, which says what to give instead, for text, bytes, mappings, sets, data frames and what is no
+    iterable.
+    """
+    if isinstance(items, list):  # most are
+        return iter(items)
+    advice, kind = "", type(items).__name__
+    if isinstance(items, _BYTES):
+        advice = ": decode it, data.decode()"
+    elif isinstance(items, Mapping):
+        advice = ", whose items would be its keys: give list(d.values())"
+    elif isinstance(items, Set) and not isinstance(items, KeysView):
+        advice = ", which has no order: give sorted(s), or a list"
+    elif hasattr(items, "columns") and hasattr(items, "shape"):
+        advice = ", whose items would be its columns: give one of them, df['column']"
+    elif isinstance(items, Iterable) and not isinstance(items, str) and getattr(items, "shape", None) != ():
+        return iter(items)
+    raise TypeError(f"{what} takes {takes}, not {kind}{advice}")
 
 
-def check_text(text: str, caller: str):
-    """Raise TypeError for anything but text."""
-    if not isinstance(text, str):
-        raise TypeError(f"{caller} takes text or a list of texts, not {type(text).__name__}")
+def text_list(texts: object, caller: str, name: str = "text") -> list[str]:
+    """`texts` as a list; TypeError for anything but text in it, which `name` and its number tell."""
+    found = list(in_order(texts, caller, "text or a list of texts"))
+    for number, text in enumerate(found):
+        if not isinstance(text, str):
+            raise wrong_item(name, number, text, "str")
+    return found  # type: ignore[return-value]  # each was looked at
 
 
-def piece_list(pieces: Iterable[str], caller: str) -> list[str]:
-    """A sentence given as pieces, as a list of them."""
-    if isinstance(pieces, str | bytes) or not isinstance(pieces, Iterable):
-        raise TypeError(f"{caller} takes lists of pieces, not {type(pieces).__name__}; translate takes text")
-    return list(pieces)
+def wrong_item(name: str, number: int, item: object, expected: str) -> TypeError:
+    """What to raise of an item that is not as expected, counted from 0: `text 3 is None, expected str`."""
+    said = shown(item) if item is None or isinstance(item, float | int) else type(item).__name__
+    return TypeError(f"{name} {number} is {said}, expected {expected}; they are counted from 0")
 
 
-def source_ids(pieces: list[str], vocabulary: Vocabulary) -> list[int]:
+def piece_list(pieces: object, number: int, name: str = "sentence") -> list[str]:
+    """A sentence given as pieces, as a list of them. `number`: which it is, for the message."""
+    if isinstance(pieces, str):
+        raise TypeError(f"{name} {number} is str, expected {_PIECES}; translate and score take text")
+    if pieces is None or not isinstance(pieces, Iterable):
+        raise wrong_item(name, number, pieces, _PIECES)
+    found = list(in_order(pieces, f"{name} {number}", _PIECES))
+    for place, piece in enumerate(found):
+        if not isinstance(piece, str):
+            raise wrong_item(f"{name} {number}: piece", place, piece, "str")
+    return found  # type: ignore[return-value]  # each was looked at
+
+
+def piece_lists(sentences: object, caller: str) -> list[list[str]]:
+    """Sentences given as pieces."""
+    takes = "a list of sentences, each a list of pieces"
+    return [piece_list(pieces, number) for number, pieces in enumerate(in_order(sentences, caller, takes))]
+
+
+def source_ids(pieces: list[str], vocabulary: AnyVocabulary) -> list[int]:
     """Ids of a sentence given as pieces, with one </s> at the end, whether it was there or not."""
     ids = vocabulary.ids(pieces)
     return ids if ids and ids[-1] == vocabulary.eos_id else [*ids, vocabulary.eos_id]
 
 
-def target_ids(pieces: list[str], vocabulary: Vocabulary, name: str) -> list[int]:
-    """Ids of target pieces. The last one may be </s>, and no other."""
-    if isinstance(pieces, str | bytes) or not isinstance(pieces, Iterable):
-        raise TypeError(f"{name} holds {type(pieces).__name__}, expected a list of pieces for each sentence")
-    ids = vocabulary.ids(pieces)
+def target_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
+    """Ids of target pieces, those of item `number` of `name`. The last one may be </s>, and no other."""
+    ids = vocabulary.ids(piece_list(pieces, number, name))
     if vocabulary.eos_id in ids[:-1]:
-        raise ValueError(f"{name} has </s> before its end; expected one at the end, or none")
+        raise ValueError(f"{name} {number} has </s> before its end; expected one at the end, or none")
     return ids
 
 
-def text_ids(text: str, vocabulary: Vocabulary, name: str) -> list[int]:
+def ended_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str = "target") -> list[int]:
+    """The same, with one </s> at the end, whether it was there or not."""
+    ids = target_ids(pieces, number, vocabulary, name)
+    return ids if ids[-1:] == [vocabulary.eos_id] else [*ids, vocabulary.eos_id]
+
+
+def text_ids(text: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
     """Ids of a text, without </s>."""
     if not isinstance(text, str):
-        raise TypeError(f"{name} holds {type(text).__name__}, expected text for each sentence")
+        raise wrong_item(name, number, text, "str or None")
     return vocabulary.encode(text)[:-1]
 
 
-def prefix_ids(prefixes: list, count: int, encode, config: ModelConfig) -> list[list[int]]:
-    """`forced_ids` of each of `count` prefixes. Raises ValueError for another count."""
-    if isinstance(prefixes, str | bytes) or not isinstance(prefixes, Iterable):
-        raise TypeError(f"target_prefix is {type(prefixes).__name__}, expected a list with an item for each sentence")
-    prefixes = list(prefixes)
-    if len(prefixes) != count:
-        raise ValueError(f"target_prefix has {len(prefixes)} items, expected one for each of the {count} sentences")
-    return [forced_ids(prefix, encode, config) for prefix in prefixes]
+IdsOf = Callable[[object, int, AnyVocabulary, str], list[int]]  # text_ids or target_ids
 
 
-def forced_ids(prefix, encode, config: ModelConfig) -> list[int]:
-    """Ids of a prefix, None being the empty one.
+class Prefixes:
+    """How translations must begin -> ids; None is the empty beginning."""
 
-    Raises ValueError if there are some, and the model, of which `config` is, begins at the end of the sentence.
-    """
-    found = [] if prefix is None else encode(prefix)
-    if found and config.right_to_left:
-        raise ValueError(
-            "target_prefix is given, but the model translates from right to left (right-left: true), so it cannot be "
-            "told how a translation begins; expected none"
-        )
-    return found
+    def __init__(self, ids_of: IdsOf, vocabulary: AnyVocabulary, config: ModelConfig):
+        """`vocabulary`: the target's."""
+        self._ids_of, self._vocabulary, self._config = ids_of, vocabulary, config
+
+    def ids(self, prefix: object, number: int = 0) -> list[int]:
+        """Ids of the prefix of sentence `number`.
+
+        Raises ValueError if there are some, and the model begins at the end of the sentence.
+        """
+        if prefix is None:
+            return []
+        found = self._ids_of(prefix, number, self._vocabulary, "target_prefix")
+        if found and self._config.right_to_left:
+            raise ValueError(
+                "target_prefix is given, but the model translates from right to left (right-left: true), so it cannot "
+                "be told how a translation begins; expected none"
+            )
+        return found
+
+    def of_all(self, prefixes: object, count: int) -> list[list[int]]:
+        """Ids of each of `count` prefixes; one text is that of all. Raises ValueError for another count."""
+        if prefixes is None:
+            return [[]] * count
+        if isinstance(prefixes, str) and self._ids_of is text_ids:
+            return list(repeat(self.ids(prefixes), count))
+        items = list(in_order(prefixes, "target_prefix", "a list with an item for each sentence"))
+        if len(items) != count:
+            raise ValueError(f"target_prefix has {len(items)} items, expected one for each of the {count} sentences")
+        return [self.ids(prefix, number) for number, prefix in enumerate(items)]

@@ -2,12 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import split_pieces
@@ -24,7 +26,13 @@ class Part(NamedTuple):
     limit: int  # target pieces at most, </s> included
 
 
-def cut_sentences(sentences, prefixes, options: Options, config, vocabulary) -> list[Part]:
+def cut_sentences(
+    sentences: Sequence[list[int]],
+    prefixes: Sequence[list[int]] | None,
+    options: Options,
+    config: ModelConfig,
+    vocabulary: AnyVocabulary,
+) -> list[Part]:
     """The parts of all sentences, in order; a sentence of nothing but </s> has none.
 
     Parameters
@@ -54,7 +62,7 @@ def cut_sentences(sentences, prefixes, options: Options, config, vocabulary) -> 
     return parts
 
 
-def target_limit(source: int, prefix: int, options: Options, config) -> int:
+def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
     """Target pieces at most, </s> included, for `source` pieces with </s>: room for the prefix there is always."""
     factor = options.max_length_factor or config.max_length_factor
     limit = max(1, math.ceil(factor * source), options.min_length + 1)
@@ -81,7 +89,7 @@ def search_parts(engine: Engine, parts: list[Part], options: Options, search: Se
     outputs = [search.num_hypotheses * part.limit for part in parts]
     if search.attention:
         outputs = [size * output for size, output in zip(sizes, outputs, strict=True)]
-    found = [None] * len(parts)
+    found: list[list[Hypothesis]] = [[] for _ in parts]
     for batch in batches(sizes, outputs, options):
         sources, limits, prefixes = [], [], []
         for i in batch:
@@ -110,7 +118,8 @@ def batches(sizes: list[int], outputs: list[int], options: Options) -> Iterator[
     to write, or one part. `sizes`: pieces of each part; `outputs`: numbers that its translation may write.
     """
     most_parts = options.max_batch_size or len(sizes)
-    batch, tokens, written = [], 0, 0
+    batch: list[int] = []
+    tokens = written = 0
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
         full = tokens + sizes[i] > options.max_batch_tokens or len(batch) == most_parts
         if batch and (full or written + outputs[i] > MOST_WRITTEN):

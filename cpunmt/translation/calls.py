@@ -1,12 +1,18 @@
 """One call of a Translator: its sentences shared among the workers, its results in order."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cpunmt.engine.engine import Search
 from cpunmt.process.workers import Workers
 from cpunmt.translation.options import Options
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+R = TypeVar("R")
 PARTS = 4  # a worker takes a fourth of its part of what is left, so that all are done at nearly the same time,
 LEAST = 512  # but as many pieces as this: the last sentences of a batch are decoded with few beside them,
 MOST = 8192  # and not more than this: if one raises, or a thread is interrupted, the batches that run are finished
@@ -30,28 +36,36 @@ def settings_of(options: Options) -> Settings:
     return Settings(options, search)
 
 
-class Call:
-    """What is to be translated. `results` or `asynchronous` does it."""
+class Call(Generic[R]):
+    """What is to be done. `results` or `asynchronous` does it."""
 
-    def __init__(self, workers: Workers, sizes: list[int], translate: Callable[[Sequence[int]], list]):
-        """`translate` makes the results of the sentences of these numbers; `sizes`: about how many pieces each has."""
-        self._workers, self._sizes, self._translate = workers, sizes, translate
+    def __init__(
+        self, workers: Workers, sizes: list[int], translate: Callable[[Sequence[int]], list[R]], apart: bool = False
+    ):
+        """`translate` makes the results of the sentences of these numbers.
 
-    def results(self) -> list:
+        Parameters
+        ----------
+        sizes : about how many pieces each sentence has
+        apart : not in this thread, even if there is one worker: it can be interrupted, while compiled code cannot
+        """
+        self._workers, self._sizes, self._translate, self._apart = workers, sizes, translate, apart
+
+    def results(self) -> list[R]:
         """Of all sentences. One worker is the calling thread, which does all at once."""
         count = len(self._sizes)
-        if self._workers.count == 1 or sum(self._sizes) <= LEAST:
+        if not self._apart and (self._workers.count == 1 or sum(self._sizes) <= LEAST):
             return self._translate(range(count))
-        results = [None] * count
+        results: list[Any] = [None] * count
         divided = list(shares(self._sizes, self._workers.count))
-        for share, made in zip(divided, self._workers.map(self._translate, divided), strict=True):
+        for share, made in zip(divided, self._workers.map(self._translate, divided, self._apart), strict=True):
             for number, result in zip(share, made, strict=True):
                 results[number] = result
         return results
 
-    def asynchronous(self) -> list:
+    def asynchronous(self) -> list[AsyncResult[R]]:
         """For each sentence an AsyncResult; the workers begin at once."""
-        results = [None] * len(self._sizes)
+        results: list[Any] = [None] * len(self._sizes)
         for share in shares(self._sizes, self._workers.count):
             future = self._workers.submit(self._translate, share)
             for place, number in enumerate(share):
@@ -59,10 +73,10 @@ class Call:
         return results
 
 
-class AsyncResult:
+class AsyncResult(Generic[R]):
     """The result of one sentence, which may still be in the making."""
 
-    def __init__(self, future, place: int):
+    def __init__(self, future: Future[list[R]], place: int):
         """`future` gives a list, whose item `place` is the result."""
         self._future, self._place = future, place
 
@@ -70,7 +84,7 @@ class AsyncResult:
         """Whether `result` would not wait."""
         return self._future.done()
 
-    def result(self):
+    def result(self) -> R:
         """Wait for the result and return it, or raise what went wrong."""
         return self._future.result()[self._place]
 

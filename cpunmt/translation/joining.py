@@ -2,12 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from cpunmt.engine import engine
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.alignments import Matrix
 from cpunmt.translation.batching import cut_sentences, translate_parts
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.loading import LoadedModel
@@ -15,9 +17,15 @@ from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.splitting import joined
 
+T = TypeVar("T")
+
 
 def translate_sentences(
-    model: LoadedModel, settings: Settings, sentences: list[list[int]], prefixes: Sequence[list[int]], source_pieces
+    model: LoadedModel,
+    settings: Settings,
+    sentences: list[list[int]],
+    prefixes: Sequence[list[int]],
+    source_pieces: Sequence[list[str]] | None,
 ) -> list[Result]:
     """Results of sentences, which are id lists, each with its </s>.
 
@@ -29,14 +37,15 @@ def translate_sentences(
     options, search = settings
     vocabulary = model.target_vocabulary
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
-    found, lengths = [[] for _ in sentences], [[] for _ in sentences]
+    found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
+    lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search), strict=True):
         found[part.sentence].append(hypotheses)
         lengths[part.sentence].append(len(part.ids) - 1)
     results = []
     for number, of_sentence in enumerate(found):
         if of_sentence:
-            pieces = source_pieces[number] if search.attention else None
+            pieces = source_pieces[number] if source_pieces and search.attention else None
             results.append(make_result(of_sentence, lengths[number], vocabulary, pieces, options))
         else:
             results.append(blank_result(prefixes[number], vocabulary, options))
@@ -44,7 +53,11 @@ def translate_sentences(
 
 
 def make_result(
-    found: list[list[engine.Hypothesis]], lengths: list[int], vocabulary: Vocabulary, source_pieces, options: Options
+    found: list[list[engine.Hypothesis]],
+    lengths: list[int],
+    vocabulary: AnyVocabulary,
+    source_pieces: list[str] | None,
+    options: Options,
 ) -> Result:
     """The Result of a sentence. Its k-th translation joins the k-th of each part, or the last that a part has.
 
@@ -67,30 +80,31 @@ def make_result(
         ]
         ranks = range(max(map(len, parts)))
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
-    if not keep:
+    if not keep or source_pieces is None:
         return Result(tuple(hypotheses))
     return Result(tuple(hypotheses), tuple(source_pieces[: sum(lengths)]))
 
 
-def _of_part(found: engine.Hypothesis, vocabulary, source_pieces, keep_attention) -> Hypothesis:
+def _of_part(
+    found: engine.Hypothesis, vocabulary: AnyVocabulary, source_pieces: list[str] | None, keep_attention: bool
+) -> Hypothesis:
     ids, log_prob, score, truncated, token_log_probs, attention = found
     if not truncated:
         ids = ids[:-1]
     pieces = vocabulary.pieces(ids)
-    if token_log_probs is not None:
-        token_log_probs = tuple(token_log_probs)
     if attention is not None:
         attention = attention[: len(ids), :-1]  # </s> is no piece of the results
-    if source_pieces and vocabulary.unk_id in ids:
+    if source_pieces and attention is not None and vocabulary.unk_id in ids:
         pieces = replaced(pieces, ids, vocabulary.unk_id, attention, source_pieces)
         text = vocabulary.text_of(pieces)
     else:
         text = vocabulary.decode(ids)
-    kept = (attention,) if keep_attention else None
-    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), token_log_probs, kept)
+    terms = None if token_log_probs is None else tuple(token_log_probs)
+    kept = (attention,) if keep_attention and attention is not None else None
+    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept)
 
 
-def replaced(pieces, ids, unk_id: int, attention: np.ndarray, source_pieces) -> list[str]:
+def replaced(pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: list[str]) -> list[str]:
     """`pieces`, with the source piece that got most attention for each that is unknown."""
     best = attention.argmax(1)
     return [
@@ -99,7 +113,7 @@ def replaced(pieces, ids, unk_id: int, attention: np.ndarray, source_pieces) -> 
     ]
 
 
-def _joined(parts: list[Hypothesis], lengths) -> Hypothesis:
+def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
     """One of the whole. A mean of scores whose weights are the same for each rank keeps them sorted."""
     given = parts[0]
     score = math.fsum(part.score * length for part, length in zip(parts, lengths, strict=True)) / sum(lengths)
@@ -109,16 +123,16 @@ def _joined(parts: list[Hypothesis], lengths) -> Hypothesis:
         math.fsum(part.log_prob for part in parts),
         any(part.truncated for part in parts),
         _chained(part.pieces for part in parts),
-        None if given.token_log_probs is None else _chained(part.token_log_probs for part in parts),
-        None if given.attention_parts is None else _chained(part.attention_parts for part in parts),
+        None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
+        None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
     )
 
 
-def _chained(tuples) -> tuple:
+def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
     return tuple(itertools.chain.from_iterable(tuples))
 
 
-def blank_result(prefix: list[int], vocabulary: Vocabulary, options: Options) -> Result:
+def blank_result(prefix: list[int], vocabulary: AnyVocabulary, options: Options) -> Result:
     """The Result of a blank sentence: the empty translation is certain, so all that is forced is impossible."""
     ids = prefix[:-1] if prefix[-1:] == [vocabulary.eos_id] else prefix
     log_prob = -math.inf if ids else 0.0

@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.engine.engine import Engine
 from cpunmt.errors import ModelFileError
@@ -12,13 +12,13 @@ from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_mode
 from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
-from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import expected_tensors
-from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
-from cpunmt.values.checks import choice
+from cpunmt.values.checks import choice, inner, shown
 
 _TRIES = 20  # to load a directory that is replaced meanwhile
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
@@ -29,9 +29,9 @@ class LoadedModel(NamedTuple):
     """All that a model directory holds."""
 
     config: ModelConfig
-    metadata: dict
-    source_vocabulary: Vocabulary | PieceVocabulary
-    target_vocabulary: Vocabulary | PieceVocabulary
+    metadata: dict[str, Any]
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
     engine: Engine
 
 
@@ -73,30 +73,30 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
         except (OSError, ValueError):
             return load()  # raises: it is missing, or no directory
         try:
-            failure = None
+            found: LoadedModel | ModelFileError
             try:
                 found = load()
             except ModelFileError as error:
-                failure = error
+                found = error
             with contextlib.suppress(OSError):
                 # while it is open its number is not given anew
                 if os.path.samestat(os.fstat(directory), os.stat(path)):
-                    if failure:
-                        raise failure
+                    if isinstance(found, ModelFileError):
+                        raise found
                     return found
         finally:
             os.close(directory)
     raise ModelFileError(f"{path}: was replaced by another directory {_TRIES} times while it was loaded; try again")
 
 
-def _load(path, wanted, activation_scales) -> LoadedModel:
+def _load(path: Path, wanted: str | None, activation_scales: str | None) -> LoadedModel:
     if kind_of(path) == "packed":
         return _load_packed(model_folder(path), wanted, activation_scales)
     found = read_model(path, wanted, activation_scales or "dynamic")
     return _loaded(found, *open_parts(found))
 
 
-def open_parts(found: ForeignModel) -> tuple:
+def open_parts(found: ForeignModel) -> tuple[AnyVocabulary, AnyVocabulary, Shortlist | None]:
     """(source vocabulary, target vocabulary, shortlist or None) of another program's model.
 
     Raises ModelFileError unless they fit the model and each other.
@@ -110,15 +110,15 @@ def open_parts(found: ForeignModel) -> tuple:
     return source, target, shortlist
 
 
-def _load_packed(path, wanted, activation_scales) -> LoadedModel:
+def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) -> LoadedModel:
     packed = read_directory(path)
     config = packed.config
     if wanted not in (None, SCHEMES[config.scheme]):
-        raise ModelFileError(_other_scheme(path, config.scheme, wanted))
+        raise ModelFileError(_other_scheme(path, packed, wanted))
     if activation_scales not in (None, config.activation_scales):
         raise ModelFileError(
             f"{path}: packed with activation_scales={config.activation_scales!r}, cannot be loaded with "
-            f"{activation_scales!r}; convert the model that it was made of again"
+            f"{activation_scales!r}; leave activation_scales out, or load {_origin(packed)} with it"
         )
     weights = path / WEIGHTS
     check_tensors(packed.tensors, expected_tensors(config), weights)
@@ -132,7 +132,7 @@ def _load_packed(path, wanted, activation_scales) -> LoadedModel:
     return _loaded(packed, source, target, shortlist)
 
 
-def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple:
+def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple[AnyVocabulary, AnyVocabulary]:
     """(source vocabulary, target vocabulary). Raises ModelFileError unless they fit the model."""
     source, target = open_vocabularies(found)
     check_vocabulary(source, found.config, found.config.source_size)
@@ -140,13 +140,14 @@ def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple:
     return source, target
 
 
-def _loaded(found, source, target, shortlist) -> LoadedModel:
-    return LoadedModel(
-        found.config, found.metadata, source, target, Engine(Model(found.config, found.tensors), shortlist)
-    )
+def _loaded(
+    found: ForeignModel | PackedDirectory, source: AnyVocabulary, target: AnyVocabulary, shortlist: Shortlist | None
+) -> LoadedModel:
+    tensors: dict[str, Any] = found.tensors
+    return LoadedModel(found.config, found.metadata, source, target, Engine(Model(found.config, tensors), shortlist))
 
 
-def contains_model(path) -> bool:
+def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bool:
     """Whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
     try:
         return kind_of(os.fsdecode(path)) in KINDS
@@ -158,10 +159,10 @@ def get_supported_compute_types(device: str = "cpu", device_index: int = 0) -> s
     """Compute types that `Translator` takes on a device. Raises ValueError for another device than the CPU."""
     if device != "cpu":
         raise ValueError(f"device is {device!r}, expected 'cpu': cpunmt runs on nothing else")
-    return set(COMPUTE_TYPES) - {"default", "auto"}
+    return {name for name in COMPUTE_TYPES if name not in ("default", "auto")}
 
 
-def check_vocabulary(vocabulary: Vocabulary | PieceVocabulary, config: ModelConfig, size: int | None = None):
+def check_vocabulary(vocabulary: AnyVocabulary, config: ModelConfig, size: int | None = None) -> None:
     """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model.
 
     `size`: of the model's source or target; None: of the target.
@@ -178,7 +179,7 @@ def check_vocabulary(vocabulary: Vocabulary | PieceVocabulary, config: ModelConf
         )
 
 
-def _check_shortlist(shortlist, config):
+def _check_shortlist(shortlist: Shortlist, config: ModelConfig) -> None:
     if shortlist.first <= config.eos_id:
         raise ModelFileError(
             f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
@@ -186,7 +187,23 @@ def _check_shortlist(shortlist, config):
         )
 
 
-def _other_scheme(path, scheme, wanted):
+def _other_scheme(path: Path, packed: PackedDirectory, wanted: str) -> str:
+    """Why a packed model is not loaded with another compute type, and what to do: what is rounded stays rounded."""
+    scheme = packed.config.scheme
     beside = path / wanted
-    advice = f"load {beside}" if beside.is_dir() else f"pack the model again with --scheme {wanted}"
+    if beside.is_dir():
+        advice = f"load {beside}"
+    elif scheme == "float32":
+        advice = f"run: python -m quantize pack {path} NEW --scheme {wanted}; then load NEW"
+    else:
+        advice = (
+            f"leave compute_type out, or load {_origin(packed)} with it: weights that were rounded to {scheme} cannot "
+            f"become {wanted}"
+        )
     return f"{path}: packed as {scheme}, cannot be loaded with compute_type={wanted!r}; {advice}"
+
+
+def _origin(packed: PackedDirectory) -> str:
+    """What a packed model was made of, as far as it tells."""
+    name = inner(packed.metadata, "converted_from", kind=str) or inner(packed.metadata, "checkpoint", "name", kind=str)
+    return f"the model that it was made of ({shown(name)})" if name else "the model that it was made of"

@@ -1,9 +1,13 @@
 """The options of a translation: one definition, from which API, command line and documentation come."""
 
-import dataclasses
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from cpunmt.model.config import MOST_BEAM
+import dataclasses
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cpunmt.model.config import MOST_BEAM, ModelConfig
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean
 
@@ -30,7 +34,7 @@ CTRANSLATE2_NAMES = {
 }
 
 # Options of CTranslate2 that we do not have, and the value at which they do nothing: the only one accepted.
-CTRANSLATE2_OFF = {
+CTRANSLATE2_OFF: dict[str, object] = {
     "patience": 1,
     "repetition_penalty": 1,
     "no_repeat_ngram_size": 0,
@@ -48,7 +52,14 @@ CTRANSLATE2_OFF = {
 }
 
 
-def _option(default, text, low=None, high=None, choices=None, alone=None):
+def _option(
+    default: object,
+    text: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Collection[str] | None = None,
+    alone: object = None,
+) -> Any:
     """A field of Options. `alone`: what its flag means when no value follows. Without a range it is yes or no."""
     rule = {"help": text, "low": low, "high": high, "choices": choices, "alone": alone}
     return field(default=default, metadata=rule)
@@ -56,45 +67,89 @@ def _option(default, text, low=None, high=None, choices=None, alone=None):
 
 @dataclass(frozen=True)
 class Options:
-    """How to translate. None means: what the model's config says, or else the default named in the help."""
+    """How to translate: what may be given by keyword to each call of a `Translator`, checked.
+
+    translator.translate(text, beam_size=4)
+    translator.translate(text, options=Options(beam_size=4))
+
+    The first changes one of the model's own defaults, which are `translator.options`. The second is taken as a whole:
+    what it does not say is as in `Options()`, whatever the model's defaults are. To change some of those and keep the
+    others: `dataclasses.replace(translator.options, beam_size=4)`. Where both are given, keywords win.
+
+    None means: what the model's config says, or else what is said below. Raises TypeError or ValueError, which names
+    the option, for a wrong value.
+    """
 
     beam_size: int = _option(1, "hypotheses kept at each step; 1 is greedy search", 1, MOST_BEAM)
+    """Hypotheses kept at each step, 1 to 64; 1 is greedy search."""
+
     num_hypotheses: int = _option(
         1, "translations of each sentence, best first; at most beam_size (alone: beam_size)", 1, MOST_BEAM, alone=0
     )
+    """Translations of each sentence, 1 to 64, best first; at most `beam_size`. A search may find fewer."""
+
     length_penalty: float = _option(
         1.0, "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces", 0.0, 5.0, alone=1.0
     )
+    """a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces, 0 to 5."""
+
     word_penalty: float = _option(0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0)
+    """See `length_penalty`, -100 to 100; less than 0 favours long translations."""
+
     coverage_penalty: float = _option(
         0.0, "added to the score: this times the sum over source pieces of log min(1, attention it got)", 0.0, 100.0
     )
-    vocabulary: str | None = _option(
+    """Added to the score: this, 0 to 100, times the sum over source pieces of log min(1, attention it got)."""
+
+    vocabulary: Literal["shortlist", "full"] | None = _option(
         None,
         "target pieces to choose from: the sentence's lexical shortlist, or all (default: shortlist if there is one)",
         choices=VOCABULARIES,
     )
+    """Target pieces to choose from: those of the sentence's lexical shortlist, or all. None: the shortlist, if there
+    is one."""
+
     min_length: int = _option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
+    """At least so many target pieces, 0 to 4096, </s> not counted."""
+
     max_length_factor: float | None = _option(
         None, "at most ceil(factor * source pieces) target pieces (default: from the model)", 0.1, 100.0
     )
+    """At most ceil(factor * source pieces) target pieces; 0.1 to 100. None: the factor of the model."""
+
     max_length: int | None = _option(None, "at most this many target pieces, </s> included", 1, 1 << 16)
+    """At most so many target pieces, 1 to 65536, </s> included. None: as `max_length_factor` says alone."""
+
     max_input_length: int = _option(
         0, "drop what is longer than this many source pieces; 0: nothing, long sentences are split", 0, 1 << 24
     )
+    """Drop what is longer than so many source pieces, 0 to 16777216. 0: drop nothing; what is longer than the model
+    takes is split, and the translations are joined."""
+
     replace_unknowns: bool = _option(False, "write the source piece with most attention where <unk> was forced")
+    """Write the source piece with most attention where <unk> was forced by a prefix; a search never chooses it."""
+
     return_scores: bool = _option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
+    """Fill in `scores` of a `TranslationResult`. (A `Result` always has its score.)"""
+
     return_token_log_probs: bool = _option(False, "tell the log-probability of each piece")
+    """Fill in `token_log_probs` of a `Result`: the log-probability of each piece."""
+
     return_alignments: bool = _option(False, "tell which source piece each target piece comes from", alone="hard")
+    """Fill in `alignments`, `attention` and `source_pieces` of a `Result`, `attention` of a `TranslationResult`."""
+
     max_batch_size: int = _option(0, "sentences in one compiled call; 0: as max_batch_tokens allows", 0, 1 << 24)
+    """Sentences in one compiled call, 0 to 16777216; 0: as `max_batch_tokens` allows. Changes speed only."""
+
     max_batch_tokens: int = _option(
         1 << 16,
         "source pieces translated in one compiled call; more sorts better, less starts sooner",
         1,
         1 << 24,
     )
+    """Source pieces in one compiled call, 1 to 16777216; more sorts better, less starts sooner. Changes speed only."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for option in _FIELDS:
             object.__setattr__(self, option.name, _checked(option, getattr(self, option.name)))
         if self.num_hypotheses > self.beam_size:
@@ -108,18 +163,27 @@ class Options:
 
 
 # Those that say something about a translation that is given, and how it is scored.
-SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty")
-SCORING += ("max_input_length", "max_batch_size", "max_batch_tokens")
+SCORING = (
+    "vocabulary",
+    "length_penalty",
+    "word_penalty",
+    "coverage_penalty",
+    "max_input_length",
+    "max_batch_size",
+    "max_batch_tokens",
+)
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {option.name: option for option in _FIELDS}
 
 
-def kind(option: dataclasses.Field) -> type:
+def kind(option: dataclasses.Field[Any]) -> type:
     """What an option takes: int, float, str or bool."""
-    return next(k for k in (bool, int, float, str) if option.type in (k, k | None))
+    if option.metadata["choices"]:
+        return str
+    return next(k for k in (bool, int, float) if str(option.type).removesuffix(" | None") == k.__name__)
 
 
-def _checked(option, value):
+def _checked(option: dataclasses.Field[Any], value: object) -> object:
     """`value` as what an option takes. Raises TypeError or ValueError, naming the option, unless it fits."""
     name, rule = option.name, option.metadata
     if value is None and option.default is None:
@@ -134,7 +198,9 @@ def _checked(option, value):
 DEFAULTS = Options()
 
 
-def make_options(given: dict, defaults: Options = DEFAULTS, allowed=None) -> Options:
+def make_options(
+    given: Mapping[str, Any], defaults: Options = DEFAULTS, allowed: Collection[str] | None = None
+) -> Options:
     """Options from keyword arguments, CTranslate2's names included; what is not given is as in `defaults`.
 
     Raises TypeError for a name that is unknown, or not among those `allowed`, TypeError or ValueError for a value.
@@ -149,15 +215,15 @@ def make_options(given: dict, defaults: Options = DEFAULTS, allowed=None) -> Opt
     return dataclasses.replace(defaults, **values)
 
 
-def model_options(config) -> Options:
+def model_options(config: ModelConfig) -> Options:
     """The defaults of a model: a field of its config that is called like an option is that option's."""
     said = {name: getattr(config, name) for name in _KNOWN if getattr(config, name, None) is not None}
     return dataclasses.replace(DEFAULTS, **said)
 
 
-def _translated(given: dict, allowed) -> dict:
+def _translated(given: Mapping[str, Any], allowed: Collection[str]) -> dict[str, Any]:
     """`given` under our names. Raises TypeError for an unknown name, ValueError for what we cannot do."""
-    found = {}
+    found: dict[str, Any] = {}
     counts_tokens = choice("batch_type", given.get("batch_type", "examples"), ("examples", "tokens")) == "tokens"
     for name, value in given.items():
         ours = CTRANSLATE2_NAMES.get(name, name)
@@ -181,7 +247,7 @@ def _translated(given: dict, allowed) -> dict:
     return found
 
 
-def _refuse_unless_off(name, value):
+def _refuse_unless_off(name: str, value: object) -> None:
     off = CTRANSLATE2_OFF[name]
     if not same(value, off):
         raise ValueError(f"{name} is {shown(value)}, which is not supported; expected {off!r}, which turns it off")

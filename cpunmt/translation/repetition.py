@@ -1,5 +1,6 @@
 """Loops in a translation: a model that is lost writes the same few pieces again and again, or nearly the same."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 LONGEST_GROUP = 8  # pieces that are repeated
@@ -10,7 +11,7 @@ LEAST_DIFFERENT = 50  # of those
 _LEAST_AGAIN = 6  # pieces that were there before, of any loop: ab four times, of which six are no new ones
 
 
-def repeats(pieces) -> bool:
+def repeats(pieces: Sequence[str]) -> bool:
     """Whether `pieces` look like a loop, in time that grows with their number.
 
     Either a group of 1 to 8 pieces stands in them four times running or more, eight pieces at least in all; or of some
@@ -22,7 +23,7 @@ def repeats(pieces) -> bool:
     return _repeats_exactly(pieces) or (again > STRETCH - LEAST_DIFFERENT and _repeats_nearly(pieces))
 
 
-def _repeats_exactly(pieces) -> bool:
+def _repeats_exactly(pieces: Sequence[str]) -> bool:
     for size in range(1, LONGEST_GROUP + 1):
         wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces that are equal to the one `size` before
         equal = 0
@@ -33,9 +34,9 @@ def _repeats_exactly(pieces) -> bool:
     return False
 
 
-def _repeats_nearly(pieces) -> bool:
+def _repeats_nearly(pieces: Sequence[str]) -> bool:
     pairs = list(pairwise(pieces))
-    counts = {}  # of each pair in the stretch that ends here
+    counts: dict[tuple[str, str], int] = {}  # of each pair in the stretch that ends here
     for end, pair in enumerate(pairs, 1):
         counts[pair] = counts.get(pair, 0) + 1
         if end > STRETCH:

@@ -1,18 +1,25 @@
 """What a translation gives: our own types, and those of CTranslate2."""
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from cpunmt.process.first_use import LOCK
 from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt  # takes 1 ms
+
+_SHOWN = 300  # characters of a text in a repr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hypothesis:
     """One translation of a sentence.
 
@@ -35,10 +42,10 @@ class Hypothesis:
     truncated: bool
     pieces: tuple[str, ...]
     token_log_probs: tuple[float, ...] | None = None
-    attention_parts: tuple[np.ndarray, ...] | None = field(default=None, compare=False, repr=False)
+    attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
 
     @property
-    def attention(self) -> np.ndarray | None:
+    def attention(self) -> npt.NDArray[np.float32] | None:
         """The parts as one float32 [pieces, source pieces]: of a long text mostly zeros, and as large as its square."""
         return None if self.attention_parts is None else whole_matrix(self.attention_parts)
 
@@ -52,21 +59,43 @@ class Hypothesis:
         """Whether it looks like a loop, of the same pieces or nearly the same: see `repetition.repeats`."""
         return repeats(self.pieces)
 
-    def __str__(self):
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold of it.
+
+        Keys: text, score, log_prob, truncated, repeats, pieces and, if they were asked for, token_log_probs and
+        alignments (a list of [source piece, target piece]). Minus infinity, which JSON lacks, becomes None.
+        """
+        found: dict[str, Any] = {
+            "text": self.text,
+            "score": _finite(self.score),
+            "log_prob": _finite(self.log_prob),
+            "truncated": self.truncated,
+            "repeats": self.repeats,
+            "pieces": list(self.pieces),
+        }
+        if self.token_log_probs is not None:
+            found["token_log_probs"] = [_finite(value) for value in self.token_log_probs]
+        if self.alignments is not None:
+            found["alignments"] = [list(pair) for pair in self.alignments]
+        return found
+
+    def __str__(self) -> str:
         return self.text
 
-
-class _OfBest(Generic[T]):
-    """An attribute of a Result that its best hypothesis has."""
-
-    def __set_name__(self, owner, name):
-        self._name, self.__doc__ = name, f"Of the best translation: see `Hypothesis.{name}`."
-
-    def __get__(self, result, owner=None) -> T:
-        return self if result is None else getattr(result.hypotheses[0], self._name)
+    def __repr__(self) -> str:
+        return f"Hypothesis({_told(self)})"
 
 
-@dataclass(frozen=True, slots=True)
+def _told(best: Hypothesis) -> str:
+    text = best.text if len(best.text) <= _SHOWN else f"{best.text[:_SHOWN]}..."
+    return f"{text!r}, score={best.score:.4g}" + (", truncated=True" if best.truncated else "")
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """The translations of one sentence, best first, and as attributes of its own what the best one has.
 
@@ -76,21 +105,79 @@ class Result:
     hypotheses: tuple[Hypothesis, ...]
     source_pieces: tuple[str, ...] | None = None
 
-    text = _OfBest[str]()
-    score = _OfBest[float]()
-    log_prob = _OfBest[float]()
-    truncated = _OfBest[bool]()
-    pieces = _OfBest[tuple[str, ...]]()
-    token_log_probs = _OfBest[tuple[float, ...] | None]()
-    attention = _OfBest[np.ndarray | None]()
-    alignments = _OfBest[list[tuple[int, int]] | None]()
-    repeats = _OfBest[bool]()
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.hypotheses[0].text
 
-    def __str__(self):
+    @property
+    def score(self) -> float:
+        """Of the best translation: see `Hypothesis`."""
+        return self.hypotheses[0].score
+
+    @property
+    def log_prob(self) -> float:
+        """Of the best translation: the sum of the log-probabilities of its pieces, </s> included."""
+        return self.hypotheses[0].log_prob
+
+    @property
+    def truncated(self) -> bool:
+        """Of the best translation: whether the length limit cut it off."""
+        return self.hypotheses[0].truncated
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Of the best translation: its pieces, </s> left out."""
+        return self.hypotheses[0].pieces
+
+    @property
+    def token_log_probs(self) -> tuple[float, ...] | None:
+        """Of the best translation: the log-probability of each piece; None unless asked for."""
+        return self.hypotheses[0].token_log_probs
+
+    @property
+    def attention(self) -> npt.NDArray[np.float32] | None:
+        """Of the best translation: float32 [pieces, source pieces]; None unless alignments were asked for."""
+        return self.hypotheses[0].attention
+
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None:
+        """Of the best translation: pairs (source piece, target piece), ascending; None unless asked for."""
+        return self.hypotheses[0].alignments
+
+    @property
+    def repeats(self) -> bool:
+        """Of the best translation: whether it looks like a loop, see `Hypothesis.repeats`."""
+        return self.hypotheses[0].repeats
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold of it: `json.dumps(result.to_dict())`.
+
+        Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were asked for;
+        alternatives, a list of the other translations with the same keys.
+        """
+        best, *others = [hypothesis.to_dict() for hypothesis in self.hypotheses]
+        if self.source_pieces is not None:
+            best["source_pieces"] = list(self.source_pieces)
+        return {**best, "alternatives": others}
+
+    def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        count = len(self.hypotheses)
+        return f"Result({_told(self.hypotheses[0])}{f', hypotheses={count}' if count > 1 else ''})"
 
-@dataclass(frozen=True, slots=True)
+    def _repr_html_(self) -> str | None:
+        """Its attention as a table, for notebooks; None unless alignments were asked for."""
+        if self.source_pieces is None or self.attention is None:
+            return None
+        with LOCK:
+            from cpunmt.translation.attention_table import attention_table
+        return attention_table(self.text, self.source_pieces, self.pieces, self.attention)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TranslationResult:
     """The translations of one sentence, best first, in CTranslate2's shape.
 
@@ -103,22 +190,41 @@ class TranslationResult:
     hypotheses: list[list[str]]
     scores: list[float] = field(default_factory=list)
     attention: list[list[list[float]]] = field(default_factory=list)
-    logits: list = field(default_factory=list)
+    logits: list[Any] = field(default_factory=list)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.hypotheses)
 
-    def __getitem__(self, index: int) -> dict:
+    def __getitem__(self, index: int) -> dict[str, Any]:
         """Hypothesis `index` as a dict, as in old versions of CTranslate2."""
-        found = {"tokens": self.hypotheses[index]}
+        found: dict[str, Any] = {"tokens": self.hypotheses[index]}
         if self.scores:
             found["score"] = self.scores[index]
         if self.attention:
             found["attention"] = self.attention[index]
         return found
 
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them, without `logits`; minus infinity becomes None."""
+        return {
+            "hypotheses": [list(pieces) for pieces in self.hypotheses],
+            "scores": [_finite(score) for score in self.scores],
+            "attention": self.attention,
+        }
 
-@dataclass(frozen=True, slots=True)
+    def __repr__(self) -> str:
+        """What is empty is left out, and of attention only its size is told."""
+        scores = f", scores={_rounded(self.scores)}" if self.scores else ""
+        sizes = ", ".join(f"{len(rows)} x {len(rows[0]) if rows else 0}" for rows in self.attention)
+        attention = f", attention=[{sizes}]" if self.attention else ""
+        return f"TranslationResult(hypotheses={self.hypotheses!r}{scores}{attention})"
+
+
+def _rounded(values: Sequence[float]) -> str:
+    return f"[{', '.join(f'{value:.4g}' for value in values)}]"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ScoringResult:
     """How probable a given translation is.
 
@@ -133,14 +239,59 @@ class ScoringResult:
     log_prob: float
     score: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        return {
+            "tokens": list(self.tokens),
+            "log_probs": [_finite(value) for value in self.log_probs],
+            "log_prob": _finite(self.log_prob),
+            "score": _finite(self.score),
+        }
+
+    def __repr__(self) -> str:
+        return f"ScoringResult(tokens={self.tokens!r}, log_probs={_rounded(self.log_probs)}, score={self.score:.4g})"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationStepResult:
+    """A piece of a translation, as `generate_tokens` gives it.
+
+    step           its place in the translation, counted from 0
+    batch_id       0: there is one sentence
+    token_id       its number in the target vocabulary
+    hypothesis_id  0: there is one translation
+    token          the piece; </s> is the last one's
+    log_prob       its log-probability; None unless asked for (return_log_prob)
+    is_last        no other follows
+    logits         always None
+    """
+
+    step: int
+    batch_id: int
+    token_id: int
+    hypothesis_id: int
+    token: str
+    log_prob: float | None
+    is_last: bool
+    logits: None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        return {**asdict(self), "log_prob": None if self.log_prob is None else _finite(self.log_prob)}
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStats:
-    """What `translate_file` did: target pieces (those of the best translations), sentences, milliseconds."""
+    """What `translate_file` or `score_file` did: target pieces (those of the best translations), sentences,
+    milliseconds."""
 
     num_tokens: int
     num_examples: int
     total_time_in_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
 
 
 def translation_result(result: Result, options: Options) -> TranslationResult:
@@ -150,5 +301,7 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
     return TranslationResult(
         [list(hypothesis.pieces) for hypothesis in found],
         [hypothesis.score for hypothesis in found] if options.return_scores else [],
-        [list(matrix_rows(hypothesis.attention_parts)) for hypothesis in found] if options.return_alignments else [],
+        [list(matrix_rows(hypothesis.attention_parts or ())) for hypothesis in found]
+        if options.return_alignments
+        else [],
     )

@@ -9,10 +9,13 @@ from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import ScoringResult
 
+Ids = list[int]
 LONGEST = 4096  # pieces of a source or target that can be scored: attention costs their product
 
 
-def score_pairs(model: LoadedModel, settings: Settings, sources, targets, offset: int) -> list[ScoringResult]:
+def score_pairs(
+    model: LoadedModel, settings: Settings, sources: list[Ids], targets: list[Ids], offset: int
+) -> list[ScoringResult]:
     """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target."""
     options, search = settings
     search = search._replace(beam_size=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False)
@@ -23,21 +26,20 @@ def score_pairs(model: LoadedModel, settings: Settings, sources, targets, offset
             source = [*source[:most], source[-1]]
         if len(source) > 1:
             parts.append(Part(number, source, target, len(target)))
-    found = [None] * len(sources)
+    found: list[Hypothesis | None] = [None] * len(sources)
     for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search), strict=True):
         found[part.sentence] = hypotheses[0]
     tokens = model.target_vocabulary.pieces
     return [scoring_result(tokens(t), h, options, offset) for t, h in zip(targets, found, strict=True)]
 
 
-def refuse_long(name: str, sentences: list[list[int]]):
-    """Raise ValueError if one is too long to be scored: unlike a translation, it cannot be split."""
-    for number, ids in enumerate(sentences):
-        if len(ids) > LONGEST:
-            raise ValueError(
-                f"{name} {number} (counted from 0) has {len(ids) - 1} pieces, expected at most {LONGEST - 1}: "
-                "what is scored is not split; split source and target at the same place"
-            )
+def refuse_long(name: str, number: int, ids: list[int]) -> None:
+    """Raise ValueError if item `number` of `name` is too long to be scored: it is not split."""
+    if len(ids) > LONGEST:
+        raise ValueError(
+            f"{name} {number} (counted from 0) has {len(ids) - 1} pieces, expected at most {LONGEST - 1}: "
+            "what is scored is not split; split source and target at the same place"
+        )
 
 
 def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options, offset: int) -> ScoringResult:
@@ -46,7 +48,7 @@ def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options
     A blank source has one translation, the empty one: that is certain, all else impossible.
     """
     if found:
-        log_probs, log_prob, score = found.token_log_probs, found.log_prob, found.score
+        log_probs, log_prob, score = found.token_log_probs or [], found.log_prob, found.score
     else:
         log_probs = [-math.inf] * (len(tokens) - 1) + [0.0]
         log_prob = score = sum(log_probs)

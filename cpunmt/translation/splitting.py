@@ -31,11 +31,11 @@ def split_pieces(pieces: list[str], limit: int) -> list[int]:
     return cuts
 
 
-def _preference(quality, place, even):
+def _preference(quality: int, place: int, even: int) -> tuple[int, int]:
     return quality, place if quality >= _CLAUSE else -abs(place - even)
 
 
-def _quality(pieces, place) -> int:
+def _quality(pieces: list[str], place: int) -> int:
     """How good a cut before piece `place` is."""
     before, after = pieces[place - 1], pieces[place]
     if not after.startswith(_WORD) and not before.endswith(_UNSPACED):

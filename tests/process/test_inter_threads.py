@@ -45,9 +45,9 @@ def test_threads_of_ones_own_share_threads(student, threaded):
 
 def test_an_error_in_a_worker_comes_through_and_the_next_call_works(student, threaded):
     texts = sentences(300)
-    with pytest.raises(TypeError, match="^translate takes text or a list of texts, not int$"):
+    with pytest.raises(TypeError, match="^text 300 is 7, expected str; they are counted from 0$"):
         threaded.translate([*texts, 7])
-    with pytest.raises(TypeError, match="text is int, expected str"):
+    with pytest.raises(TypeError, match="^sentence 500: piece 0 is 7, expected str"):
         threaded.translate_batch([["▁A"]] * 500 + [[7]])
     assert threaded.translate(texts) == student.translate(texts)
 

@@ -50,8 +50,20 @@ def test_compute_type_says_what_is_loaded():
 def test_another_compute_type_names_the_directory_that_has_it():
     with pytest.raises(ModelFileError, match=r"packed as int8, cannot be .*'float32'; load .*ende-student.float32$"):
         Translator(DIRECTORIES["int8"], compute_type="float32")
-    with pytest.raises(ModelFileError, match=r"packed as float32, .*; pack the model again with --scheme int8$"):
+    advice = r"run: python -m quantize pack .*/float32 NEW --scheme int8; then load NEW$"
+    with pytest.raises(ModelFileError, match=f"packed as float32, cannot be .*'int8'; {advice}"):
         Translator(DIRECTORIES["float32"], compute_type="int8")
+
+
+def test_another_compute_type_does_not_ask_for_what_nobody_has(tmp_path):
+    """Who has only rounded weights was told to pack the model again."""
+    copy = copied(tmp_path, lambda directory: None)
+    for wanted in ("float32", "int16"):
+        advice = r"leave compute_type out, or load the model that it was made of \('[\w.]+'\) with it: weights that "
+        with pytest.raises(ModelFileError, match=f"packed as int8, cannot be loaded with .*'{wanted}'; {advice}"):
+            Translator(copy, compute_type=wanted)
+    with pytest.raises(ModelFileError, match="'static'; leave activation_scales out, or load the model that it was"):
+        Translator(copy, activation_scales="static")
 
 
 def test_activation_scales_are_those_that_there_are(tmp_path):

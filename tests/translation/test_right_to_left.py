@@ -119,3 +119,8 @@ def test_a_converted_model_reads_from_the_right_too(translator, directory, tmp_p
     convert(directory, tmp_path / "packed", "float32", "dynamic", False)
     packed = Translator(tmp_path / "packed")
     assert packed.config.right_to_left and packed.translate(TEXTS, **ALL) == translator.translate(TEXTS, **ALL)
+
+
+def test_pieces_do_not_come_one_by_one(translator):
+    with pytest.raises(ValueError, match=r"^generate_tokens gives .* from right to left .*; use translate_batch$"):
+        translator.generate_tokens(translator.tokenize("A dog."))

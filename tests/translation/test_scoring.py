@@ -78,7 +78,7 @@ def test_the_end_may_be_given_or_not_but_not_before_the_end(student):
     source = [["▁A", "▁dog"]]
     assert student.score_batch(source, [["▁Ein", "</s>"]]) == student.score_batch(source, [["▁Ein"]])
     assert student.score_batch([["▁A", "▁dog", "</s>"]], [["▁Ein"]]) == student.score_batch(source, [["▁Ein"]])
-    with pytest.raises(ValueError, match="^target has </s> before its end"):
+    with pytest.raises(ValueError, match="^target 0 has </s> before its end"):
         student.score_batch(source, [["▁Ein", "</s>", "▁Hund"]])
 
 
@@ -135,11 +135,13 @@ def test_wrong_calls(student):
         student.score(["a", "b"], ["c"])
     with pytest.raises(TypeError, match="^score takes two texts or two lists of texts, not one of each$"):
         student.score("a", ["b"])
-    with pytest.raises(TypeError, match="^score takes text or a list of texts, not int$"):
+    with pytest.raises(TypeError, match="^source 0 is 1, expected str; they are counted from 0$"):
         student.score([1], ["b"])
-    with pytest.raises(TypeError, match="^target holds str, expected a list of pieces"):
+    with pytest.raises(TypeError, match="^target 0 is str, expected a list of pieces; translate and score take text$"):
         student.score_batch([["a"]], ["b"])
-    with pytest.raises(TypeError, match="^score_batch takes lists of pieces, not str"):
+    with pytest.raises(
+        TypeError, match="^sentence 0 is str, expected a list of pieces; translate and score take text$"
+    ):
         student.score_batch(["a"], [["b"]])
     with pytest.raises(TypeError, match="^unknown option 'beam_size'"):
         student.score("a", "b", beam_size=2)

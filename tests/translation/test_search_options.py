@@ -146,11 +146,13 @@ def test_wrong_prefixes(student):
         student.translate(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="^target_prefix has 2 items, expected one for each of the 1 sentences$"):
         student.translate_batch([["a"]], [["b"], None])
-    with pytest.raises(TypeError, match="^target_prefix holds list, expected text for each sentence$"):
+    with pytest.raises(TypeError, match="^target_prefix 0 is list, expected str or None; they are counted from 0$"):
         student.translate(SENTENCE, ["Der"])
-    with pytest.raises(TypeError, match="^target_prefix holds str, expected a list of pieces for each sentence$"):
+    with pytest.raises(
+        TypeError, match="^target_prefix 0 is str, expected a list of pieces; translate and score take text$"
+    ):
         student.translate_batch([["a"]], ["Der"])
-    with pytest.raises(ValueError, match="^target_prefix has </s> before its end; expected one at the end, or none$"):
+    with pytest.raises(ValueError, match="^target_prefix 0 has </s> before its end; expected one at the end, or none$"):
         student.translate_batch([["a"]], [["</s>", "▁Der"]])
     with pytest.raises(ValueError, match="^target_prefix has 0 items"):
         list(student.translate_iterable(["a"], []))

@@ -61,12 +61,6 @@ def test_any_iterable_of_texts_is_a_list(student):
     assert student.translate(tuple(texts)) == student.translate(iter(texts)) == expected
 
 
-@pytest.mark.parametrize("wrong", [None, 7, b"A dog.", [b"A dog."], ["A dog.", None], [["A dog."]], [7]])
-def test_what_is_not_text_is_refused_by_type(student, wrong):
-    with pytest.raises(TypeError, match=r"^translate takes text or a list of texts, not (NoneType|int|bytes|list)$"):
-        student.translate(wrong)
-
-
 def test_options_are_checked_before_anything_is_translated(student):
     for call in (student.translate, student.translate_iterable, student.translate_batch):
         with pytest.raises(TypeError, match="unknown option 'beams'"):
@@ -96,18 +90,18 @@ def test_a_stream_reads_no_further_than_it_must(student):
 def test_one_text_is_no_stream(student):
     with pytest.raises(TypeError, match="^translate_iterable takes texts, not one text"):
         student.translate_iterable("A dog.")
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="^translate_iterable takes an iterable of texts, or of .* not NoneType$"):
         student.translate_iterable(None)  # when it is called, not when the first result is asked for
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="^target_prefix takes an iterable with an item for each sentence, not int$"):
         student.translate_iterable(["A dog."], 5)
 
 
 def test_a_stream_refuses_what_is_not_text_when_it_comes(student):
     results = student.translate_iterable(["A dog.", 7])
     assert next(results).text
-    with pytest.raises(TypeError, match="not int"):
+    with pytest.raises(TypeError, match="^text 1 is 7, expected str"):
         next(results)
-    with pytest.raises(TypeError, match="^translate_iterable takes text or a list of texts, not list$"):
+    with pytest.raises(TypeError, match="^text 2 is list, expected str"):
         list(student.translate_iterable(["One.", "Two.", ["▁Three"]]))
 
 
@@ -142,11 +136,10 @@ def test_pieces_may_be_any_iterable(student):
 
 
 def test_text_is_no_list_of_pieces(student):
-    for wrong, name in (("A dog.", "str"), (b"A", "bytes"), (7, "int")):
-        with pytest.raises(
-            TypeError, match=f"^translate_batch takes lists of pieces, not {name}; translate takes text$"
-        ):
-            student.translate_batch([wrong])
+    with pytest.raises(
+        TypeError, match="^sentence 0 is str, expected a list of pieces; translate and score take text$"
+    ):
+        student.translate_batch(["A dog."])
 
 
 # Length
@@ -250,10 +243,10 @@ def test_what_comes_before_a_wrong_item_is_translated(student):
     texts = sentences(20)
     pieces = [student.tokenize(text) for text in texts]
     for good, bad, message in (
-        (texts, 7, "translate_iterable takes text or a list of texts, not int"),
-        (texts, ["▁A"], "translate_iterable takes text or a list of texts, not list"),
-        (pieces, "A dog.", "translate_iterable takes lists of pieces, not str; translate takes text"),
-        (pieces, [7], "text is int, expected str"),
+        (texts, 7, "text 20 is 7, expected str; they are counted from 0"),
+        (texts, ["▁A"], "text 20 is list, expected str; they are counted from 0"),
+        (pieces, "A dog.", "sentence 20 is str, expected a list of pieces; translate and score take text"),
+        (pieces, [7], "sentence 20: piece 0 is 7, expected str; they are counted from 0"),
     ):
         found, error = taken(student.translate_iterable([*good, bad, good[0]]))
         assert len(found) == 20 and (type(error), str(error)) == (TypeError, message)
@@ -269,7 +262,9 @@ def test_prefixes_of_a_stream(student):
     found, error = taken(student.translate_iterable(texts, broken(["Ein"] * 3, KeyError("prefix"))))
     assert found == expected[:3] and isinstance(error, KeyError)
     found, error = taken(student.translate_iterable([["▁A"]] * 2, "Ein"))
-    assert found == [] and str(error) == "target_prefix holds str, expected a list of pieces for each sentence"
+    assert (
+        found == [] and str(error) == "target_prefix 0 is str, expected a list of pieces; translate and score take text"
+    )
 
 
 def test_a_stream_is_not_translated_after_ctrl_c(student):

@@ -1,0 +1,244 @@
+"""What a `Translator` is apart from its calls: a model that is loaded, its worker threads, and how it is handed on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cpunmt.engine.engine import Engine
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ModelConfig
+from cpunmt.process.workers import Workers
+from cpunmt.registry.store import is_name, located
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
+from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.loading import LoadedModel, load_model
+from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.values.checks import shown, whole
+
+_Owner = TypeVar("_Owner", bound="ModelOwner")
+_LANGUAGES = (("source_language", "target_language"), ("sourceLanguage", "targetLanguage"))  # in metadata
+
+
+class ModelOwner:
+    """A model, loaded from its directory.
+
+    It can be pickled: by its path and arguments, and the model is loaded again from there. A copy shares the weights.
+
+    Attributes
+    ----------
+    path : Path
+        The model's directory.
+    options : Options
+        The defaults of this model: what a call does that is given no options.
+    config : ModelConfig
+        What the model is: sizes, layers, how its weights are stored.
+    metadata : dict
+        What its directory says of it: languages, licence, origin.
+    source_vocabulary, target_vocabulary
+        Its pieces.
+    """
+
+    path: Path
+    options: Options
+    config: ModelConfig
+    metadata: dict[str, Any]
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
+
+    def __init__(
+        self,
+        model_path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+        device: str = "cpu",
+        *,
+        device_index: int | list[int] = 0,
+        compute_type: str | dict[str, str] = "default",
+        activation_scales: str | None = None,
+        inter_threads: int = 1,
+        intra_threads: int = 0,
+        max_queued_batches: int = 0,
+        flash_attention: bool = False,
+        tensor_parallel: bool = False,
+        files: object = None,
+    ):
+        """Load a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
+
+        Parameters
+        ----------
+        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende"
+        compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
+        activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have; see `loading`
+        inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
+            the calling thread does all work, and no thread is started but for texts so long that an interrupt would
+            have to wait for them.
+        max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
+
+        The other arguments are CTranslate2's, at the values that mean what is done here.
+
+        Raises ModelFileError for a missing or broken directory, ValueError for another value of an argument.
+        """
+        expect("device", device, ["cpu", "auto"], "cpunmt runs on the CPU only")
+        expect("device_index", device_index, [0, [0]], "there is one CPU")
+        expect("intra_threads", intra_threads, [0, 1], "one thread translates a batch; use inter_threads")
+        expect("flash_attention", flash_attention, [False], "it is for GPUs")
+        expect("tensor_parallel", tensor_parallel, [False], "it is for GPUs")
+        expect("files", files, [None], "a model is loaded from its directory")
+        self._threads = (
+            whole("inter_threads", inter_threads, 1, MOST_THREADS),
+            whole("max_queued_batches", max_queued_batches, -1, 1 << 30),
+        )
+        if isinstance(compute_type, dict):
+            compute_type = compute_type.get("cpu", "default")
+        self._name = str(model_path) if is_name(model_path) else None
+        self.path = located(model_path)
+        self._wanted = compute_type, activation_scales
+        self._workers = Workers(*self._threads)
+        self.load_model()
+
+    def load_model(self, keep_cache: bool = False) -> None:
+        """Load the model again after `unload_model`; the next translation would do so too."""
+        model = load_model(self.path, *self._wanted)
+        self.config, self.metadata = model.config, model.metadata
+        self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
+        self.options = model_options(model.config)
+        self._default = settings_of(self.options)
+        self._scored_by = replace(self.options, vocabulary="full")
+        self._checked: dict[object, Settings] = {}  # options of earlier calls: checking takes 20 us
+        self._loaded: LoadedModel | None = model
+
+    def unload_model(self, to_cpu: bool = False) -> None:
+        """Give the memory of the weights back, when calls that are running have ended."""
+        self._loaded = None
+
+    @property
+    def _model(self) -> LoadedModel:
+        while (model := self._loaded) is None:
+            self.load_model()
+        return model
+
+    @property
+    def _engine(self) -> Engine:
+        return self._model.engine
+
+    @property
+    def model_is_loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._loaded is not None
+
+    @property
+    def compute_type(self) -> str:
+        """What is multiplied: "int8", "int16" or "float32"."""
+        return SCHEMES[self.config.scheme]
+
+    @property
+    def device(self) -> str:
+        """Always "cpu"."""
+        return "cpu"
+
+    @property
+    def device_index(self) -> list[int]:
+        """Always [0]."""
+        return [0]
+
+    @property
+    def tensor_parallel(self) -> bool:
+        """Always False."""
+        return False
+
+    @property
+    def num_translators(self) -> int:
+        """How many batches are translated side by side."""
+        return self._workers.count
+
+    @property
+    def num_queued_batches(self) -> int:
+        """Batches that wait for a worker thread."""
+        return self._workers.queued
+
+    @property
+    def num_active_batches(self) -> int:
+        """Batches that wait for a worker thread or are being translated by one."""
+        return self._workers.active
+
+    @property
+    def has_shortlist(self) -> bool:
+        """Whether the model has a lexical shortlist."""
+        return self._engine.shortlist is not None
+
+    def tokenize(self, text: str) -> list[str]:
+        """The source pieces of `text`, as `translate_batch` takes them."""
+        return self.source_vocabulary.surfaces(text)
+
+    def detokenize(self, pieces: list[str]) -> str:
+        """The text of target pieces, as `translate_batch` gives them."""
+        return self.target_vocabulary.text_of(piece_list(pieces, 0))
+
+    def _settings(
+        self, given: Mapping[str, Any], options: Options | None, allowed: Collection[str] | None = None
+    ) -> Settings:
+        """The options of a call, checked. `options`: what `given` changes; None: the model's own defaults."""
+        if not given and options is None:
+            return self._default
+        key = (options, allowed, *given.items(), *map(type, given.values()))  # True is no 1 here
+        try:
+            return self._checked[key]
+        except (KeyError, TypeError):  # TypeError: what cannot be in a key is no option's type
+            chosen = make_options(given, self._base(options), allowed)
+        if chosen.vocabulary == "shortlist" and not self.has_shortlist:
+            raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
+        if len(self._checked) >= 100:
+            self._checked.clear()
+        settings = self._checked[key] = settings_of(chosen)
+        return settings
+
+    def _base(self, options: object) -> Options:
+        if options is None:
+            return self.options
+        if not isinstance(options, Options):
+            raise TypeError(f"options is {shown(options)}, expected cpunmt.Options, or keywords: beam_size=4")
+        return options
+
+    def __repr__(self) -> str:
+        said = [self.config.scheme]
+        for names in _LANGUAGES:
+            source, target = map(self.metadata.get, names)
+            if isinstance(source, str) and isinstance(target, str):
+                said.append(f"{source!r} to {target!r}")
+                break
+        if self._workers.count > 1:
+            said.append(f"inter_threads={self._workers.count}")
+        said.append("loaded" if self.model_is_loaded else "not loaded")
+        return f"<{type(self).__name__} {str(self._name or self.path)!r}: {', '.join(said)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arguments, but no weights. A path becomes absolute, a name stays one: it is looked up again."""
+        threads, queued = self._threads
+        compute_type, activation_scales = self._wanted
+        arguments = {
+            "model_path": self._name or os.path.abspath(self.path),
+            "compute_type": compute_type,
+            "activation_scales": activation_scales,
+            "inter_threads": threads,
+            "max_queued_batches": queued,
+        }
+        return {"arguments": arguments, "loaded": self.model_is_loaded}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load the model from its path; nothing else happens."""
+        ModelOwner.__init__(self, **state["arguments"])
+        if not state["loaded"]:
+            self.unload_model()
+
+    def __copy__(self: _Owner) -> _Owner:
+        """One that shares the weights, which nothing changes; threads are its own."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied._workers, copied._checked = Workers(*self._threads), {}
+        return copied
+
+    def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:
+        return self.__copy__()

@@ -1,0 +1,123 @@
+"""The keywords that calls of a `Translator` take, for type checkers and editors.
+
+`Options` decides what they mean, and checks them; a test keeps the two equal. To hand them on with their types:
+
+    def translated(text: str, **options: Unpack[TranslationOptions]) -> str:
+        return translator.translate(text, **options).text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict
+
+
+class _Sizes(TypedDict, total=False):
+    """What is done in one compiled call."""
+
+    max_batch_size: int
+    max_batch_tokens: int
+
+
+class _Scores(TypedDict, total=False):
+    """How a translation is scored, and what is read of its source."""
+
+    vocabulary: Literal["shortlist", "full"] | None
+    length_penalty: float
+    word_penalty: float
+    coverage_penalty: float
+    max_input_length: int
+
+
+class _Lengths(TypedDict, total=False):
+    """How long a translation may be."""
+
+    min_length: int
+    max_length_factor: float | None
+    max_length: int | None
+
+
+class _Search(_Scores, _Lengths, total=False):
+    """How a translation is searched, and what is told of it."""
+
+    beam_size: int
+    num_hypotheses: int
+    replace_unknowns: bool
+    return_scores: bool
+    return_token_log_probs: bool
+    return_alignments: bool
+
+
+class _TheirSizes(_Sizes, total=False):
+    """CTranslate2's way to say it too."""
+
+    batch_type: Literal["examples", "tokens"]
+
+
+class _TheirScores(TypedDict, total=False):
+    """CTranslate2's name of `vocabulary`."""
+
+    use_vmap: bool
+
+
+class _TheirSearch(_TheirScores, total=False):
+    """CTranslate2's names of what a search does. What cannot be done here takes only the value that turns it off."""
+
+    max_decoding_length: int
+    min_decoding_length: int
+    disable_unk: bool
+    repetition_penalty: float
+    no_repeat_ngram_size: int
+    suppress_sequences: list[list[str]] | None
+    end_token: str | list[str] | list[int] | None
+    sampling_topk: int
+    sampling_topp: float
+    sampling_temperature: float
+
+
+class _TheirBatch(_TheirSearch, total=False):
+    """Those of a search that tells what it found when it has ended."""
+
+    return_attention: bool
+    patience: float
+    return_end_token: bool
+    prefix_bias_beta: float
+    return_logits_vocab: bool
+    return_alternatives: bool
+    min_alternative_expansion_prob: float
+    callback: Callable[[Any], bool] | None
+
+
+class ScoringOptions(_Scores, _Sizes, total=False):
+    """Keywords of `score`: the fields of `Options` that say something about a translation that is given."""
+
+
+class TranslationOptions(_Search, _Sizes, total=False):
+    """Keywords of `translate`: the fields of `Options`."""
+
+
+class BatchScoringOptions(_Scores, _TheirScores, _TheirSizes, total=False):
+    """Keywords of `score_batch` and `score_file`: CTranslate2's names too."""
+
+
+class StreamScoringOptions(_Scores, _TheirScores, total=False):
+    """The same of `score_iterable`, where the sizes are arguments."""
+
+    max_batch_tokens: int
+
+
+class BatchOptions(_Search, _TheirBatch, _TheirSizes, total=False):
+    """Keywords of `translate_batch` and `translate_file`: CTranslate2's names too."""
+
+
+class StreamOptions(_Search, _TheirBatch, total=False):
+    """The same of `translate_iterable`, where the sizes are arguments."""
+
+    max_batch_tokens: int
+
+
+class GenerationOptions(_Lengths, _TheirSearch, total=False):
+    """Keywords of `generate_tokens`."""
+
+    vocabulary: Literal["shortlist", "full"] | None
+    max_input_length: int

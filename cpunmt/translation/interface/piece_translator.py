@@ -1,0 +1,169 @@
+"""Sentences that are pieces already: CTranslate2's calls that translate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from cpunmt.files.windows import windows
+from cpunmt.translation.arguments import IdsOf, Prefixes, piece_list, piece_lists, source_ids, target_ids
+from cpunmt.translation.calls import AsyncResult, Call, Settings
+from cpunmt.translation.interface.scorer import WINDOW, Scorer
+from cpunmt.translation.joining import translate_sentences
+from cpunmt.translation.options import Options
+from cpunmt.translation.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
+from cpunmt.translation.streams.item_stream import Item, checked_items
+from cpunmt.translation.streams.line_files import AnyPath, Detokenize, FilePaths, Tokenize, Tokenizers, translate_file
+from cpunmt.translation.streams.piece_stream import GENERATING, generated_pieces
+from cpunmt.values.checks import switch
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing since Python 3.11
+
+    from cpunmt.translation.interface.option_types import BatchOptions, GenerationOptions
+
+
+class PieceTranslator(Scorer):
+    """Translates pieces with one model."""
+
+    @overload
+    def translate_batch(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        *,
+        asynchronous: Literal[False] = False,
+        options: Options | None = None,
+        **given: Unpack[BatchOptions],
+    ) -> list[TranslationResult]: ...
+
+    @overload
+    def translate_batch(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        *,
+        asynchronous: Literal[True],
+        options: Options | None = None,
+        **given: Unpack[BatchOptions],
+    ) -> list[AsyncResult[TranslationResult]]: ...
+
+    def translate_batch(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        *,
+        asynchronous: bool = False,
+        options: Options | None = None,
+        **given: Any,
+    ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]:
+        """Translate sentences that are pieces already; the results hold pieces. CTranslate2's call.
+
+        </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
+        sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
+        """
+        settings, pieces = self._settings(given, options), piece_lists(source, "translate_batch")
+        sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
+        forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
+        call = self._pieces(pieces, sentences, forced, settings)
+        return call.asynchronous() if asynchronous else call.results()
+
+    def translate_file(
+        self,
+        source_path: AnyPath,
+        output_path: AnyPath,
+        target_path: AnyPath | None = None,
+        *,
+        read_batch_size: int = 0,
+        with_scores: bool = False,
+        source_tokenize_fn: Tokenize | None = None,
+        target_tokenize_fn: Tokenize | None = None,
+        target_detokenize_fn: Detokenize | None = None,
+        options: Options | None = None,
+        **given: Unpack[BatchOptions],
+    ) -> ExecutionStats:
+        """Translate a file line by line: CTranslate2's call.
+
+        Lines in and out are pieces with a space between. For plain text hand the model's own functions over:
+
+            tokenizer = {"source_tokenize_fn": translator.tokenize, "target_detokenize_fn": translator.detokenize}
+            translator.translate_file("in.txt", "out.txt", **tokenizer)
+
+        Parameters
+        ----------
+        output_path : written under another name, which it gets when all is done; a line for each hypothesis
+        target_path : a file with a target prefix on each line, which may be empty
+        read_batch_size : has no effect: results do not depend on how many lines are sorted together
+        with_scores : write the score and ` ||| ` before each hypothesis
+        options, given : as of `translate_batch`
+
+        Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+        """
+        settings = self._settings({**given, "return_scores": switch("with_scores", with_scores)}, options)
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        return translate_file(
+            lambda sources, prefixes: self._stream(
+                checked_items(sources, prefixes, vocabularies, self.config), settings
+            ),
+            FilePaths(source_path, output_path, target_path),
+            Tokenizers(source_tokenize_fn, target_tokenize_fn, target_detokenize_fn),
+            with_scores,
+        )
+
+    def generate_tokens(
+        self,
+        source: Iterable[str],
+        target_prefix: Iterable[str] | None = None,
+        *,
+        return_log_prob: bool = False,
+        options: Options | None = None,
+        **given: Unpack[GenerationOptions],
+    ) -> Iterator[GenerationStepResult]:
+        """Translate a sentence of pieces greedily, and give each piece as soon as it is found. CTranslate2's call.
+
+        They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
+        the length limit comes first. Of a blank source there are none.
+
+        Options are `vocabulary`, `min_length`, `max_length`, `max_length_factor` and `max_input_length`. Raises
+        ValueError for a model that translates from right to left: the first piece is what it finds last.
+        """
+        if self.config.right_to_left:
+            raise ValueError(
+                "generate_tokens gives the first piece first, but this model translates from right to left "
+                "(right-left: true); use translate_batch"
+            )
+        settings = self._settings(given, options, GENERATING)
+        ids = source_ids(piece_list(source, 0), self.source_vocabulary)
+        prefix = self._prefixes(target_ids).ids(target_prefix)
+        return generated_pieces(self._model, settings, ids, prefix, switch("return_log_prob", return_log_prob))
+
+    def _prefixes(self, ids_of: IdsOf) -> Prefixes:
+        return Prefixes(ids_of, self.target_vocabulary, self.config)
+
+    def _stream(self, items: Iterator[Item], settings: Settings) -> Iterator[Any]:
+        """Results of items, in order."""
+        for window in windows(items, 1, WINDOW):
+            yield from self._call(window, settings).results()
+
+    def _call(self, items: Sequence[Item], settings: Settings) -> Call[Any]:
+        """A call that translates items, all of which are pieces."""
+        sources = [list(item.source) for item in items]
+        ids = [item.ids or [] for item in items]
+        return self._pieces(sources, ids, [item.prefix for item in items], settings)
+
+    def _pieces(
+        self,
+        source: Sequence[list[str]],
+        sentences: Sequence[list[int]],
+        forced: Sequence[list[int]],
+        settings: Settings,
+    ) -> Call[TranslationResult]:
+        """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
+        model = self._model
+
+        def translate(numbers: Sequence[int]) -> list[TranslationResult]:
+            ids, pieces = [sentences[number] for number in numbers], [source[number] for number in numbers]
+            results = translate_sentences(model, settings, ids, [forced[number] for number in numbers], pieces)
+            return [translation_result(result, settings.options) for result in results]
+
+        return Call(self._workers, [len(ids) for ids in sentences], translate)

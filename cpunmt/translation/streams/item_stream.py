@@ -1,0 +1,139 @@
+"""The items of a stream, checked one by one: one that is wrong is no fault of the others."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.arguments import (
+    Prefixes,
+    ended_ids,
+    in_order,
+    piece_list,
+    source_ids,
+    target_ids,
+    text_ids,
+    wrong_item,
+)
+from cpunmt.translation.scoring import refuse_long
+
+_NONE = object()
+_KINDS = "an iterable of texts, or of lists of pieces"
+
+
+class Item(NamedTuple):
+    """A sentence that is to be translated as it was given, and what it is to the engine."""
+
+    source: str | list[str]  # a text, or its pieces
+    ids: list[int] | None  # of the pieces; None: it is a text
+    prefix: list[int]  # ids that its translation begins with
+
+
+class Pair(NamedTuple):
+    """What is to be scored: ids of both sides, with </s>."""
+
+    source: list[int]
+    target: list[int]
+
+
+def checked_items(
+    source: object, prefixes: object, vocabularies: tuple[AnyVocabulary, AnyVocabulary], config: ModelConfig
+) -> Iterator[Item]:
+    """Items of texts or of lists of pieces, as the first of them is.
+
+    Parameters
+    ----------
+    prefixes : None, an iterable with one for each item or, for texts, one text for all
+    vocabularies : of source and target
+
+    Raises TypeError if something else is given, and TypeError or ValueError for the first item or prefix that is wrong,
+    when its turn comes.
+    """
+    if isinstance(source, str):
+        raise TypeError("translate_iterable takes texts, not one text; use translate")
+    if prefixes is not None and not isinstance(prefixes, str):
+        prefixes = in_order(prefixes, "target_prefix", "an iterable with an item for each sentence")
+    return _items(in_order(source, "translate_iterable", _KINDS), prefixes, vocabularies, config)
+
+
+def _items(
+    source: Iterator[object],
+    prefixes: Iterator[object] | str | None,
+    vocabularies: tuple[AnyVocabulary, AnyVocabulary],
+    config: ModelConfig,
+) -> Iterator[Item]:
+    first = next(source, _NONE)
+    if first is _NONE:
+        return
+    is_text = isinstance(first, str)
+    for_all = prefixes is None or (is_text and isinstance(prefixes, str))
+    forced: Iterator[object] = itertools.repeat(prefixes) if for_all else iter(prefixes or ())
+    ids_of = Prefixes(text_ids if is_text else target_ids, vocabularies[1], config)
+    for number, item in enumerate(itertools.chain([first], source)):
+        given: str | list[str]
+        ids = None
+        if is_text:
+            given = _text("text", number, item)
+        else:
+            given = piece_list(item, number)
+            ids = source_ids(given, vocabularies[0])
+        try:
+            prefix = next(forced)
+        except StopIteration:
+            raise ValueError(f"target_prefix has {number} items, expected one for each sentence") from None
+        yield Item(given, ids, ids_of.ids(prefix, number))
+
+
+def _text(name: str, number: int, item: object) -> str:
+    if not isinstance(item, str):
+        raise wrong_item(name, number, item, "str")
+    return item
+
+
+def paired(
+    sources: Iterator[object], targets: Iterator[object], uneven: Callable[[int, int], Exception]
+) -> Iterator[tuple[object, object]]:
+    """Source and target of each pair. If one side ends first, raises `uneven(pairs, 0 for the source or 1)`."""
+    for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
+        if source is _NONE or target is _NONE:
+            raise uneven(number, 0 if source is _NONE else 1)
+        yield source, target
+
+
+def paired_arguments(source: object, target: object) -> Iterator[tuple[object, object]]:
+    """The pairs of two iterables. Raises TypeError for what is none, and ValueError when one of them ends first."""
+    for items in (source, target):
+        if isinstance(items, str):
+            raise TypeError("score_iterable takes texts, not one text; use score")
+
+    def uneven(number: int, shorter: int) -> ValueError:
+        names = ("sources", "targets") if shorter == 0 else ("targets", "sources")
+        return ValueError(f"there are {number} {names[0]} and more {names[1]}, expected as many of both")
+
+    sources, targets = (in_order(items, "score_iterable", _KINDS) for items in (source, target))
+    return paired(sources, targets, uneven)
+
+
+def checked_pairs(
+    pairs: Iterator[tuple[object, object]], vocabularies: tuple[AnyVocabulary, AnyVocabulary]
+) -> Iterator[Pair]:
+    """Ids of pairs of texts or of lists of pieces, as the first source is.
+
+    Raises TypeError or ValueError for the first one that is wrong, or too long to be scored, when its turn comes.
+    """
+    is_text = None
+    for number, (source, target) in enumerate(pairs):
+        if is_text is None:
+            is_text = isinstance(source, str)
+        if is_text:
+            texts = _text("source", number, source), _text("target", number, target)
+            ids = [vocabulary.encode(text) for vocabulary, text in zip(vocabularies, texts, strict=True)]
+        else:
+            pieces = piece_list(source, number, "source")
+            ids = [source_ids(pieces, vocabularies[0]), ended_ids(target, number, vocabularies[1])]
+        for name, found in zip(("source", "target"), ids, strict=True):
+            refuse_long(name, number, found)
+        yield Pair(*ids)

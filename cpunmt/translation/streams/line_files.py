@@ -1,0 +1,147 @@
+"""CTranslate2's `translate_file` and `score_file`: tokenized lines in, lines of translations or scores out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.line_stream import encode_line
+from cpunmt.files.output_files import replacing_file, told
+from cpunmt.translation.results import ExecutionStats, ScoringResult, TranslationResult
+from cpunmt.translation.streams.item_stream import paired
+
+AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Tokenize = Callable[[str], list[str]]
+Detokenize = Callable[[list[str]], str]
+Sentences = Iterator[list[str]]  # pieces of each
+
+
+class FilePaths(NamedTuple):
+    """The files of a call.
+
+    source  the sentences
+    output  what is made of them; written under another name and renamed when all is done
+    target  the other side: prefixes, which may be empty, or what is scored; None: there is none
+    """
+
+    source: AnyPath
+    output: AnyPath
+    target: AnyPath | None = None
+
+
+class Tokenizers(NamedTuple):
+    """How a line becomes pieces, and pieces a line; None: pieces with a space between."""
+
+    source: Tokenize | None = None
+    target: Tokenize | None = None
+    target_back: Detokenize | None = None
+
+
+def translate_file(
+    translate: Callable[[Sentences, Sentences | None], Iterator[TranslationResult]],
+    paths: FilePaths,
+    tokenizers: Tokenizers,
+    with_scores: bool,
+) -> ExecutionStats:
+    """Translate a file line by line; the output has a line for each hypothesis.
+
+    Parameters
+    ----------
+    translate : results of sentences and their prefixes, in order
+    with_scores : write the score and ` ||| ` before each
+
+    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    """
+    began = time.perf_counter()
+    source_path, output_path, target_path = _names(paths)
+    detokenize = tokenizers.target_back or " ".join
+    sources = map(tokenizers.source or _pieces, _lines(source_path))
+    prefixes = missing = None
+    if target_path is not None:
+        prefixes = map(tokenizers.target or _pieces, _lines(target_path))
+        missing = _then_raise(prefixes, f"{target_path}: has fewer lines than {source_path}, expected as many")
+    results = translate(sources, missing)
+    tokens = examples = 0
+    with replacing_file(output_path) as file:
+        for result in results:
+            for pieces, score in zip_longest(result.hypotheses, result.scores):
+                line = encode_line((f"{score:g} ||| " if with_scores else "") + detokenize(pieces))
+                with told(output_path):
+                    file.write(line)
+            tokens += len(result.hypotheses[0])
+            examples += 1
+        if prefixes and next(prefixes, None) is not None:
+            raise CpunmtError(f"{target_path}: has more lines than {source_path}, expected as many")
+    return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
+
+
+def score_file(
+    score: Callable[[Iterator[tuple[object, object]]], Iterator[ScoringResult]],
+    paths: FilePaths,
+    tokenizers: Tokenizers,
+    with_tokens_score: bool,
+) -> ExecutionStats:
+    """Score the lines of one file as translations of another's; the output has `score ||| target` for each pair.
+
+    Parameters
+    ----------
+    score : results of pairs, in order
+    with_tokens_score : write ` ||| ` and the log-probability of each piece, </s> included, after each
+
+    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    """
+    began = time.perf_counter()
+    source_path, output_path, target_path = _names(paths)
+    detokenize = tokenizers.target_back or " ".join
+    sources = map(tokenizers.source or _pieces, _lines(source_path))
+    targets = map(tokenizers.target or _pieces, _lines(target_path))
+
+    def uneven(number: int, shorter: int) -> CpunmtError:
+        short, long = (source_path, target_path) if shorter == 0 else (target_path, source_path)
+        return CpunmtError(f"{short}: has {number} lines and {long} more, expected as many")
+
+    results = score(paired(sources, targets, uneven))
+    tokens = examples = 0
+    with replacing_file(output_path) as file:
+        for result in results:
+            pieces = result.tokens[:-1] if result.tokens else []  # without </s>
+            line = f"{result.score:g} ||| {detokenize(pieces)}"
+            if with_tokens_score:
+                line += " ||| " + " ".join(f"{value:g}" for value in result.log_probs)
+            encoded = encode_line(line)
+            with told(output_path):
+                file.write(encoded)
+            tokens += len(result.tokens)
+            examples += 1
+    return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
+
+
+def _names(paths: FilePaths) -> tuple[str, str, str]:
+    source, output, target = paths
+    return os.fsdecode(source), os.fsdecode(output), None if target is None else os.fsdecode(target)  # type: ignore[return-value]
+
+
+def _pieces(line: str) -> list[str]:
+    return [piece for piece in line.split(" ") if piece]
+
+
+def _lines(path: str) -> Iterator[str]:
+    number = 0
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                number += 1
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise CpunmtError(f"{path}: line {number} is not UTF-8: {error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise CpunmtError(f"{path}: cannot read: {getattr(error, 'strerror', error)}") from None
+
+
+def _then_raise(items: Sentences, message: str) -> Sentences:
+    yield from items
+    raise CpunmtError(message)

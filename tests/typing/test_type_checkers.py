@@ -1,0 +1,126 @@
+"""mypy and pyright, as users run them: what is right passes, what is wrong is seen on each of its lines."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+from cpunmt.translation.interface import option_types
+from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, SCORING, Options, kind, make_options
+from cpunmt.translation.streams.piece_stream import GENERATING
+from tests.sample_models.real_model import DIRECTORIES, ROOT
+
+HERE = Path(__file__).parent
+RIGHT, WRONG = HERE / "user_script.py", HERE / "wrong_script.py"
+REFUSED = [number for number, line in enumerate(WRONG.read_text("utf-8").splitlines(), 1) if number > 5 and line]
+
+
+def mypy(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def pyright(tmp_path, mode, *files) -> list[dict]:
+    """What basedpyright, which is pyright with its own Node in the wheel, says: errors, as its JSON has them."""
+    settings = {"include": list(map(str, files)), "typeCheckingMode": mode, "pythonVersion": "3.10"}
+    settings |= {"extraPaths": [str(ROOT)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "-p", tmp_path, "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    assert report["summary"]["filesAnalyzed"] == len(files), done.stdout
+    return [found for found in report["generalDiagnostics"] if found["severity"] == "error"]
+
+
+def test_mypy_is_content_with_the_public_modules():
+    """As `make check` and `make test` run it: strict, by the rule in pyproject.toml."""
+    status, shown = mypy()
+    assert status == 0 and shown.startswith("Success: no issues found in "), shown
+
+
+def test_mypy_and_a_users_script():
+    assert mypy("--strict", RIGHT)[0] == 0
+    status, shown = mypy("--strict", "--hide-error-context", WRONG)
+    assert status == 1 and sorted({int(line) for line in re.findall(r"wrong_script.py:(\d+): error", shown)}) == REFUSED
+
+
+def test_pyright_and_a_users_script(tmp_path):
+    assert pyright(tmp_path, "strict", RIGHT) == []
+    wrong = pyright(tmp_path, "standard", WRONG)
+    assert sorted({found["range"]["start"]["line"] + 1 for found in wrong}) == REFUSED
+
+
+def test_pyright_and_the_public_modules(tmp_path):
+    files = [ROOT / "cpunmt" / "__init__.py", *sorted((ROOT / "cpunmt" / "translation").rglob("*.py"))]
+    assert [(found["file"], found["range"], found["message"]) for found in pyright(tmp_path, "standard", *files)] == []
+
+
+def test_the_script_runs():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.typing.user_script", DIRECTORIES["int8"]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("EIN HUND. -0.013 False 2\n")
+
+
+# What the keywords are told to be is what they are
+
+FIELDS = {option.name: option for option in dataclasses.fields(Options)}
+
+
+def hints(name):
+    return typing.get_type_hints(getattr(option_types, name))
+
+
+def test_the_keywords_are_the_fields_of_options():
+    of_options = typing.get_type_hints(Options)
+    assert hints("TranslationOptions") == of_options
+    assert hints("ScoringOptions") == {name: of_options[name] for name in SCORING}
+    for name in ("BatchOptions", "StreamOptions", "BatchScoringOptions", "StreamScoringOptions", "GenerationOptions"):
+        shared = hints(name).keys() & FIELDS.keys()
+        assert {field: hints(name)[field] for field in shared} == {field: of_options[field] for field in shared}
+
+
+def test_ctranslate2s_names_are_all_there():
+    own = {"use_vmap", "disable_unk", "batch_type"}
+    theirs = {*CTRANSLATE2_NAMES, *CTRANSLATE2_OFF, *own}
+    assert hints("BatchOptions").keys() == FIELDS.keys() | theirs
+    sizes = {"max_batch_size", "batch_type"}  # arguments of their own
+    assert hints("StreamOptions").keys() == hints("BatchOptions").keys() - sizes
+    assert hints("BatchScoringOptions").keys() == {*SCORING, "batch_type", "use_vmap"}
+    assert hints("StreamScoringOptions").keys() == hints("BatchScoringOptions").keys() - sizes
+    assert hints("GenerationOptions").keys() & FIELDS.keys() == set(GENERATING)
+    assert hints("GenerationOptions").keys() - FIELDS.keys() < theirs
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_types_are_what_is_checked(name):
+    taken = typing.get_type_hints(Options)[name]
+    plain = {int: 1, float: 0.5, bool: True, str: "full"}[kind(FIELDS[name])]
+    given = {name: plain, **({"beam_size": 2} if name == "num_hypotheses" else {})}
+    assert getattr(make_options(given), name) == plain
+    if kind(FIELDS[name]) is str:
+        assert taken == typing.Literal["shortlist", "full"] | None
+    else:
+        assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)
+        assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None)
+
+
+def test_every_field_has_a_docstring_that_names_its_range():
+    """As documentation tools read it: a string after the field."""
+    source = (ROOT / "cpunmt" / "translation" / "options.py").read_text("utf-8")
+    for name, option in FIELDS.items():
+        found = re.search(rf'^    {name}: .*?\)\n    """(.*?)"""$', source, re.M | re.S)
+        assert found, name
+        for end in ("low", "high"):
+            bound = option.metadata[end]
+            assert bound is None or f"{bound:g}" in found[1] or str(bound) in found[1], (name, bound)

@@ -1,0 +1,43 @@
+"""A user's script, as type checkers see it; it is run too."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+from typing_extensions import Unpack, assert_type
+
+import cpunmt
+from cpunmt import Options, Result, ScoringResult, TranslationOptions, TranslationResult, Translator
+
+translator = Translator(sys.argv[1], inter_threads=2)
+one = assert_type(translator.translate("A dog."), Result)
+many = assert_type(translator.translate(["A dog.", "A man."]), list[Result])
+print(one.text.upper(), round(one.score, 3), one.truncated, len(many))
+
+best = translator.translate("Two dogs.", beam_size=4, num_hypotheses=2, return_alignments=True)
+for source, target in best.alignments or []:
+    print((best.source_pieces or ())[source], best.pieces[target])
+if best.attention is not None:
+    print(best.attention.sum(axis=1).tolist())
+print([hypothesis.text for hypothesis in best.hypotheses], json.dumps(best.to_dict()))
+
+assert_type(translator.translate("A dog.", "Ein", options=Options(beam_size=2), vocabulary="full"), Result)
+pieces = [translator.tokenize("A dog."), translator.tokenize("A man.")]
+done = assert_type(translator.translate_batch(pieces, return_scores=True), list[TranslationResult])
+later = translator.translate_batch(pieces, [["▁Ein"], None], asynchronous=True, max_decoding_length=9)
+assert_type(later[0].result(), TranslationResult)
+print(done[0].hypotheses[0], done[0].scores[0], later[0].done(), translator.detokenize(done[1].hypotheses[0]))
+
+
+def shouted(lines: Iterator[str], **options: Unpack[TranslationOptions]) -> Iterator[str]:
+    for result in translator.translate_iterable(lines):
+        yield assert_type(result, Result).text.upper()
+    yield translator.translate("The end.", **options).text
+
+
+print(list(shouted(iter(["A dog.\n", "A man.\n"]), length_penalty=0.6)))
+scored = assert_type(translator.score("A dog.", "Ein Hund."), ScoringResult)
+print(scored.log_probs, sum(result.score for result in translator.score(["A dog."], ["Ein Hund."])))
+print([result.log_prob for result in translator.score_iterable(pieces, done[0].hypotheses + done[1].hypotheses)])
+print([step.token for step in translator.generate_tokens(pieces[0], min_decoding_length=1, return_log_prob=True)])
+print(cpunmt.contains_model(sys.argv[1]), sorted(cpunmt.get_supported_compute_types("cpu")), translator.compute_type)
