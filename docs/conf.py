@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+sys.path.insert(0, str(ROOT))
 
 project = "cpunmt"
 author = "cpunmt authors"
@@ -20,10 +20,11 @@ version = release
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "extensions.docstrings",
-    "extensions.options_table",
-    "extensions.command_help",
-    "extensions.first_page",
+    "docs.extensions.docstrings",
+    "docs.extensions.options_table",
+    "docs.extensions.command_help",
+    "docs.extensions.ctranslate2_names",
+    "docs.extensions.first_page",
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "models/**.md"]
@@ -32,6 +33,7 @@ exclude_patterns = [".*", "bench", "build", "cpunmt", "dist", "quantize", "tests
 html_theme = "furo"
 html_title = f"cpunmt {release}"
 html_copy_source = False
+html_show_copyright = False
 html_show_sourcelink = False
 
 highlight_language = "none"
@@ -42,8 +44,9 @@ myst_enable_extensions = ["colon_fence"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
-    ("py:.*", r"(collections|os|pathlib|numpy|np|typing)\..*"),
+    ("py:.*", r"(collections|os|pathlib|numpy|np|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
+autoclass_content = "both"  # of a class, and of what makes one
 autodoc_class_signature = "mixed"

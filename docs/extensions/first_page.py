@@ -1,4 +1,4 @@
-"""An index.html at the top of what is built: sources begin at the repository's root, and the first page is docs/index."""
+"""An index.html at the top of what is built: the first page of the sources is docs/index."""
 
 from pathlib import Path
 
