@@ -34,6 +34,8 @@ html_theme = "furo"
 html_title = f"cpunmt {release}"
 html_copy_source = False
 html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 
 highlight_language = "none"

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from docs.picture import main, picture, read_figures
 from cpunmt.errors import CpunmtError
+from docs.picture import main, picture, read_figures
 from tests.sample_models.real_model import ROOT
 
 FIGURES = {"title": "a < b", "unit": "words/s", "groups": [{"name": "bulk", "bars": {"ours": 1234, "theirs": 0.5}}]}
