@@ -44,6 +44,7 @@ setup(
     ],
     extras_require={
         "test": [
+            *DOCS,  # a test builds it
             "pytest>=8",
             "hypothesis>=6.100",
             "ruff>=0.9",
@@ -54,13 +55,12 @@ setup(
             "onnxruntime>=1.18",
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
-            *DOCS,  # a test builds the documentation
         ],
-        "docs": DOCS,
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
         "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
+        "docs": DOCS,
     },
     entry_points={
         "console_scripts": [
