@@ -46,7 +46,7 @@ myst_enable_extensions = ["colon_fence"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
-    ("py:.*", r"(collections|os|pathlib|numpy|np|typing)\..*"),  # other projects' references need a network
+    ("py:.*", r"(collections|os|pathlib|numpy|np|npt|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"

@@ -8,6 +8,7 @@ a paragraph of Python       an example, and so is what is indented
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 
 from docutils import nodes
@@ -102,7 +103,7 @@ def _code(text: str) -> str:
 
 
 def _convert(app, what, name, object_, options, lines):
-    lines[:] = converted(lines)
+    lines[:] = [] if what == "module" else converted(lines)  # the page itself says what the module is
 
 
 def _resolve(app, environment, node, content):
@@ -111,12 +112,20 @@ def _resolve(app, environment, node, content):
 
     target = node.get("reftarget", "")
     name = target.rpartition(".")[2]
-    if node.get("refdomain") != "py" or name not in cpunmt.__all__ or target == f"cpunmt.{name}":
+    if node.get("refdomain") != "py" or target == f"cpunmt.{name}":
         return None
-    domain = environment.get_domain("py")
-    return domain.resolve_xref(
-        environment, node["refdoc"], environment.app.builder, "obj", f"cpunmt.{name}", node, content
-    ) or nodes.literal(text=name)
+    if name in cpunmt.__all__:
+        domain = environment.get_domain("py")
+        return domain.resolve_xref(
+            environment, node["refdoc"], environment.app.builder, "obj", f"cpunmt.{name}", node, content
+        )
+    return nodes.literal(text=name) if _is_ours(name) else None
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a module of cpunmt has a type of that name, which no one needs to import."""
+    modules = [module for path, module in sys.modules.items() if path.partition(".")[0] == "cpunmt"]
+    return name.isidentifier() and any(name in vars(module) for module in modules)
 
 
 def setup(app):
