@@ -46,6 +46,7 @@ myst_enable_extensions = ["colon_fence"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
+    ("py:class", "Future"),  # imported for type checkers only, so its module is not known
     ("py:.*", r"(collections|os|pathlib|numpy|np|npt|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
