@@ -11,8 +11,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-from docutils import nodes
-
 SECTIONS = {"Parameters": "param", "Attributes": "ivar", "Raises": "raises", "Returns": "returns", "Yields": "yields"}
 _ENTRY = re.compile(r"(\w[\w, ]*?) : (.*)")
 _ATTRIBUTE = re.compile(r"(\w+) {2,}(\S.*)")
@@ -119,7 +117,7 @@ def _resolve(app, environment, node, content):
         return domain.resolve_xref(
             environment, node["refdoc"], environment.app.builder, "obj", f"cpunmt.{name}", node, content
         )
-    return nodes.literal(text=name) if _is_ours(name) else None
+    return content if _is_ours(name) else None
 
 
 def _is_ours(name: str) -> bool:
