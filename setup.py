@@ -45,6 +45,8 @@ setup(
     extras_require={
         "test": [
             *DOCS,  # a test builds it
+            "pandas>=2",  # examples in it
+            "polars>=1",
             "pytest>=8",
             "hypothesis>=6.100",
             "ruff>=0.9",
