@@ -19,16 +19,17 @@ NAMES = (
     *("AsyncScoringResult", "contains_model", "get_supported_compute_types", "set_random_seed", "set_log_level"),
     *("get_log_level", "Generator", "Encoder", "StorageView", "models", "converters", "specs"),
 )
+OTHERS = {"AsyncTranslationResult": "AsyncResult", "AsyncScoringResult": "AsyncResult"}  # theirs -> ours
 
 
 def ctranslate2_names() -> list[list[str]]:
     """Rows (names of CTranslate2, what they are here), the first of which is the heading; Markdown."""
-    here = {name: is_here(name) for name in NAMES}
-    rows = [["CTranslate2", "here"]]
-    for wanted, told in ((True, "the same"), (False, "absent")):
-        found = [f"`{name}`" for name in NAMES if here[name] == wanted]
-        rows.append([", ".join(found), told])
-    return rows
+    told = {name: "the same" if is_here(name) else "absent" for name in NAMES}
+    told |= {name: f"`{ours}`" for name, ours in OTHERS.items() if is_here(ours)}
+    found = [told[name] for name in NAMES]
+    kinds = sorted(set(found), key=lambda kind: (kind == "absent", kind != "the same"))
+    rows = [[", ".join(f"`{name}`" for name in NAMES if told[name] == kind), kind] for kind in kinds]
+    return [["CTranslate2", "here"], *rows]
 
 
 def is_here(name: str) -> bool:
