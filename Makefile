@@ -7,13 +7,14 @@ TORCH ?= torch==2.13.0
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo test test-all train-tools bench check clean
+.PHONY: help demo test test-all train-tools docs bench check clean
 
 help:
 	@echo "make demo         translate a few sentences with the model that comes along"
 	@echo "make test         the tests that should pass before every commit"
 	@echo "make test-all     the same, and the slow ones"
 	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
+	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
 	@echo "make check        style and types: ruff, mypy"
 	@echo "make clean        remove what the others made"
@@ -30,6 +31,10 @@ test-all: $(VENV)/test.done
 	$(RUN) -m pytest -q
 
 train-tools: $(VENV)/train.done
+
+docs: $(VENV)/docs.done
+	$(RUN) -m sphinx -q -W --keep-going -c docs . build/docs
+	@echo "build/docs/index.html"
 
 bench: $(VENV)/bench.done
 	$(RUN) -m bench.kernels
@@ -56,6 +61,10 @@ $(VENV)/test.done: $(VENV)/runtime.done
 $(VENV)/train.done: $(VENV)/test.done
 	$(RUN) -m pip install --quiet "$(TORCH)"
 	$(RUN) -m pip install --quiet --editable ".[test,train]"
+	touch $@
+
+$(VENV)/docs.done: $(VENV)/runtime.done
+	$(RUN) -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 $(VENV)/bench.done: $(VENV)/test.done

@@ -6,13 +6,22 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
+
+
+def description() -> str:
+    """The README for a package index, where its links to files lead nowhere: each becomes the file's name."""
+    links = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
+    text = (ROOT / "README.md").read_text("utf-8")
+    return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
+
 
 setup(
     name="cpunmt",
     version=VERSION,
     description="Fast neural machine translation on one CPU core",
-    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description=description(),
     long_description_content_type="text/markdown",
     author="cpunmt authors",
     license="MIT",
@@ -40,6 +49,7 @@ setup(
     ],
     extras_require={
         "test": [
+            *DOCS,  # a test builds it
             "pytest>=8",
             "hypothesis>=6.100",
             "ruff>=0.9",
@@ -62,6 +72,7 @@ setup(
         "onnx": ["onnx>=1.16"],
         "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
+        "docs": DOCS,
     },
     entry_points={
         "console_scripts": [

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import cpunmt
 from tests.sample_models.real_model import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "models").rglob("README.md"))]
@@ -16,6 +17,7 @@ PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
 MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|s2t|my-")  # by whoever follows the text, or a pattern
+INSTANCES = {"result": "Result", "translator": "Translator"}  # as examples call them
 ELSEWHERE = {
     "model.npz",
     "vocab.spm",
@@ -24,6 +26,8 @@ ELSEWHERE = {
     "curve.jsonl",
     "curve.png",
     "best/",
+    *("model.bin", "model.safetensors", "decoder.yml", "vocab.json", "cpunmt/models", "response.target.text"),
+    *("source.spm", "target.spm", "source_vocabulary.spm", "target_vocabulary.spm"),
     "students.yaml",
     "pairs.yaml",
     "pytorch_model.bin",
@@ -57,6 +61,9 @@ def with_bases(name: str, text: str) -> str:
 def is_defined(dotted: str) -> bool:
     """Whether a module ends like the first parts of the name, or defines the first part, and knows the rest."""
     parts = dotted.split(".")
+    offered = INSTANCES.get(parts[0], parts[0])
+    if offered in cpunmt.__all__ and len(parts) == 2 and hasattr(getattr(cpunmt, offered), parts[1]):
+        return True
     if is_file(dotted) or is_file("/".join(parts)):
         return True
     for count in range(len(parts) - 1, 0, -1):
@@ -112,4 +119,5 @@ def test_a_name_that_is_not_there_is_seen():
     )
     assert is_defined("Translator.translate") and is_defined("Translator.score") and is_defined("Translator.path")
     assert not is_defined("Translator.nothing")
+    assert is_defined("result.text") and not is_defined("result.texts")
     assert not is_defined("jit.Kernels") and not is_defined("cpunmt.jit") and not is_defined("NoClass.scheme")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.sample_models.real_model import ROOT
 
-# Folders of cpunmt, lowest first: the README's table, which begins with the highest. A module imports only from its own
-# folder, from those below it, and the errors.
-ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "README.md").read_text("utf-8"), re.M)[::-1]]
+# Folders of cpunmt, lowest first: the table of docs/design.md, which begins with the highest. A module imports only
+# from its own folder, from those below it, and the errors.
+ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "design.md").read_text("utf-8"), re.M)[::-1]]
 IN_ORDER = ["cpunmt", "quantize", "models", "bench"]  # the same, of the packages
 MOST = 15  # modules in a folder
 
@@ -70,7 +70,7 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_the_table_of_the_readme_has_every_folder():
+def test_the_table_of_the_design_has_every_folder():
     folders = sorted(path.name for path in (ROOT / "cpunmt").iterdir() if path.is_dir() and path.name != "__pycache__")
     assert sorted(ROOMS[1:]) == folders and len(folders) <= MOST
     loose = sorted(path.name for path in (ROOT / "cpunmt").glob("*.py"))

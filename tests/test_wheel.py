@@ -1,5 +1,6 @@
 """The wheel, installed where nothing else of the project is, translates with the shipped model."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -55,6 +56,14 @@ def test_what_it_needs_is_written_in_the_wheel(wheel):
     numbers, world = {"numpy", "numba", "sentencepiece", "PyYAML", "tqdm"}, {"platformdirs", "filelock", "urllib3"}
     assert always == numbers | world | {"backports.zstd"}
     assert "Requires-Python: >=3.10" in lines
+
+
+def test_the_description_links_to_nothing_that_an_index_lacks(wheel):
+    (metadata,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
+    _, _, shown = zipfile.ZipFile(wheel).read(metadata).decode().partition("\n\n")
+    targets = re.findall(r"\]\(([^)]+)\)", shown)
+    assert shown.startswith("# cpunmt\n") and "docs/limits.md" in shown and "(#start)" in shown
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
 
 
 def test_the_commands_work_outside_the_checkout(installed, student):

@@ -153,7 +153,7 @@ def _load_once() -> Program:
     path = cache_file()
     data = _read(path)
     if data is None:
-        say("cpunmt: compiling for this processor (once; a few seconds) ...")
+        say("cpunmt: compiling for this processor (once; about ten seconds) ...")
         data = build()
         _write(path, data)
     return _program(data)

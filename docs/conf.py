@@ -1,0 +1,55 @@
+"""Settings of the documentation, which Sphinx makes of the Markdown files in docs/ and models/ and of the docstrings.
+
+    python -m sphinx -W -c docs . build/docs
+
+The sources begin at the repository's root, so that a link which works between two files there works here too.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+project = "cpunmt"
+author = "cpunmt authors"
+release = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "docs.extensions.docstrings",
+    "docs.extensions.options_table",
+    "docs.extensions.command_help",
+    "docs.extensions.ctranslate2_names",
+    "docs.extensions.first_page",
+]
+root_doc = "docs/index"
+include_patterns = ["docs/**.md", "models/**.md"]
+exclude_patterns = [".*", "bench", "build", "cpunmt", "dist", "quantize", "tests"]
+
+html_theme = "furo"
+html_title = f"cpunmt {release}"
+html_copy_source = False
+html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+
+highlight_language = "none"
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+# A word in backquotes is a link where it names something of the reference, and code where it does not.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:obj", ".*"),
+    ("py:class", "Future"),  # imported for type checkers only, so its module is not known
+    ("py:.*", r"(collections|os|pathlib|numpy|np|npt|typing)\..*"),  # other projects' references need a network
+]
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autoclass_content = "both"  # of a class, and of what makes one
+autodoc_class_signature = "mixed"

@@ -1,0 +1,60 @@
+"""The directives `options-table`, `marian-flags` and `ctranslate2-options`: the options, from their definition."""
+
+import dataclasses
+import re
+
+from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, Options, kind
+from docs.extensions.markdown_table import Table
+
+
+def options_table() -> list[list[str]]:
+    """Rows (name, type, default, range, what it is), the first of which is the heading; Markdown."""
+    rows = [["option", "type", "default", "range", "what it is"]]
+    for option in dataclasses.fields(Options):
+        rule = option.metadata
+        if rule["choices"]:
+            allowed = ", ".join(f"`{choice}`" for choice in rule["choices"])
+        else:
+            allowed = "" if rule["low"] is None else f"{_number(rule['low'])} to {_number(rule['high'])}"
+        default = "" if option.default is None else f"`{_number(option.default)}`"
+        rows.append([f"`{option.name}`", f"`{kind(option).__name__}`", default, allowed, _words(rule["help"])])
+    return rows
+
+
+def marian_flags() -> list[list[str]]:
+    """Rows (flag of Marian's command line, what it is here)."""
+    rows = [["Marian", "option"]]
+    for flag, (name, value) in MARIAN_FLAGS.items():
+        rows.append([f"`{flag}`", f"`{name}`" if value is None else f"`{name}={value!r}`"])
+    return rows
+
+
+def ctranslate2_options() -> list[list[str]]:
+    """Rows (name of CTranslate2, what it is here): names that differ, and what is accepted only when it is off."""
+    rows = [["CTranslate2", "here"]]
+    rows += [[f"`{theirs}`", f"`{ours}`; their name works too"] for theirs, ours in CTRANSLATE2_NAMES.items()]
+    rows.append(['`max_batch_size` with `batch_type="tokens"`', "`max_batch_tokens`; theirs work too"])
+    rows.append(["`use_vmap`", "`vocabulary`: `shortlist` or `full`; theirs works too"])
+    rows.append(["`disable_unk`", "`<unk>` is never chosen: accepted, and has no effect"])
+    rows += [[f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items()]
+    return rows
+
+
+def _number(value) -> str:
+    """A default or the end of a range."""
+    return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else f"{value}"
+
+
+def _words(text: str) -> str:
+    """A help text, which is plain, as Markdown: it may hold < and *."""
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(
+        part if place % 2 else re.sub(r"([<>*_\[\]^|`\\])", r"\\\1", part) for place, part in enumerate(parts)
+    )
+
+
+def setup(app):
+    """Called by Sphinx."""
+    for function in (options_table, marian_flags, ctranslate2_options):
+        app.add_directive(function.__name__.replace("_", "-"), Table.of(function))
+    return {"parallel_read_safe": True}

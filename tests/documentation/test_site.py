@@ -1,0 +1,81 @@
+"""The documentation is built without a warning, and has what it should."""
+
+import inspect
+import subprocess
+import sys
+import zlib
+
+import pytest
+
+import cpunmt
+from tests.documentation.code_blocks import PAGES
+from tests.sample_models.real_model import ROOT
+
+
+def build(out, *arguments):
+    """The finished process."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", f"{out}.doctrees", *arguments]
+    return subprocess.run([*command, ROOT, out], cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the built pages."""
+    out = tmp_path_factory.mktemp("site") / "html"
+    done = build(out, "-c", "docs")
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+@pytest.fixture(scope="module")
+def names(site) -> dict[str, str]:
+    """What the reference has: name -> kind."""
+    content = (site / "objects.inv").read_bytes()
+    lines = zlib.decompress(content.split(b"\n", 4)[4]).decode().splitlines()
+    entries = [line.split(" ") for line in lines]
+    return {entry[0]: entry[1] for entry in entries if entry[1].startswith("py:")}
+
+
+def test_every_page_is_there(site):
+    pages = [page for page in PAGES if page.name != "README.md"]
+    assert len(pages) >= 14
+    for page in pages:
+        shown = (site / "docs" / f"{page.stem}.html").read_text("utf-8")
+        assert page.read_text("utf-8").split("\n")[0].removeprefix("# ") in shown
+    assert 'url=docs/index.html"' in (site / "index.html").read_text("utf-8")
+
+
+def test_all_that_cpunmt_offers_is_in_the_reference(names):
+    assert [name for name in cpunmt.__all__ if f"cpunmt.{name}" not in names] == []
+
+
+@pytest.mark.parametrize("kind", [cpunmt.Translator, cpunmt.Result, cpunmt.Hypothesis], ids=lambda kind: kind.__name__)
+def test_public_methods_are_in_the_reference(names, kind):
+    wanted = [name for name in dir(kind) if not name.startswith("_") and inspect.getdoc(getattr(kind, name))]
+    fields = getattr(kind, "__dataclass_fields__", {})
+    missing = [name for name in wanted if f"cpunmt.{kind.__name__}.{name}" not in names and name not in fields]
+    assert len(wanted) >= 3 and missing == []
+
+
+def test_arguments_are_listed(site):
+    shown = (site / "docs" / "api.html").read_text("utf-8")
+    assert "<strong>inter_threads</strong>" in shown and "<strong>log_prob</strong>" in shown
+
+
+def test_tables_from_the_code_are_on_their_pages(site):
+    options = (site / "docs" / "options.html").read_text("utf-8")
+    assert all(f">{name}</span>" in options for name in cpunmt.Options.__dataclass_fields__)
+    assert "usage: cpunmt translate" in (site / "docs" / "commands.html").read_text("utf-8")
+    assert ">Translator.translate_batch</span>" in (site / "docs" / "migrating.html").read_text("utf-8")
+
+
+def test_a_reference_to_nothing_is_a_warning(tmp_path):
+    """The build above can fail: nothing turns warnings off."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# A page\n\n[nothing](nothing.md)\n")
+    (tmp_path / "conf.py").write_text(
+        (ROOT / "docs" / "conf.py").read_text().replace("__file__", repr(str(ROOT / "docs" / "conf.py")))
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", tmp_path, tmp_path, tmp_path / "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "nothing.md" in done.stderr
