@@ -222,7 +222,10 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
         (["translate", "--from", "en"], "give both --from and --to, or neither"),
         (["score", "--to", "de"], "give both --from and --to, or neither"),
         (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
-        (["translate", "--from", "English", "--to", "de"], "argument --from: 'English' is no code of a language, expected one such as en"),
+        (
+            ["translate", "--from", "English", "--to", "de"],
+            "argument --from: 'English' is no code of a language, expected one such as en",
+        ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
         (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
         (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
