@@ -191,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     conversion = commands.add_parser(
         "convert",
         help="write a model of Bergamot, Marian, OPUS-MT or Hugging Face in our form",
-        description="Write another program's model as a packed directory: it loads in a tenth of the time, and is "
+        description="Write another program's model as a packed directory: it loads in a third of the time, and is "
         "mapped into memory, shared between processes. The translations are the same.",
     )
     conversion.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")

@@ -125,7 +125,7 @@ class Translator(PieceTranslator):
 
         Texts give Results, as `translate` does; lists of pieces give TranslationResults, as `translate_batch` does.
         Items are read in windows, sorted by length within each; the first window is one item, so that the first
-        result comes soon, and each is twice as long as the one before, up to `WINDOW`. If the source raises, or an
+        result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
         item is wrong, the results of what came before are given first.
 
         `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too.

@@ -71,7 +71,7 @@ class ModelOwner:
         ----------
         model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende"
         compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
-        activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have; see `loading`
+        activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
         inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
             the calling thread does all work, and no thread is started but for texts so long that an interrupt would
             have to wait for them.
