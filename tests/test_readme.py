@@ -1,4 +1,4 @@
-"""The README's start works on a clean copy, and the benchmarks run; other blocks: tests/documentation."""
+"""The README's start works on a clean copy; other blocks: tests/documentation."""
 
 import os
 import re
@@ -59,34 +59,3 @@ def test_start_block_works_on_a_clean_copy(tmp_path):
     assert "Fahrrad" in printed
     collected = _run(["make", "test"], copy, PYTEST_ADDOPTS="--collect-only", PYTHONPATH="")
     assert "tests/test_readme.py::test_its_contents_lead_to_its_headings" in collected
-
-
-def test_benchmark_commands_exist():
-    commands = sorted(set(re.findall(r"python -m (bench[.\w]+)", BENCHMARKS)))
-    assert len(commands) == 8
-    for module in commands:
-        printed = _run([sys.executable, "-m", module, "--help"], ROOT)
-        assert module in printed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["bench.translate", "--model", "models/ende-tiny", "--sentences", "5", "--rounds", "2"],
-        ["bench.kernels", "--rounds", "1", "--rows", "1"],
-        ["bench.decode_step", "--sentences", "5"],
-        ["bench.threads", "--sentences", "50", "--rounds", "1"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_benchmarks_run(command):
-    """But for bench.peers, which needs the other engines."""
-    printed = _run([sys.executable, "-m", *command], ROOT)
-    expected = {
-        "bench.translate": "words/s",
-        "bench.kernels": "% of int8 peak",
-        "bench.decode_step": "int8_linear",
-        "bench.threads": "same bits",
-    }
-    assert expected[command[0]] in printed
