@@ -45,7 +45,7 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
     try:
         content = expanded(where, "model", MAX_FILE)
         with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content)) as archive:
-            members = _checked_members(archive, content.size, where)
+            members = _checked_members(archive, content, where)
             return {name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()}
     except ModelFileError:
         raise
@@ -55,8 +55,15 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
         raise ModelFileError(f"{where}: cannot be read as an .npz file ({text}); copy or export it again") from error
 
 
-def _checked_members(archive, file_size: int, where: str) -> dict[str, zipfile.ZipInfo]:
+def _checked_members(archive, content: np.ndarray, where: str) -> dict[str, zipfile.ZipInfo]:
     members = {}
+    # zipfile lists what the directory's size covers, and does not look at how many members the end of the file tells
+    end = content[content.size - 22 - len(archive.comment) :].tobytes()
+    told = int.from_bytes(end[10:12], "little")
+    if told != len(archive.infolist()):
+        raise ModelFileError(
+            f"{where}: lists {len(archive.infolist())} members, but says that it has {told}; copy it again"
+        )
     for info in archive.infolist():
         name = info.filename
         while name.endswith(".npy"):  # files saved again by other tools carry it twice
@@ -68,8 +75,8 @@ def _checked_members(archive, file_size: int, where: str) -> dict[str, zipfile.Z
         members[name] = info
     # Members may overlap in a hostile zip, so it is their sum that must fit.
     claimed = sum(max(info.file_size, info.compress_size) for info in members.values())
-    if claimed > file_size:
-        raise ModelFileError(f"{where}: members claim {claimed} bytes but the file has {file_size}; copy it again")
+    if claimed > content.size:
+        raise ModelFileError(f"{where}: members claim {claimed} bytes but the file has {content.size}; copy it again")
     return members
 
 

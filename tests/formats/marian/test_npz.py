@@ -107,3 +107,17 @@ def test_members_that_are_not_arrays_are_refused(path):
     assert "version 1.0" in cheap_refusal(read_npz, path)
     path.write_bytes(zip_bytes(b""))
     assert "version 1.0" in cheap_refusal(read_npz, path)
+
+
+def test_a_directory_that_is_shorter_than_what_it_should_list_is_refused(tmp_path):
+    """zipfile lists what the directory's size covers: with 0 there would be no members, and no error."""
+    path = tmp_path / "model.npz"
+    np.savez(path, first=np.ones(3, np.float32), second=np.zeros(2, np.float32))
+    content = bytearray(path.read_bytes())
+    assert len(read_npz(path)) == 2
+    entry = len("second.npy") + 46
+    for size in (0, entry):  # none, or the last alone
+        content[-10:-6] = size.to_bytes(4, "little")
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=f"lists {size // entry} members, but says that it has 2"):
+            read_npz(path)
