@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.npz import read_npz
 from tests.support.refusal import cheap_refusal
 
