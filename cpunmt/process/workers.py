@@ -68,10 +68,14 @@ class Workers:
         self._pool = None
 
     def map(self, function: Callable, items: Iterable, apart: bool = False) -> Iterator:
-        """`function` of each item, in order; `apart`: never called by this thread, which only waits."""
-        if self.count == 1 and not apart:
-            return map(function, items)
-        return self._results(function, items)
+        """`function` of each item, in order; `apart`: never called by this thread, which only waits.
+
+        Of one worker that thread lives for this call only: if the call is interrupted, the item that it is busy with is
+        finished for nobody, and another call need not wait for that.
+        """
+        if self.count > 1:
+            return self._results(function, items)
+        return Workers(1)._results(function, items) if apart else map(function, items)
 
     def _results(self, function, items):
         """What has not begun is left undone if one raises, if this thread is interrupted, or if nobody wants it."""

@@ -1,5 +1,6 @@
 """What quantization cost a weight matrix."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,12 @@ class LayerError(NamedTuple):
     signal_to_noise: float  # decibels; infinite where nothing was lost
     clipped: float  # share of the weights that lie outside their column's range
     worst: list[tuple[int, float]]  # (column, decibels), the lowest first; of those that lost anything
+    rest: float = math.inf  # decibels without the largest weight of each column, which may hide what all others lost
+
+    @property
+    def lowest(self) -> float:
+        """Decibels of all weights, or of all but the largest ones."""
+        return min(self.signal_to_noise, self.rest)
 
 
 def layer_error(name: str, scheme: str, weights: np.ndarray, stored: np.ndarray, reach: np.ndarray) -> LayerError:
@@ -41,19 +48,25 @@ def layer_error(name: str, scheme: str, weights: np.ndarray, stored: np.ndarray,
     `reach` [columns]: a weight beyond was not rounded but clipped.
     """
     weights = weights.astype(np.float64)
-    signal = np.square(weights).sum(axis=0)
-    noise = np.square(weights - stored).sum(axis=0)
+    squares, errors = np.square(weights), np.square(weights - stored)
+    signal, noise = squares.sum(axis=0), errors.sum(axis=0)
+    largest = squares.argmax(axis=0)[None]
+    rest = [
+        float((total - np.take_along_axis(each, largest, 0)[0]).clip(0).sum())
+        for total, each in ((signal, squares), (noise, errors))
+    ]
     columns = decibels(signal, noise)
     order = np.argsort(columns, kind="stable")[:WORST]
     worst = [(int(column), float(columns[column])) for column in order if noise[column] > 0]
     clipped = float((np.abs(weights) > reach).mean())
-    return LayerError(name, scheme, weights.shape, float(decibels(signal.sum(), noise.sum())), clipped, worst)
+    whole = float(decibels(signal.sum(), noise.sum()))
+    return LayerError(name, scheme, weights.shape, whole, clipped, worst, float(decibels(*map(np.float64, rest))))
 
 
 def poor(errors: list[LayerError]) -> list[LayerError]:
     """Those that lost more than their scheme should lose, the worst first."""
-    found = [error for error in errors if error.signal_to_noise < LEAST[error.scheme]]
-    return sorted(found, key=lambda error: error.signal_to_noise - LEAST[error.scheme])
+    found = [error for error in errors if error.lowest < LEAST[error.scheme]]
+    return sorted(found, key=lambda error: error.lowest - LEAST[error.scheme])
 
 
 def decibels(signal, noise) -> np.ndarray:

@@ -154,7 +154,7 @@ def table(errors: list[LayerError]) -> list[str]:
     """One line for each matrix, under a heading; nothing where nothing was quantized."""
     rows = [
         [name, scheme, f"{shape[0]} x {shape[1]}", f"{decibels:.2f}", f"{100 * clipped:.4f}"]
-        for name, scheme, shape, decibels, clipped, _ in errors
+        for name, scheme, shape, decibels, clipped, *_ in errors
     ]
     return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
 
@@ -163,11 +163,12 @@ def _warning(given, found: list[LayerError], count: int) -> str:
     """What was lost of the matrices `found`, and what to do; the worst is first."""
     worst = found[0]
     told = f"{len(found)} of {count} matrices lost more than rounding to {worst.scheme} should (SQNR below "
-    told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.signal_to_noise:.1f} dB, which is "
-    told += f"{100 * 10 ** (-worst.signal_to_noise / 10):.2g} % of its energy. "
+    told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.lowest:.1f} dB, which is "
+    told += f"{100 * 10 ** (-worst.lowest / 10):.2g} % of the energy of its weights"
+    told += " but for the largest one of each column. " if worst.rest < worst.signal_to_noise else ". "
     advice = []
     if chosen_range(given).kind == "sigma":
-        advice.append("--range max or mse, which do not clip outliers")
+        advice.append("--range max or mse")
     if given.per_tensor or given.fixed_point:
         advice.append("scales per column (without --per-tensor, --fixed-point)")
     if not given.calibration:

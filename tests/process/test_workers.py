@@ -108,3 +108,24 @@ def test_a_forked_child_starts_threads_of_its_own():
     go.set()
     assert waiting.result() is True
     assert list(workers.map(lambda item: 2 * item, range(3))) == [0, 2, 4]
+
+
+def test_a_call_apart_waits_for_no_other_one():
+    """One that was interrupted is still busy with what nobody waits for any more."""
+    workers, begun, let_go = Workers(1), threading.Event(), threading.Event()
+
+    def slow(item):
+        begun.set()
+        assert let_go.wait(30)
+        return threading.current_thread()
+
+    first = []
+    thread = threading.Thread(target=lambda: first.extend(workers.map(slow, [0], apart=True)))
+    thread.start()
+    assert begun.wait(30)
+    (second,) = workers.map(lambda _: threading.current_thread(), [0], apart=True)
+    assert second not in (threading.current_thread(), thread) and not first
+    let_go.set()
+    thread.join(30)
+    assert first and first[0] not in (second, thread)
+    assert list(workers.map(lambda _: threading.current_thread(), [0])) == [threading.current_thread()]

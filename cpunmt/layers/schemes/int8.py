@@ -3,8 +3,7 @@
 A column's range is its largest weight. Kim et al. 2019, "From Research to Production and Back", section 4.1, have seven
 standard deviations, so that a few outliers do not cost all other weights their resolution; `sigmas` does that, and only
 clips: a column whose largest weight lies inside keeps its own maximum. It is not the default: trained models gain
-nothing measurable, and a model with real outliers can lose most of its weights' energy (docs/quantization.md), whereas
-the maximum's loss is bounded: noise <= depth scale^2 / 4 against a signal >= 127^2 scale^2 is 15 dB at depth 2,048.
+nothing measurable, and one with outliers can lose most of its weights' energy (docs/quantization.md).
 """
 
 import numpy as np

@@ -60,7 +60,7 @@ def test_the_worst_column_is_the_one_that_was_spoiled():
 def test_a_weight_outside_its_range_on_either_side_is_clipped():
     weights = np.array([[1.0, -3.0], [2.0, 0.0]], np.float32)
     error = layer_error("x", "int8", weights, weights.astype(np.float64), np.array([1.5, 2.0]))
-    assert error[3:] == (np.inf, 0.5, [])
+    assert error[3:] == (np.inf, 0.5, [], np.inf)
 
 
 @pytest.mark.parametrize("scheme", ["int8", "int16", *CODEBOOKS])
@@ -113,12 +113,25 @@ def test_every_scheme_loses_what_its_bits_say():
 
 
 def test_outliers_are_lost_by_seven_sigma_and_not_by_the_maximum():
-    """Each column has a weight 15 standard deviations large: what a third of the energy is cut from."""
+    """Each column has a weight 11 standard deviations large."""
     weights = np.random.default_rng(1).standard_normal((256, 4)).astype(np.float32)
-    weights[7] = 60
+    weights[7] = 15
     lost, kept = error_of(weights, 7.0), error_of(weights, None)
-    assert lost.signal_to_noise < 6 and kept.signal_to_noise > 28
-    slightly = lost._replace(name="b", signal_to_noise=24.9)
-    four = lost._replace(name="c", scheme="log4", signal_to_noise=7.0)
+    assert lost.signal_to_noise < 14 and kept.lowest > 28
+    slightly = lost._replace(name="b", signal_to_noise=24.9, rest=24.9)
+    four = lost._replace(name="c", scheme="log4", signal_to_noise=7.0, rest=7.0)
     assert [error.name for error in poor([kept, slightly, four, lost])] == [lost.name, "c", "b"]
-    assert poor([kept, four._replace(signal_to_noise=14.0)]) == []
+    assert poor([kept, four._replace(signal_to_noise=14.0, rest=14.0)]) == []
+
+
+@pytest.mark.parametrize(("deviations", "least", "most"), [(15, 27, 32), (130, 8, 12), (1000, -0.1, 0.1)])
+def test_one_weight_cannot_hide_what_all_others_lost(deviations, least, most):
+    """Of a column with one giant weight the whole energy is nearly kept, while all others are rounded to nothing."""
+    weights = np.random.default_rng(2).standard_normal((512, 8)).astype(np.float32)
+    weights[3] = deviations
+    found = error_of(weights, None)
+    assert found.signal_to_noise > 25 and least < found.rest < most
+    q, scales = quantize_columns(weights)
+    others = np.delete(weights, 3, axis=0)
+    assert found.rest == pytest.approx(signal_to_noise(others, np.delete(q, 3, axis=0), scales), abs=0.01)
+    assert poor([found]) == ([found] if deviations > 100 else [])
