@@ -9,7 +9,8 @@ from quantize.commands.cli import main as quantize
 
 def pack_quietly(checkpoint: Path, model: Path, *options: str):
     """`quantize pack CHECKPOINT MODEL OPTIONS`; what it says is shown only if it fails, which ends the benchmark."""
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):  # warnings too
         status = quantize(["pack", str(checkpoint), str(model), *options])
     if status:
         raise SystemExit(told.getvalue())
