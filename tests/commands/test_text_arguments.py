@@ -66,7 +66,7 @@ def test_a_dash_is_standard_input(student):
 
 
 def test_a_word_that_is_a_folder_is_a_word(student, monkeypatch, capfd):
-    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_cli."""
+    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_usage."""
     monkeypatch.chdir(ROOT)
     assert cli.main(["translate", "models"]) == 0
     assert capfd.readouterr().out.splitlines() == texts(student, ["models"])
