@@ -96,20 +96,21 @@ def _texts(given) -> list[str] | None:
         if any(letter.isspace() for letter in text):
             continue
         if is_name(text):
-            _refuse_text(given, text, "names a model", "-m {} translates with it")
+            _refuse_text(given, text, "names a model; -m {} translates with it")
         if os.path.isfile(text):
-            _refuse_text(given, text, "is a file", "-i {} translates the lines in it")
+            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
         if os.path.isdir(text) and os.sep in text:
-            _refuse_text(given, text, "is a directory", "-m {} names a model")
+            _refuse_text(given, text, "is a directory; -m {} names a model")
     return given.text
 
 
-def _refuse_text(given, text, what, advice):
+def _refuse_text(given, text, problem):
+    """Wrong usage: `problem` is what the text is, and what to do, with {} for the text as a shell takes it."""
     import shlex  # which only a mistake needs
 
     quoted = shlex.quote(text)
     word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
-    given.parser.error(f"{text} {what}; {advice.format(quoted)}, {word}")
+    given.parser.error(f"{text} {problem.format(quoted)}, {word}")
 
 
 def _alignment(text) -> str | float:
