@@ -25,7 +25,7 @@ from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
 from cpunmt.translation.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
 from cpunmt.values.checks import whole
-from cpunmt.values.command_line import Once, Parser
+from cpunmt.values.command_line import Parser
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -95,14 +95,30 @@ def _texts(given) -> list[str] | None:
     for text in given.text:
         if any(letter.isspace() for letter in text):
             continue
-        word = f"`echo {text} | cpunmt translate` translates the word itself"
         if is_name(text):
-            given.parser.error(f"{text} names a model; give it with -m {text}")
+            _refuse_text(given, text, "names a model; -m {} translates with it")
         if os.path.isfile(text):
-            given.parser.error(f"{text} is a file; -i {text} translates the lines in it, {word}")
+            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
         if os.path.isdir(text) and os.sep in text:
-            given.parser.error(f"{text} is a directory; -m {text} names a model, {word}")
+            _refuse_text(given, text, "is a directory; -m {} names a model")
     return given.text
+
+
+def _refuse_text(given, text, problem):
+    """Wrong usage: `problem` is what the text is, and what to do, with {} for the text as a shell takes it."""
+    import shlex  # which only a mistake needs
+
+    quoted = shlex.quote(text)
+    word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
+    given.parser.error(f"{text} {problem.format(quoted)}, {word}")
+
+
+def _alignment(text) -> str | float:
+    """`alignment_kind`; of a ValueError argparse would not tell what it says."""
+    try:
+        return alignment_kind(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _info(given) -> int:
@@ -150,12 +166,8 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
     )
-    translate.add_argument(
-        "-i", "--input", metavar="FILE", action=Once, help="lines to translate (default: standard input)"
-    )
-    translate.add_argument(
-        "-o", "--output", metavar="FILE", action=Once, help="their translations (default: standard output)"
-    )
+    translate.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
+    translate.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
     translate.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
     _add_options(translate, Options.__dataclass_fields__)
     translate.set_defaults(run=_translate, parser=translate)
@@ -167,11 +179,9 @@ def _parser() -> argparse.ArgumentParser:
         "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
     )
     _add_model(score)
-    score.add_argument(
-        "--source", metavar="FILE", action=Once, help="sources (default: standard input: source, tab, target)"
-    )
-    score.add_argument("--target", metavar="FILE", action=Once, help="their translations, on as many lines")
-    score.add_argument("-o", "--output", metavar="FILE", action=Once, help="scores (default: standard output)")
+    score.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    score.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    score.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
     score.add_argument(
         "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
     )
@@ -221,7 +231,6 @@ def _add_model(parser):
         "-m",
         "--model",
         metavar="DIR",
-        action=Once,
         help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
         "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
@@ -231,7 +240,6 @@ def _add_model(parser):
             dest=name,
             metavar="LANGUAGE",
             type=language,
-            action=Once,
             help="code of the language to translate from, as en; with --to chooses a model that has been fetched: "
             "Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
             if flag == "--from"
@@ -258,9 +266,9 @@ def _add_options(parser, names, other_help=None):
             continue
         settings = {"dest": name, "help": (other_help or {}).get(name, rule["help"])}
         if name == "return_alignments":
-            settings |= {"type": alignment_kind, "nargs": "?", "const": "hard", "metavar": "hard|soft|THRESHOLD"}
+            settings |= {"type": _alignment, "nargs": "?", "const": "hard", "metavar": "hard|soft|THRESHOLD"}
         elif kind(option) is bool:
-            settings |= {"action": "store_const", "const": True}
+            settings |= {"nargs": 0, "const": True}
         elif rule["choices"]:
             settings |= {"choices": rule["choices"]}
         else:
@@ -274,4 +282,4 @@ def _add_options(parser, names, other_help=None):
         if value is not None and name in names:
             spelling = f"--{name.replace('_', '-')} {value}"
             text = Options.__dataclass_fields__[name].metadata["help"] if value is True else f"the same as {spelling}"
-            parser.add_argument(flag, dest=name, action="store_const", const=value, help=text)
+            parser.add_argument(flag, dest=name, nargs=0, const=value, help=text)

@@ -1,6 +1,9 @@
 """Translations that someone should look at: cut off at the length limit, or looking like loops."""
 
+import math
+
 from cpunmt.files.console import say
+from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
 
 _SHOWN = 5  # numbers of lines that are told
@@ -10,14 +13,20 @@ class Doubts:
     """The lines of a run whose translations are doubtful, by their numbers from 1."""
 
     def __init__(self, translator, options: dict):
-        self._translator, self._options = translator, options
+        self._translator = translator
         self._cut, self._loops = _Lines(), _Lines()
+        self._limits = {
+            "max_length": options.get("max_length"),
+            "max_length_factor": options.get("max_length_factor", translator.config.max_length_factor),
+        }
+        self._reached = set()  # those that cut a translation off, or may have
 
     def add(self, number: int, texts, results):
         """Look at the results of a window of lines, before which there were `number`."""
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             if result.truncated:
                 self._cut.add(line)
+                self._reached |= self._limits_of(text, len(result.pieces))
             if result.repeats and not repeats(self._translator.tokenize(text)):  # no loop that the source has too
                 self._loops.add(line)
 
@@ -36,15 +45,29 @@ class Doubts:
         if self._cut.count:
             verb = "was" if self._cut.count == 1 else "were"
             found.append(f"{self._cut.count} {verb} cut off at the length limit ({self._cut})")
-            advice.append(f"{self._more_room()} gives more room")
+            advice += self._more_room()
         if found:
-            say(f"cpunmt: of the translations {' and '.join(found)}; look at them: {', '.join(advice)}")
+            what_to_do = f": {', '.join(advice)}" if advice else ""
+            say(f"cpunmt: of the translations {' and '.join(found)}; look at them{what_to_do}")
 
-    def _more_room(self) -> str:
-        if "max_length" in self._options:
-            return f"--max-length above {self._options['max_length']}"
-        factor = self._options.get("max_length_factor", self._translator.config.max_length_factor)
-        return f"--max-length-factor above {factor:g}"
+    def _limits_of(self, text: str, pieces: int) -> set[str]:
+        """The limits that may have cut off a translation of so many pieces; in a text of parts each has its own."""
+        longest, factor = self._limits.values()
+        if longest is None or pieces < longest:
+            return {"max_length_factor"}
+        source = len(self._translator.tokenize(text)) + 1
+        in_parts = source > self._translator.config.max_source_length
+        return set(self._limits) if in_parts or math.ceil(factor * source) <= longest else {"max_length"}
+
+    def _more_room(self) -> list[str]:
+        """What to do about the limits that were reached; none can be above its maximum."""
+        known = Options.__dataclass_fields__
+        above = [
+            f"--{name.replace('_', '-')} above {value:g}"
+            for name, value in self._limits.items()
+            if name in self._reached and value < known[name].metadata["high"]
+        ]
+        return [f"{' and '.join(above)} give{'s' * (len(above) == 1)} more room"] if above else []
 
 
 class _Lines:

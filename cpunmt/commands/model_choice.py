@@ -10,11 +10,10 @@ from pathlib import Path
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
-from cpunmt.registry.store import METADATA, installed, located, models_folder
+from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
-_KEYS = (("sourceLanguage", "targetLanguage"), ("source_language", "target_language"))  # fetched; packed by us
 _GET_ONE = (
     "`cpunmt fetch firefox:ende` or `cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de` gets one (`cpunmt ls` lists them), "
     "then name it, as in -m firefox:ende; or give the directory of a model of Bergamot, Marian, OPUS-MT or Hugging "
@@ -29,7 +28,7 @@ def model_of(named: str | None, source: str | None = None, target: str | None = 
     """
     if source is not None:
         named = _between(source, target)
-    return located(named or _default())
+    return located(_default() if named is None else named)
 
 
 def language(text: str) -> str:
@@ -83,9 +82,8 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
     with contextlib.suppress(CpunmtError):  # a wheel's user has none
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
     for name, metadata in known:
-        keys = next((keys for keys in _KEYS if keys[0] in metadata), _KEYS[0])
-        languages = [metadata.get(key) for key in keys]
-        if all(isinstance(one, str) for one in languages):
+        languages = languages_of(metadata)
+        if languages:
             yield name, *([_plain(part) for part in one.split("+")] for one in languages)
 
 

@@ -59,7 +59,7 @@ def list_command(given) -> int:
                     about = entry.source, entry.target, entry.architecture, entry.size
                     rows.append(_row(entry.name, *about, _state(model, entry.version)))
     for model in here.values():
-        about = (str(model.metadata.get(key) or "") for key in ("sourceLanguage", "targetLanguage", "architecture"))
+        about = *(store.languages_of(model.metadata) or ("", "")), str(model.metadata.get("architecture") or "")
         rows.append(_row(model.name, *about, sum(path.stat().st_size for path in model.path.iterdir()), "yes"))
     words = [word.lower() for word in given.text]
     rows = [row for row in rows if all(word in " ".join(row).lower() for word in words)]

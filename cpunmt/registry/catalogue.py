@@ -8,7 +8,7 @@ from cpunmt.registry import firefox, hub, huggingface, opus
 from cpunmt.registry.connection import OfflineError, fetch_document
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
-from cpunmt.values.spelling import nearest
+from cpunmt.values.spelling import hint, nearest
 
 _LISTED = {"firefox": firefox, "opus": opus}
 _MOST_CHOICES = 12  # of a message
@@ -97,4 +97,4 @@ def _nearest(name, entries) -> str:
     """The end of a message: the model whose name without its registry's is most like `name`, or nothing."""
     names = {entry.name.partition(":")[2]: entry.name for entry in entries if "@" not in entry.name}
     found = nearest(name.partition(":")[2] if is_name(name) else name, names)
-    return f"; did you mean {names[found]}?" if found else ""
+    return hint(names.get(found))

@@ -16,7 +16,7 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
 from cpunmt.process.first_use import LOCK
-from cpunmt.values.spelling import nearest
+from cpunmt.values.spelling import hint, nearest
 
 METADATA = "metadata.json"
 _NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
@@ -54,11 +54,14 @@ def located(model: str | bytes | os.PathLike) -> Path:
     CpunmtError
         As `find`.
     ModelFileError
-        There is no such path, and another one, or a model's name, is probably meant: the message has it.
+        There is no such path, and another one, or a model's name, is probably meant: the message has it. Or the path
+        is empty.
     """
     if is_name(model):
         return find(model)
     text = os.fsdecode(model)
+    if not text:  # for Path that is the current directory
+        raise ModelFileError("the model's path is empty; expected a directory, a file in it, or a fetched model's name")
     if not os.path.exists(text):
         meant = _meant(text)
         if meant:
@@ -91,7 +94,7 @@ def _near(name) -> str:
     # With one letter changed it names other languages: enfr is no misspelt enhr.
     if found is None or (len(found) == len(rest) and sorted(found) != sorted(rest)):
         return ""
-    return f"; did you mean {registry}:{found}?"
+    return hint(f"{registry}:{found}")
 
 
 def _meant(path) -> str:
@@ -100,7 +103,7 @@ def _meant(path) -> str:
         from cpunmt.registry.misspelt import beside, published
     folder = beside(Path(path))
     if folder:
-        return f"; did you mean {folder}?"
+        return hint(str(folder))
     name = published(path)
     if name is None or (os.sep in path and os.path.isdir(os.path.dirname(path))):
         return ""
@@ -109,8 +112,8 @@ def _meant(path) -> str:
     except CpunmtError:
         return ""
     if any(plain(model.name) == plain(name) for model in installed()):
-        return f"; did you mean {name}, which has been fetched?"
-    return f"; did you mean {name}? Fetch it first: cpunmt fetch {name}"
+        return hint(f"{name}, which has been fetched")
+    return f"{hint(name)}; run: cpunmt fetch {name}"
 
 
 def models_folder() -> Path:
@@ -161,6 +164,18 @@ def installed() -> list[Installed]:
             if metadata is not None:
                 models.append(Installed(metadata["name"], path, metadata))
     return sorted(models, key=lambda model: model.name)
+
+
+def languages_of(metadata: dict) -> tuple[str, str] | None:
+    """(source, target) of a model, as its metadata names them; None if it does not.
+
+    Fetched ones name them as Firefox does; those that we pack, as our other fields.
+    """
+    for keys in (("sourceLanguage", "targetLanguage"), ("source_language", "target_language")):
+        source, target = map(metadata.get, keys)
+        if isinstance(source, str) and isinstance(target, str):
+            return source, target
+    return None
 
 
 def find_metadata(path) -> dict | None:

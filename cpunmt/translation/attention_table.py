@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 MOST = 40  # pieces on each side that are shown: a page has no room for more
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word: shown as a space
-_JOINERS = "\u200c\u200d"  # of Persian words and of emoji: not printable, but harmless
+_OVERRIDES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # what follows would be in another order
 _CELL = "text-align:center;padding:1px 4px;"
 
 
@@ -45,9 +46,16 @@ def _cell(share: float, best: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that HTML shows as it is: no markup, no lone surrogates, no control characters."""
+    """Text that HTML shows as it is: no markup, no lone surrogates, no control characters, in their order."""
     text = text.replace(_WORD, " ").strip() or text
-    visible = "".join(letter if letter.isprintable() or letter in _JOINERS else "\ufffd" for letter in text)
+    visible = "".join(letter if _is_harmless(letter) else "\ufffd" for letter in text)
     for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
         visible = visible.replace(letter, entity)
     return visible
+
+
+def _is_harmless(letter: str) -> bool:
+    """Whether a page can have it: printable, a space, or invisible as the joiners in Persian words and in emoji are."""
+    if letter.isprintable() or unicodedata.category(letter) == "Zs":
+        return True
+    return unicodedata.category(letter) == "Cf" and unicodedata.bidirectional(letter) not in _OVERRIDES

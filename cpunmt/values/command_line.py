@@ -7,41 +7,67 @@ from cpunmt.files.console import say, tell
 from cpunmt.values.spelling import CLOSELY, did_you_mean
 
 
-class Once(argparse.Action):
-    """Stores a value, and refuses a second one: the last would win in silence."""
+class _Once(argparse.Action):
+    """Stores a value, or `const` where `nargs` is 0, and refuses a second one: the last would win in silence."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         """As argparse calls it."""
-        before = getattr(namespace, self.dest)
-        if before is not None:
-            raise argparse.ArgumentError(self, f"is given twice, {before!r} and {values!r}; expected it once")
-        setattr(namespace, self.dest, values)
+        flag = self.nargs == 0
+        value = self.const if flag else values
+        given = vars(namespace).setdefault("_given", {})
+        if self.dest in given and not (flag and given[self.dest] == value):
+            raise argparse.ArgumentError(self, f"is given twice, {given[self.dest]!r} and {value!r}; expected it once")
+        given[self.dest] = value
+        setattr(namespace, self.dest, value)
 
 
 class Parser(argparse.ArgumentParser):
-    """No abbreviations of options; what is wrong with the usage in one line, with what may be meant."""
+    """No abbreviations of options, each once, texts between them; what is wrong in one line, with what may be meant."""
 
     def __init__(self, **settings):
         super().__init__(**{"allow_abbrev": False, **settings})
+        self.register("action", None, _Once)
 
     def error(self, message):
         """Exit with 2 after one line; argparse would print the whole synopsis first."""
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
     def parse_known_args(self, args=None, namespace=None):
-        """argparse's, but what is unknown is wrong usage of the command that it follows."""
+        """argparse's, which leaves over arguments behind the second group of options: they belong to the first ones.
+
+        What is unknown is wrong usage of the command that it follows.
+        """
         found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            flags = [text.partition("=")[0] for text in unknown if text.startswith("-")]
-            meant = did_you_mean(flags[0], self._option_string_actions) if flags else ""
+        if not unknown:
+            return found, unknown
+        end = unknown.index("--") if "--" in unknown else len(unknown)
+        flags = [text for text in unknown[:end] if self._parse_optional(text) is not None]
+        list_of_all = self._list_of_all()
+        if flags or list_of_all is None:
+            meant = did_you_mean(flags[0].partition("=")[0], self._option_string_actions) if flags else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
-        return found, unknown
+        setattr(found, list_of_all.dest, getattr(found, list_of_all.dest) + unknown[:end] + unknown[end + 1 :])
+        return found, []
+
+    def _list_of_all(self):
+        """The argument without a flag that takes as many as there are, or None."""
+        return next((one for one in self._get_positional_actions() if one.nargs in ("*", "+")), None)
+
+    def _get_value(self, action, arg_string):
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            texts = self._list_of_all()
+            if texts is not None and action.nargs == "?":  # an option that can be without a value took it for one
+                error.message += f"; put {texts.metavar} first, or -- before it"
+            raise
 
     def _check_value(self, action, value):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            error.message += did_you_mean(value, action.choices, CLOSELY)
+            meant = did_you_mean(value, action.choices, CLOSELY)
+            error.message = f"invalid choice: {value!r}{meant}; choose from {', '.join(map(str, action.choices))}"
             raise
 
     def _print_message(self, message, file=None):

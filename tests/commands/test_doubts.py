@@ -71,6 +71,35 @@ def test_both(student, capfd):
     assert "--max-length-factor above 7 gives" in told(student, results, capfd, {"max_length_factor": 7.0})
 
 
+def cut(student, capfd, text, pieces, **options) -> str:
+    """The advice about a translation of so many pieces that was cut off."""
+    return told(student, [(text, result(map(str, range(pieces)), True))], capfd, options).rpartition("look at them")[2]
+
+
+def test_the_limit_that_was_reached_is_told(student, capfd):
+    text, long = "Two dogs are playing.", "Two dogs are playing. " * 400
+    source = len(student.tokenize(text)) + 1
+    above = "--max-length above {} gives more room\n", "--max-length-factor above {:g} gives more room\n"
+    assert cut(student, capfd, text, 4, max_length=4) == ": " + above[0].format(4)
+    assert cut(student, capfd, text, 1, max_length=100, max_length_factor=0.1) == ": " + above[1].format(0.1)
+    both = ": --max-length above {} and --max-length-factor above {:g} give more room\n"
+    assert cut(student, capfd, text, source, max_length=source, max_length_factor=1.0) == both.format(source, 1)
+    assert cut(student, capfd, long, 30, max_length=20) == both.format(20, student.config.max_length_factor)
+    assert cut(student, capfd, long, 19, max_length=20, max_length_factor=0.1) == ": " + above[1].format(0.1)
+    cases = [(text, result("abc", True)), (text, result("a", True))]  # one by each
+    assert told(student, cases, capfd, {"max_length": 3, "max_length_factor": 2.0}).endswith(both.format(3, 2))
+
+
+def test_no_limit_is_told_that_cannot_be_higher(student, capfd):
+    assert cut(student, capfd, "Yes.", 200, max_length_factor=100.0) == "\n"
+    assert cut(student, capfd, "Yes.", 70_000, max_length=1 << 16).count("--") == 1
+
+
+def test_a_real_translation_that_the_factor_cut_off(capfd):
+    assert cli.main(["translate", "--max-length", "100", "--max-length-factor", "0.1", "Two dogs are playing."]) == 0
+    assert capfd.readouterr().err.endswith("look at them: --max-length-factor above 0.1 gives more room\n")
+
+
 def test_a_pipe_hears_it_too():
     finished = run("translate", "--max-length", "2", stdin=b"Two dogs are playing in the snow.\n")
     assert finished.stderr.startswith(b"cpunmt: of the translations 1 was cut off") and finished.returncode == 0

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from cpunmt import Translator
+from cpunmt import ModelFileError, Translator
 from cpunmt.commands import cli, model_choice
 from cpunmt.registry import store
 from tests.sample_models.real_model import DIRECTORIES, SHIPPED
@@ -58,6 +58,7 @@ def test_models_that_were_fetched_are_named(empty, source, tmp_path, capfd):
         ("en-de", "firefox:ende"),
         ("en_de", "firefox:ende"),
         ("fr-de", "opus:fr-de"),
+        ("bcl-en", "opus:bcl-en"),
         ("firefox/ende", "firefox:ende"),
         ("Firefox:ende", "firefox:ende"),
         ("fierfox:ende", "firefox:ende"),
@@ -67,27 +68,48 @@ def test_models_that_were_fetched_are_named(empty, source, tmp_path, capfd):
 )
 def test_a_name_for_a_path_is_told_with_the_command_that_fetches_it(empty, source, tmp_path, capfd, given, meant):
     assert translate(source, tmp_path / "german", "-m", given) == 1
-    advice = f"did you mean {meant}? Fetch it first: cpunmt fetch {meant}"
-    assert refusal(capfd) == f"{given}: no such directory; {advice}\n"
+    advice = f"(did you mean {meant}?); run: cpunmt fetch {meant}"
+    assert refusal(capfd) == f"{given}: no such directory {advice}\n"
     path = put(meant, "en", "de")
     assert cli.main(["info", given]) == 1
-    assert refusal(capfd) == f"{given}: no such directory; did you mean {meant}, which has been fetched?\n"
+    assert refusal(capfd) == f"{given}: no such directory (did you mean {meant}, which has been fetched?)\n"
     assert cli.main(["info", meant]) == 0
     assert statistics(capfd.readouterr().out)["model"] == str(path)
     with pytest.raises(Exception, match="which has been fetched"):
         Translator(given)
 
 
-@pytest.mark.parametrize("given", ["nothing", "./a/b/c", "a/b/c", "open-sesame-42", "x", "", "a\0b", "e" * 5000])
-def test_what_resembles_nothing_gets_no_hint(empty, capfd, given):
-    assert cli.main(["info", given or "./none"]) == 1
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("nothing", "./a/b/c", "a/b/c", "open-sesame-42", "x", "./none", "a\0b", "e" * 5000),
+        *("token", "open", "seven", "model", "my-app", "to-ken-s"),
+    ],
+)
+def test_what_resembles_nothing_gets_no_hint(empty, capfd, tmp_path, given):
+    (tmp_path / "models" / "firefox").mkdir(parents=True)
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / ".seven", ignore=shutil.ignore_patterns("float32"))
+    assert cli.main(["info", given]) == 1
     assert "did you mean" not in refusal(capfd)
 
 
+@pytest.mark.parametrize("command", [["translate", "Hello.", "-m"], ["score", "-m"], ["info"]])
+def test_an_empty_path_is_no_model(tmp_path, monkeypatch, capfd, command):
+    monkeypatch.chdir(DIRECTORIES["int8"])  # which it would mean for Path
+    expected = "the model's path is empty; expected a directory, a file in it, or a fetched model's name"
+    assert cli.main([*command, ""]) == 1
+    assert refusal(capfd) == f"{expected}\n"
+    for given in ("", b""):
+        with pytest.raises(ModelFileError, match=f"^{expected}$"):
+            Translator(given)
+
+
 def test_a_directory_beside_it_is_told(empty, tmp_path, capfd):
-    (tmp_path / "mine" / "my-model").mkdir(parents=True)
+    (tmp_path / "mine" / "my-modl").mkdir(parents=True)  # nearer, but no model
+    ignore = shutil.ignore_patterns("float32")
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / "mine" / "my-model", ignore=ignore)
     assert cli.main(["info", "mine/my-modle"]) == 1
-    assert refusal(capfd) == "mine/my-modle: no such directory; did you mean mine/my-model?\n"
+    assert refusal(capfd) == "mine/my-modle: no such directory (did you mean mine/my-model?)\n"
     assert cli.main(["info", "mine/other"]) == 1  # no name of the hub: there is a folder `mine`
     assert "did you mean" not in refusal(capfd)
 
@@ -96,7 +118,7 @@ def test_a_fetched_model_is_told_for_a_name_that_is_nearly_it(empty, tmp_path, c
     put("firefox:ende", "en", "de")
     for given in ("firefox:end", "firefox:edne", "firefox:endee"):
         assert cli.main(["info", given]) == 1
-        there = f"{tmp_path / 'models'}; did you mean firefox:ende?"
+        there = f"{tmp_path / 'models'} (did you mean firefox:ende?)"
         assert refusal(capfd) == f"the model {given} is not in {there}; run: cpunmt fetch {given}\n"
     assert cli.main(["info", "firefox:enda"]) == 1  # other languages
     assert "did you mean" not in refusal(capfd)
@@ -140,6 +162,13 @@ def test_two_languages_choose_a_fetched_model(empty, student, source, tmp_path, 
     assert chosen(capfd, "en", "de") == chosen(capfd, "EN", "De") == (str(path), "")
     assert translate(source, tmp_path / "german", "--from", "en", "--to", "de") == 0
     assert (tmp_path / "german").read_text("utf-8").splitlines() == texts(student, sentences(40))
+
+
+def test_languages_of_a_model_that_we_packed(empty):
+    assert store.languages_of({"source_language": "en", "target_language": "de"}) == ("en", "de")
+    both = {"source_language": "de", "target_language": "en", "sourceLanguage": "en", "targetLanguage": "de"}
+    assert store.languages_of(both) == ("en", "de")
+    assert store.languages_of({"sourceLanguage": "en"}) is store.languages_of({"sourceLanguage": 1}) is None
 
 
 def test_of_several_models_the_first_in_a_fixed_order_is_chosen_and_told(empty, capfd, monkeypatch):

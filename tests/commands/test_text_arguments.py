@@ -35,13 +35,38 @@ def test_options_and_files_go_with_them(student, tmp_path, capfd):
     assert "sentences:     2\n" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["One man.", "--beam-size", "2", "Two dogs.", "--max-length", "9", "-5 degrees"],
+        ["One man.", "-b", "2", "--max-length", "9", "--", "Two dogs.", "-5 degrees"],
+        ["-b", "2", "One man.", "Two dogs.", "--max-length", "9", "--", "-5 degrees"],
+        ["--n-best", "1", "-b", "2", "One man.", "--max-length", "9", "Two dogs.", "-5 degrees"],
+        ["One man.", "Two dogs.", "-5 degrees", "-b", "2", "--max-length", "9"],
+        ["-b", "2", "--max-length", "9", "--normalize", "--", "One man.", "Two dogs.", "-5 degrees"],
+    ],
+)
+def test_texts_go_before_between_and_behind_options(monkeypatch, given):
+    seen = []
+    monkeypatch.setattr(cli, "translate_lines", lambda *arguments: seen.append(arguments))
+    assert cli.main(["translate", *given]) == 0
+    texts_seen, options = seen[0][0], seen[0][3]
+    assert texts_seen == ["One man.", "Two dogs.", "-5 degrees"]
+    assert (options["beam_size"], options["max_length"]) == (2, 9)
+
+
+def test_a_dash_behind_two_dashes_is_translated(student, capfd):
+    assert cli.main(["translate", "Two dogs.", "-b", "2", "--", "-x"]) == 0
+    assert capfd.readouterr().out.splitlines() == texts(student, ["Two dogs.", "-x"], beam_size=2)
+
+
 def test_a_dash_is_standard_input(student):
     finished = run("translate", "-", stdin=b"Two dogs.\n")
     assert finished.stdout.decode().splitlines() == texts(student, ["Two dogs."])
 
 
 def test_a_word_that_is_a_folder_is_a_word(student, monkeypatch, capfd):
-    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_cli."""
+    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_usage."""
     monkeypatch.chdir(ROOT)
     assert cli.main(["translate", "models"]) == 0
     assert capfd.readouterr().out.splitlines() == texts(student, ["models"])

@@ -1,11 +1,11 @@
 """Running `cpunmt ls` and `cpunmt fetch`: in this process, and in another one."""
 
-import argparse
 import subprocess
 import sys
 
 from cpunmt.commands.registry import add_commands
 from cpunmt.errors import CpunmtError
+from cpunmt.values.command_line import Parser
 from tests.support.command_line import ROOT
 
 _SCRIPT = """
@@ -23,7 +23,7 @@ def main() -> int:
 
 def run(arguments) -> int:
     """The exit status; errors are one line on stderr."""
-    parser = argparse.ArgumentParser(prog="cpunmt")
+    parser = Parser(prog="cpunmt")
     add_commands(parser.add_subparsers(required=True))
     given = parser.parse_args(list(map(str, arguments)))
     try:

@@ -123,6 +123,14 @@ def test_several(registries, capsys):
     assert listed["firefox:ende"] == "no"
 
 
+def test_names_go_before_and_behind_options(registries, capsys):
+    assert run(["fetch", "firefox:encs", "--force", "opus:en-fr"]) == 0
+    assert [model.name for model in store.installed()] == ["firefox:encs", "opus:en-fr"]
+    capsys.readouterr()
+    assert run(["ls", "en", "--installed", "cs"]) == 0
+    assert names(capsys) == ["firefox:encs"]
+
+
 def test_a_wrong_name_among_them_shows_before_anything_is_fetched(registries, capsys):
     assert run(["fetch", "firefox:ende", "firefox:enzz"]) == 1
     assert capsys.readouterr() == ("", "cpunmt: error: no model is called firefox:enzz; see cpunmt ls\n")
@@ -134,7 +142,7 @@ def test_a_wrong_name_among_them_shows_before_anything_is_fetched(registries, ca
 )
 def test_a_name_that_is_nearly_right_is_told(registries, capsys, name, meant):
     assert run(["fetch", name]) == 1
-    message = f"cpunmt: error: no model is called {name}; did you mean {meant}?; see cpunmt ls\n"
+    message = f"cpunmt: error: no model is called {name} (did you mean {meant}?); see cpunmt ls\n"
     assert capsys.readouterr() == ("", message)
 
 

@@ -43,7 +43,7 @@ def test_compute_type_says_what_is_loaded():
     expected = "'default', 'auto', 'int8', 'int8_float32', 'int16', 'float32'"
     with pytest.raises(ValueError, match=f"^compute_type is 'int9', expected one of {expected}$"):
         Translator(DIRECTORIES["int8"], compute_type="int9")
-    with pytest.raises(ValueError, match=f"expected one of {expected}; did you mean float32\\?$"):
+    with pytest.raises(ValueError, match=f"expected one of {expected} \\(did you mean float32\\?\\)$"):
         Translator(DIRECTORIES["int8"], compute_type="flaot32")
 
 

@@ -150,6 +150,10 @@ def test_a_table_is_small_and_says_what_it_leaves_out(student):
     assert f"The first {MOST} pieces of {len(result.source_pieces)} source and {len(result.pieces)} target" in page
     joined = Result((replace(FIRST, text="می‌خواهم 👩‍🚀"),), RESULT.source_pieces)
     assert "می‌خواهم 👩‍🚀" in joined._repr_html_()
+    for text in ("10\u202f000\u00a0€", "Donau\u00addampf", "\u200eabc", "a\u3000b", "🏴\U000e0067\U000e007f"):
+        assert f"<p>{text}</p>" in Result((replace(FIRST, text=text),), RESULT.source_pieces)._repr_html_()
+    for control in "\x07\u2028\u202a\u202e\u2066\u2069\ud800":
+        assert "<p>a\ufffdb</p>" in Result((replace(FIRST, text=f"a{control}b"),), RESULT.source_pieces)._repr_html_()
     blank = student.translate("", return_alignments=True)
     assert Reader(blank._repr_html_()).texts == []
 
@@ -174,7 +178,8 @@ def test_options_replace_the_models_defaults_and_keywords_win(student):
         lambda **given: student.score_batch(pieces, [["▁Zwei"]], **given),
         lambda **given: list(student.score_iterable([text], ["Zwei Hunde."], **given)),
     ):
-        assert call(options=Options(length_penalty=0.0, vocabulary="full")) == call(length_penalty=0.0) != call()
+        assert call(options=Options(length_penalty=0.0)) == call(length_penalty=0.0) != call()
+        assert call(options=Options(length_penalty=0.0, vocabulary="full")) == call(length_penalty=0.0)
     steps = list(student.generate_tokens(pieces[0], options=Options(max_length=3)))
     assert len(steps) == 3 and steps == list(student.generate_tokens(pieces[0], max_length=3))
 

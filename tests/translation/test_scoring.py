@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import ScoringResult, Translator
+from cpunmt import Options, ScoringResult, Translator
 from cpunmt.translation.scoring import LONGEST
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.command_line import sentences
@@ -56,6 +56,10 @@ def test_the_whole_vocabulary_is_the_default_and_the_shortlist_leaves_out(studen
     target = [["▁Ein", "▁Wasser", "."]]
     (full,) = student.score_batch(source, target)
     assert full == student.score_batch(source, target, vocabulary="full")[0] and math.isfinite(full.log_prob)
+    for options in (Options(), student.options):  # which name no vocabulary
+        assert student.score_batch(source, target, options=options)[0] == full
+    asked = student.score_batch(source, target, vocabulary="shortlist")[0]
+    assert asked == student.score_batch(source, target, options=Options(vocabulary="shortlist"))[0] != full
     (listed,) = student.score_batch(source, target, vocabulary="shortlist")
     assert listed.log_prob == listed.score == -math.inf and -math.inf in listed.log_probs
     assert math.isfinite(listed.log_probs[0])

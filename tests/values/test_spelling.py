@@ -50,6 +50,6 @@ def test_where_one_letter_means_something_else(word, expected):
 def test_whatever_is_compared_one_of_them_or_none_is_found(word, known):
     found = nearest(word, known)
     assert found is None or found in known
-    assert did_you_mean(word, known) in ("", f"; did you mean {found}?")
+    assert did_you_mean(word, known) in ("", f" (did you mean {found}?)")
     for name in known:
         assert did_you_mean(name, [name]) == ""

@@ -12,7 +12,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.process.workers import Workers
-from cpunmt.registry.store import is_name, located
+from cpunmt.registry.store import is_name, languages_of, located
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
@@ -21,7 +21,6 @@ from cpunmt.translation.options import Options, make_options, model_options
 from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
-_LANGUAGES = (("source_language", "target_language"), ("sourceLanguage", "targetLanguage"))  # in metadata
 
 
 class ModelOwner:
@@ -204,11 +203,8 @@ class ModelOwner:
 
     def __repr__(self) -> str:
         said = [self.config.scheme]
-        for names in _LANGUAGES:
-            source, target = map(self.metadata.get, names)
-            if isinstance(source, str) and isinstance(target, str):
-                said.append(f"{source!r} to {target!r}")
-                break
+        if languages := languages_of(self.metadata):
+            said.append("{!r} to {!r}".format(*languages))
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")

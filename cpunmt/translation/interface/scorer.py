@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cpunmt.files.windows import windows
@@ -100,10 +101,11 @@ class Scorer(ModelOwner):
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]:
         """How probable given translations are; sources and targets are pieces. CTranslate2's call.
 
-        Probabilities are over the whole vocabulary: `vocabulary="shortlist"` scores as `translate` does where there
-        is a shortlist, and a piece that is not among its candidates has log-probability minus infinity.
-        `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score; `offset` leaves out so many
-        pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is scored is not split.
+        Probabilities are over the whole vocabulary, also with `options` that name none: `vocabulary="shortlist"`
+        scores as `translate` does where there is a shortlist, and a piece that is not among its candidates has
+        log-probability minus infinity. `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score;
+        `offset` leaves out so many pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is
+        scored is not split.
         """
         sources = [source_ids(pieces, self.source_vocabulary) for pieces in piece_lists(source, "score_batch")]
         items = enumerate(in_order(target, "target", "a list with a list of pieces for each sentence"))
@@ -176,8 +178,12 @@ class Scorer(ModelOwner):
         )
 
     def _scoring(self, given: Mapping[str, Any], options: Options | None) -> Settings:
-        """As `_settings`; if no `options` are given, the vocabulary is the whole one."""
-        return self._settings(given, self._scored_by if options is None else options, SCORING)
+        """As `_settings`, but the vocabulary is the whole one unless another is asked for."""
+        if options is None:
+            options = self._scored_by
+        elif self._base(options).vocabulary is None:
+            options = replace(options, vocabulary="full")
+        return self._settings(given, options, SCORING)
 
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0

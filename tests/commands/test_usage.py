@@ -1,0 +1,110 @@
+"""Wrong usage of the command line: one line that says what is wrong, and what is meant."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from cpunmt.commands import cli
+from tests.support.command_line import ROOT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "cpunmt: error: the following arguments are required: COMMAND"),
+        (["translat"], "invalid choice: 'translat'"),
+        (["translat"], "invalid choice: 'translat' (did you mean translate?); choose from translate, score, info, "),
+        (["tranlsate", "Hello"], " (did you mean translate?); "),
+        (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems (did you mean"),
+        (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4 (did you mean --beam-size?); see cpunmt"),
+        (["translate", "--beam", "1"], "arguments: --beam (did you mean --beam-size?)"),  # flags are spelled out
+        (["translate", "One.", "-b", "2", "Two.", "--beems"], "unrecognized arguments: Two. --beems (did you mean --"),
+        (["translate", "--xyzzy"], "unrecognized arguments: --xyzzy; see cpunmt translate --help"),
+        (
+            ["translate", "--vocabulary", "shortlst"],
+            "'shortlst' (did you mean shortlist?); choose from shortlist, full",
+        ),
+        (["ls", "--instaled"], "cpunmt ls: error: unrecognized arguments: --instaled (did you mean --installed?)"),
+        (["translate", "-b", "two"], "argument -b/--beam-size: invalid int value: 'two'"),
+        (["translate", "-b", "0"], "cpunmt translate: error: beam_size is 0, expected "),
+        (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
+        (["translate", "--vocabulary", "half"], "argument --vocabulary: invalid choice: 'half'"),
+        (["translate", "--n-best", "3", "-b", "2"], "error: num_hypotheses is 3 and beam_size is 2, expected at most "),
+        (["translate", "--n-best", "-1"], "num_hypotheses is -1, expected 1 to 64"),
+        (["translate", "--alignment", "soggy"], "argument --alignment: 'soggy' is no kind of alignment, expected"),
+        (["translate", "--cpu-threads", "0"], "inter_threads is 0, expected 1 to 256"),
+        (["translate", "--min-length", "5", "--max-length", "4"], "min_length is 5 and max_length is 4"),
+        (["score", "--source", "file"], "give both --source and --target, or neither"),
+        (["score", "-b", "4"], "unrecognized arguments: -b 4"),
+        (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
+        (["info", "--verfy"], "unrecognized arguments: --verfy"),
+        (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
+        (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
+        (["translate", "-m", "a", "-m", "a"], "argument -m/--model: is given twice, 'a' and 'a'; expected it once"),
+        (["translate", "-m", "a", "--model=b"], "argument -m/--model: is given twice, 'a' and 'b'"),
+        (["translate", "-i", "a", "--input", "b"], "argument -i/--input: is given twice"),
+        (["translate", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
+        (["score", "--source", "a", "--source", "b"], "argument --source: is given twice"),
+        (["score", "-o", "a", "-o", "b"], "argument -o/--output: is given twice"),
+        (["translate", "--beam-size", "2", "-b", "3"], "argument -b/--beam-size: is given twice, 2 and 3; expected it"),
+        (["translate", "--beam-size", "1", "-b", "1"], "argument -b/--beam-size: is given twice, 1 and 1"),
+        (["translate", "-n", "1", "--normalize", "2"], "is given twice, 1.0 and 2.0"),
+        (["translate", "--cpu-threads", "1", "--inter-threads", "2"], "--cpu-threads: is given twice, 1 and 2"),
+        (["translate", "--no-shortlist", "--vocabulary", "full"], "--vocabulary: is given twice, 'full' and 'full'"),
+        (["translate", "--vocabulary", "shortlist", "--no-shortlist"], "--no-shortlist: is given twice, 'shortlist'"),
+        (["translate", "--alignment", "--alignment", "soft"], "--alignment: is given twice, 'hard' and 'soft'"),
+        (
+            ["convert", "a", "b", "--scheme", "int8", "--scheme", "int16"],
+            "--scheme: is given twice, 'int8' and 'int",
+        ),
+        (["translate", "--n-best", "A man."], "invalid int value: 'A man.'; put TEXT first, or -- before it; see"),
+        (["translate", "--normalize", "A man."], "invalid float value: 'A man.'; put TEXT first, or -- before it"),
+        (
+            ["translate", "--alignment", "A man."],
+            "a number from 0 to 1; put TEXT first, or -- before it; see",
+        ),
+        (["translate", "--from", "en"], "give both --from and --to, or neither"),
+        (["score", "--to", "de"], "give both --from and --to, or neither"),
+        (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
+        (
+            ["translate", "--from", "English", "--to", "de"],
+            "argument --from: 'English' is no code of a language, expected one such as en",
+        ),
+        (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
+        (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
+        (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
+        (
+            ["translate", "firefox:ende", "Hello."],
+            "firefox:ende names a model; -m firefox:ende translates with it, `p",
+        ),
+        (["fetch"], "cpunmt fetch: error: the following arguments are required: NAME"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    output, shown = capfd.readouterr()
+    assert message in shown and shown.count("\n") == 1 and output == ""
+
+
+@pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])
+def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path, capfd, monkeypatch):
+    """That it is the name of something does not keep it from being translated."""
+    monkeypatch.chdir(tmp_path)
+    if not word.startswith("hf:"):
+        (tmp_path / word).write_text("A dog.\n")
+    with pytest.raises(SystemExit):
+        cli.main(["translate", word])
+    shown = capfd.readouterr().err
+    advice = re.search(r"`(printf .* \| )cpunmt translate` translates the word itself", shown)[1]
+    files = sorted(os.listdir(tmp_path))
+    assert subprocess.run(["sh", "-c", f"{advice}cat"], capture_output=True).stdout.decode() == f"{word}\n"
+    assert sorted(os.listdir(tmp_path)) == files
+    if files:
+        flag = re.search(r"; (-i .*) translates the lines in it", shown)[1]
+        listed = subprocess.run(["sh", "-c", f"printf '%s\\n' {flag}"], capture_output=True).stdout.decode()
+        assert listed == f"-i\n{word}\n" and sorted(os.listdir(tmp_path)) == files
