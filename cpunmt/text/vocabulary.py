@@ -149,7 +149,8 @@ def before_end(ids: Ids, eos_id: int) -> list[int]:
 
 
 def clean(text: str) -> str:
-    """`text` without lone surrogates, which SentencePiece refuses."""
+    """`text` as plain str, without lone surrogates, which SentencePiece refuses."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")
+    text = str.__str__(text)  # of a subclass, which may print as something else
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

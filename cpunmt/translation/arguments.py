@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
-from itertools import repeat
+from itertools import islice, repeat
 
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -33,27 +33,33 @@ def in_order(items: object, what: str, takes: str) -> Iterator[object]:
     """
     if isinstance(items, list):  # most are
         return iter(items)
-    advice, kind = "", type(items).__name__
+    advice, kind = "", type(items)
     if isinstance(items, _BYTES):
         advice = ": decode it, data.decode()"
     elif isinstance(items, Mapping):
         advice = ", whose items would be its keys: give list(d.values())"
     elif isinstance(items, Set) and not isinstance(items, KeysView):
         advice = ", which has no order: give sorted(s), or a list"
-    elif hasattr(items, "columns") and hasattr(items, "shape"):
+    elif hasattr(kind, "columns") and hasattr(kind, "shape"):
         advice = ", whose items would be its columns: give one of them, df['column']"
+    elif hasattr(kind, "columns") and hasattr(kind, "collect"):  # of its type: one that is lazy computes its columns
+        advice = ", which holds no rows yet: collect() it, and give one column"
     elif isinstance(items, Iterable) and not isinstance(items, str) and getattr(items, "shape", None) != ():
         return iter(items)
-    raise TypeError(f"{what} takes {takes}, not {kind}{advice}")
+    raise TypeError(f"{what} takes {takes}, not {kind.__name__}{advice}")
 
 
-def text_list(texts: object, caller: str, name: str = "text") -> list[str]:
-    """`texts` as a list; TypeError for anything but text in it, which `name` and its number tell."""
-    found = list(in_order(texts, caller, "text or a list of texts"))
-    for number, text in enumerate(found):
-        if not isinstance(text, str):
-            raise wrong_item(name, number, text, "str")
-    return found  # type: ignore[return-value]  # each was looked at
+def text_list(texts: object, caller: str, name: str = "text", most: int | None = None) -> list[str]:
+    """`texts` as a list, of the first `most` of them; TypeError for the first one that is no text, see `plain_text`."""
+    items = islice(in_order(texts, caller, "text or a list of texts"), most)
+    return [plain_text(text, number, name) for number, text in enumerate(items)]
+
+
+def plain_text(text: object, number: int, name: str, expected: str = "str") -> str:
+    """The characters of a text: a subclass, such as an Enum's, may print as others. TypeError for what is no text."""
+    if not isinstance(text, str):
+        raise wrong_item(name, number, text, expected)
+    return str.__str__(text)
 
 
 def wrong_item(name: str, number: int, item: object, expected: str) -> TypeError:
@@ -68,11 +74,9 @@ def piece_list(pieces: object, number: int, name: str = "sentence") -> list[str]
         raise TypeError(f"{name} {number} is str, expected {_PIECES}; translate and score take text")
     if pieces is None or not isinstance(pieces, Iterable):
         raise wrong_item(name, number, pieces, _PIECES)
-    found = list(in_order(pieces, f"{name} {number}", _PIECES))
-    for place, piece in enumerate(found):
-        if not isinstance(piece, str):
-            raise wrong_item(f"{name} {number}: piece", place, piece, "str")
-    return found  # type: ignore[return-value]  # each was looked at
+    what = f"{name} {number}"
+    items = in_order(pieces, what, _PIECES)
+    return [plain_text(piece, place, f"{what}: piece") for place, piece in enumerate(items)]
 
 
 def piece_lists(sentences: object, caller: str) -> list[list[str]]:
@@ -103,9 +107,7 @@ def ended_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str 
 
 def text_ids(text: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
     """Ids of a text, without </s>."""
-    if not isinstance(text, str):
-        raise wrong_item(name, number, text, "str or None")
-    return vocabulary.encode(text)[:-1]
+    return vocabulary.encode(plain_text(text, number, name, "str or None"))[:-1]
 
 
 IdsOf = Callable[[object, int, AnyVocabulary, str], list[int]]  # text_ids or target_ids
@@ -139,7 +141,9 @@ class Prefixes:
             return [[]] * count
         if isinstance(prefixes, str) and self._ids_of is text_ids:
             return list(repeat(self.ids(prefixes), count))
-        items = list(in_order(prefixes, "target_prefix", "a list with an item for each sentence"))
-        if len(items) != count:
-            raise ValueError(f"target_prefix has {len(items)} items, expected one for each of the {count} sentences")
-        return [self.ids(prefix, number) for number, prefix in enumerate(items)]
+        items = in_order(prefixes, "target_prefix", "a list with an item for each sentence")
+        found = [self.ids(prefix, number) for number, prefix in enumerate(islice(items, count + 1))]
+        if len(found) != count:
+            has = f"more than {count}" if len(found) > count else len(found)
+            raise ValueError(f"target_prefix has {has} items, expected one for each of the {count} sentences")
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -74,19 +75,31 @@ class Call(Generic[R]):
 
 
 class AsyncResult(Generic[R]):
-    """The result of one sentence, which may still be in the making."""
+    """The result of one sentence, which may still be in the making.
+
+    It belongs to the process that asked for it: in a fork of that one its methods raise RuntimeError.
+    """
 
     def __init__(self, future: Future[list[R]], place: int):
         """`future` gives a list, whose item `place` is the result."""
-        self._future, self._place = future, place
+        self._future, self._place, self._process = future, place, os.getpid()
 
     def done(self) -> bool:
         """Whether `result` would not wait."""
-        return self._future.done()
+        return self._own().done()
 
     def result(self) -> R:
         """Wait for the result and return it, or raise what went wrong."""
-        return self._future.result()[self._place]
+        return self._own().result()[self._place]
+
+    def _own(self) -> Future[list[R]]:
+        """Not in a fork: no thread would ever end it there, and a lock of it may have been held."""
+        if self._process != os.getpid():
+            raise RuntimeError(
+                f"this result is made in process {self._process}, and cannot be waited for in a fork of it; call "
+                "result() before the fork and keep what it gives, or translate in the new process"
+            )
+        return self._future
 
 
 def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:

@@ -150,7 +150,7 @@ def _loaded(
 def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bool:
     """Whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
     try:
-        return kind_of(os.fsdecode(path)) in KINDS
+        return kind_of(str.__str__(os.fsdecode(path))) in KINDS
     except ModelFileError:
         return False
 

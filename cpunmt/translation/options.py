@@ -107,7 +107,7 @@ class Options:
         choices=VOCABULARIES,
     )
     """Target pieces to choose from: those of the sentence's lexical shortlist, or all. None: the shortlist, if there
-    is one."""
+    is one; where a given translation is scored, all."""
 
     min_length: int = _option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
     """At least so many target pieces, 0 to 4096, </s> not counted."""
@@ -232,7 +232,8 @@ def _translated(given: Mapping[str, Any], allowed: Collection[str]) -> dict[str,
             continue
         if name == "batch_type":
             continue
-        if name == "disable_unk":  # <unk> is never chosen, so both of its values can be had
+        if name == "disable_unk":
+            switch(name, value)  # <unk> is never chosen, so both of its values can be had
             continue
         if name == "use_vmap":
             ours, value = "vocabulary", "shortlist" if switch(name, value) else "full"

@@ -10,6 +10,7 @@ from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import Call, Settings
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
+from cpunmt.translation.interface.scorer import batch_sizes
 from cpunmt.translation.joining import make_result, translate_sentences
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Result, TranslationResult
@@ -92,7 +93,7 @@ class Translator(PieceTranslator):
         self,
         source: Iterable[str],
         target_prefix: str | Iterable[str | None] | None = None,
-        max_batch_size: int = 0,
+        max_batch_size: int | None = None,
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         options: Options | None = None,
@@ -104,7 +105,7 @@ class Translator(PieceTranslator):
         self,
         source: Iterable[Iterable[str]],
         target_prefix: Iterable[Iterable[str] | None] | None = None,
-        max_batch_size: int = 0,
+        max_batch_size: int | None = None,
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         options: Options | None = None,
@@ -115,7 +116,7 @@ class Translator(PieceTranslator):
         self,
         source: Iterable[Any],
         target_prefix: str | Iterable[Any] | None = None,
-        max_batch_size: int = 0,
+        max_batch_size: int | None = None,
         batch_type: str = "examples",
         *,
         options: Options | None = None,
@@ -128,9 +129,10 @@ class Translator(PieceTranslator):
         result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
         item is wrong, the results of what came before are given first.
 
-        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too.
+        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too, or `itertools.repeat`.
+        `max_batch_size`, if given, counts what `batch_type` says.
         """
-        settings = self._settings({**given, "max_batch_size": max_batch_size, "batch_type": batch_type}, options)
+        settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return self._stream(checked_items(source, target_prefix, vocabularies, self.config), settings)
 

@@ -1,11 +1,15 @@
 """What is no list of texts is refused in one line that says what to give; what is one works, whatever it is."""
 
+import enum
 import types
 
 import numpy as np
 import pandas
 import polars
 import pytest
+
+from cpunmt import AsyncResult, Options, Translator, contains_model
+from cpunmt.engine.engine import Engine
 
 TEXTS = ["A dog.", "", "Two men."]
 CALLS = {
@@ -24,6 +28,10 @@ WITHOUT_ORDER = {
     "frozenset": (frozenset(["A dog."]), "frozenset, which has no order"),
     "pandas": (pandas.DataFrame({"en": TEXTS}), r"DataFrame, .* its columns: give one of them, df\['column'\]$"),
     "polars": (polars.DataFrame({"en": TEXTS}), r"DataFrame, .* its columns: give one of them, df\['column'\]$"),
+    "lazy": (
+        polars.LazyFrame({"en": TEXTS}),
+        r"LazyFrame, which holds no rows yet: collect\(\) it, and give one column$",
+    ),
     "bytes": (b"A dog.", r"bytes: decode it, data.decode\(\)$"),
     "bytearray": (bytearray(b"A dog."), r"bytearray: decode it, data.decode\(\)$"),
     "memoryview": (memoryview(b"A dog."), r"memoryview: decode it"),
@@ -37,7 +45,7 @@ WITHOUT_ORDER = {
 @pytest.mark.parametrize("kind", WITHOUT_ORDER)
 def test_column_names_and_keys_are_not_translated(student, call, kind):
     given, message = WITHOUT_ORDER[kind]
-    with pytest.raises(TypeError, match=rf"^{call} takes .*, not {message}"):
+    with pytest.raises(TypeError, match=rf"^(source of )?{call} takes .*, not {message}"):
         CALLS[call](student, given)
 
 
@@ -54,17 +62,17 @@ def test_neither_as_the_other_side(student, kind):
                 call()
     for name, call in (
         ("score", lambda: student.score(TEXTS, given)),
-        ("target", lambda: student.score_batch([["A"]], given)),
+        ("score_batch", lambda: student.score_batch([["A"]], given)),
         ("score_iterable", lambda: student.score_iterable(TEXTS, given)),
     ):
-        with pytest.raises(TypeError, match=rf"^{name} takes .*, not {message}"):
+        with pytest.raises(TypeError, match=rf"^target of {name} takes .*, not {message}"):
             call()
 
 
 @pytest.mark.parametrize("kind", WITHOUT_ORDER)
 def test_neither_as_a_sentence_of_pieces(student, kind):
     given, message = WITHOUT_ORDER[kind]
-    said = rf"^sentence 1 (takes .*, not {message}|is (None|7|ndarray), expected a list of pieces)"
+    said = rf"^sentence 1 (takes .*, not {message}|is (None|7|ndarray|LazyFrame), expected a list of pieces)"
     for call in (
         lambda: student.translate_batch([["A"], given]),
         lambda: list(student.translate_iterable([["A"], given])),
@@ -147,3 +155,168 @@ def test_a_hole_among_pieces_is_named_by_sentence_and_place(student):
         student.score_batch([good], [bad])
     with pytest.raises(TypeError, match="^source 1: piece 1 is None, expected str"):
         list(student.score_iterable([good, bad], [good, good]))
+
+
+class Word(str, enum.Enum):
+    """Prints as Word.A."""
+
+    A = "One man."
+    B = "Two dogs."
+    PIECE = "▁One"
+
+
+class Loud(str):
+    """Whatever it is asked for, it says something else."""
+
+    def __str__(self):
+        return "loud"
+
+    def __format__(self, spec):
+        return "loud"
+
+    def isascii(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [Word, Loud])
+def test_a_subclass_of_str_is_its_characters(student, kind):
+    """Enums were translated as their names by translate_iterable."""
+    plain = ["One man.", "Two dogs."]
+    texts = list(map(kind, plain))
+    expected, prefix = student.translate(plain), kind("▁One")
+    assert student.translate(texts[0], return_alignments=True) == student.translate(plain[0], return_alignments=True)
+    assert student.translate(texts) == list(student.translate_iterable(texts)) == expected
+    assert student.translate(plain, texts) == student.translate(plain, plain)
+    assert list(student.translate_iterable(plain, texts)) == student.translate(plain, plain)
+    assert student.score(texts, texts) == list(student.score_iterable(texts, texts)) == student.score(plain, plain)
+    assert student.score(texts[0], texts[1]) == student.score(*plain)
+    pieces = [[prefix, kind("▁man")], [prefix]] if kind is Loud else [[prefix]]
+    known = [[str.__str__(piece) for piece in sentence] for sentence in pieces]
+    forced = student.translate_batch(pieces, pieces)
+    assert forced == student.translate_batch(known, known) == list(student.translate_iterable(pieces, pieces))
+    assert {type(piece) for result in student.score_batch(pieces, pieces) for piece in result.tokens} == {str}
+    assert student.tokenize(texts[0]) == student.tokenize(plain[0])
+    assert student.detokenize(pieces[0]) == student.detokenize(known[0])
+    assert student.translate(kind("▁One")) == student.translate("▁One")
+
+
+def test_a_subclass_of_str_is_a_path_too(student, tmp_path):
+    path = Loud(student.path)
+    made = Translator(path)
+    assert made.path == student.path and contains_model(path)
+    (tmp_path / "in").write_text("▁Two ▁dogs .\n", "utf-8")
+    made.translate_file(Loud(tmp_path / "in"), Loud(tmp_path / "out"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_what_is_wrong_is_not_read_to_its_end(student):
+    """Of what never ends nothing came, and memory grew."""
+    taken = 0
+
+    def numbers():
+        nonlocal taken
+        while taken < 10_000:
+            taken += 1
+            yield taken
+
+    good = ["▁A"]
+    for call, error in (
+        (lambda: student.translate(numbers()), "^text 0 is 1, expected str"),
+        (lambda: student.score(numbers(), numbers()), "^source 0 is 1, expected str"),
+        (lambda: student.score(["A"], numbers()), "^target 0 is 1, expected str"),
+        (lambda: student.translate(["A"], numbers()), "^target_prefix 0 is 1, expected str or None"),
+        (lambda: student.translate_batch([good], numbers()), "^target_prefix 0 is 1, expected a list of pieces"),
+        (lambda: student.translate_batch([good, numbers()]), "^sentence 1: piece 0 is 1, expected str"),
+        (lambda: student.score_batch([numbers()], [good]), "^sentence 0: piece 0 is 1, expected str"),
+        (lambda: student.score_batch([good], [numbers()]), "^target 0: piece 0 is 1, expected str"),
+        (lambda: student.detokenize(numbers()), "^sentence 0: piece 0 is 1, expected str"),
+        (lambda: next(student.generate_tokens(numbers())), "^sentence 0: piece 0 is 1, expected str"),
+    ):
+        taken = 0
+        with pytest.raises(TypeError, match=error):
+            call()
+        assert taken <= 1, error
+
+
+def test_of_the_other_side_one_too_many_is_enough(student):
+    taken = 0
+
+    def endless(item):
+        nonlocal taken
+        while taken < 10_000:
+            taken += 1
+            yield item
+
+    for call, message in (
+        (
+            lambda: student.translate(["A"] * 2, endless("Ein")),
+            "^target_prefix has more than 2 items, expected one for",
+        ),
+        (lambda: student.translate_batch([["A"]] * 2, endless(["Ein"])), "^target_prefix has more than 2 items"),
+        (lambda: list(student.translate_iterable(["A"] * 2, endless("Ein"))), "^target_prefix has more than 2 items"),
+        (lambda: list(student.translate_iterable([["A"]] * 2, endless(None))), "^target_prefix has more than 2 items"),
+        (lambda: student.score(["A"] * 2, endless("Ein")), "^2 sources and more targets, expected as many of both$"),
+        (lambda: student.score_batch([["A"]] * 2, endless(["Ein"])), "^2 sources and more targets"),
+    ):
+        taken = 0
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert taken == 3, message
+
+
+def test_a_stream_gives_all_results_before_it_tells_of_too_many_prefixes(student):
+    results = student.translate_iterable(["A dog.", "Two men."], ["Ein", None, "Zwei"])
+    assert [next(results).text for _ in range(2)] == ["Ein Hund.", "Zwei Männer."]
+    with pytest.raises(ValueError, match="^target_prefix has more than 2 items, expected one for each sentence$"):
+        next(results)
+    assert list(student.translate_iterable([], [])) == list(student.translate_iterable([], "Ein")) == []
+    with pytest.raises(ValueError, match="^target_prefix has more than 0 items"):
+        list(student.translate_iterable([], ["Ein"]))
+
+
+def test_one_text_is_no_prefix_of_pieces(student):
+    for prefix in ("", "Ein"):
+        with pytest.raises(
+            TypeError, match="^target_prefix takes an iterable with an item for each sentence, not str$"
+        ):
+            list(student.translate_iterable([["▁One"]], prefix))
+        with pytest.raises(TypeError, match="^target_prefix takes a list with an item for each sentence, not str$"):
+            student.translate_batch([["▁One"]], prefix)
+
+
+def test_whether_it_is_asynchronous_is_a_switch(student):
+    for call in (
+        lambda value: student.translate_batch([["▁One"]], asynchronous=value),
+        lambda value: student.score_batch([["▁One"]], [["▁Ein"]], asynchronous=value),
+    ):
+        for value in ("no", 1, None):
+            with pytest.raises(TypeError, match=f"^asynchronous is {value!r}, expected True or False$"):
+                call(value)
+        assert isinstance(call(np.True_)[0], AsyncResult) and not isinstance(call(np.False_)[0], AsyncResult)
+
+
+def test_the_sizes_of_a_stream_are_those_of_its_options(student, monkeypatch):
+    """Arguments that nobody gave were stronger than `options`."""
+    calls, search = [], Engine.translate
+
+    def counted(engine, sources, *arguments):
+        calls.append(len(sources))
+        return search(engine, sources, *arguments)
+
+    monkeypatch.setattr(Engine, "translate", counted)
+    texts = ["A dog."] * 30
+    for given, most in (
+        ({}, 15),
+        ({"options": Options(max_batch_size=3)}, 3),
+        ({"options": Options(max_batch_size=3), "max_batch_size": 5}, 5),
+        ({"options": Options(max_batch_size=3), "max_batch_size": 0}, 15),
+        ({"options": Options(max_batch_size=3), "batch_type": "tokens"}, 3),
+        ({"options": Options(max_batch_size=3), "max_batch_size": None}, 3),
+    ):
+        for stream in (
+            lambda given: student.translate_iterable(texts, **given),
+            lambda given: student.score_iterable(texts, texts, **given),
+        ):
+            calls.clear()
+            assert len(list(stream(given))) == len(texts)
+            assert max(calls) == most, given

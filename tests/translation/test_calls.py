@@ -1,6 +1,8 @@
 """Calls: sentences shared among workers, every result at its place."""
 
 import itertools
+import os
+import signal
 import threading
 
 import pytest
@@ -53,6 +55,26 @@ def test_a_result_that_is_in_the_making_is_not_done():
     assert not result.done()
     go.set()
     assert result.result() == 0 and result.done()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("method", ["result", "done"])
+def test_a_fork_does_not_wait_for_a_result_that_no_thread_of_it_makes(method):
+    go = threading.Event()
+    (result,) = Call(Workers(1), [1], lambda numbers: go.wait(30) and list(numbers)).asynchronous()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            getattr(result, method)()
+        except RuntimeError as error:
+            told = f"this result is made in process {os.getppid()}, and cannot be waited for in a fork of it; call "
+            os._exit(0 if str(error).startswith(told) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    go.set()
+    assert result.result() == 0
 
 
 @pytest.mark.parametrize("workers", [1, 2])

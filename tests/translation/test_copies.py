@@ -8,6 +8,7 @@ import pickle
 import pickletools
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -46,6 +47,48 @@ def test_a_path_stays_what_it_was_where_another_folder_is_the_current_one(monkey
     content = pickle.dumps(Translator(os.path.relpath(DIRECTORIES["int8"])))
     monkeypatch.chdir(tmp_path)
     assert pickle.loads(content).translate("A dog.").text == "Ein Hund."
+
+
+@pytest.mark.parametrize("then", [again, copy.copy, lambda translator: translator])
+def test_a_relative_path_is_of_the_folder_that_was_the_current_one(monkeypatch, tmp_path, then):
+    monkeypatch.chdir(ROOT)
+    path = os.path.relpath(DIRECTORIES["int8"])
+    translator = Translator(path)
+    monkeypatch.chdir(tmp_path)
+    assert str(translator.path) == path and repr(path) in repr(translator)
+    translator.unload_model()
+    made = then(translator)
+    assert made.translate("A dog.").text == "Ein Hund."
+    made.load_model()
+    assert made.translate("A dog.").text == "Ein Hund."
+
+
+def test_the_folder_above_a_link_is_the_one_that_the_system_means(monkeypatch, tmp_path):
+    (tmp_path / "models" / "other").mkdir(parents=True)
+    (tmp_path / "models" / "int8").symlink_to(DIRECTORIES["int8"])
+    (tmp_path / "link").symlink_to(tmp_path / "models" / "other")
+    monkeypatch.chdir(tmp_path)
+    assert again(Translator("link/../int8")).translate("A dog.").text == "Ein Hund."
+
+
+class Named(Translator):
+    """A user's own, which is made with more than a model."""
+
+    def __init__(self, path, name):
+        super().__init__(path)
+        self.name, self.seen = name, []
+
+
+@pytest.mark.parametrize("made_by", [again, copy.copy, copy.deepcopy])
+def test_what_a_subclass_adds_goes_along(made_by):
+    translator = Named(DIRECTORIES["int8"], "mine")
+    translator.seen.append(7)
+    made = made_by(translator)
+    assert type(made) is Named and (made.name, made.seen) == ("mine", [7])
+    assert made.translate("A dog.").text == "Ein Hund."
+    translator.handle = threading.Lock()  # what cannot be pickled is told, not left out
+    with pytest.raises(TypeError, match="cannot pickle '_thread.lock' object"):
+        pickle.dumps(translator)
 
 
 def test_a_name_is_looked_up_again(monkeypatch, tmp_path):

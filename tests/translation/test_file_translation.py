@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from cpunmt import CpunmtError, ExecutionStats, Translator, contains_model
+from cpunmt import CpunmtError, ExecutionStats, Options, Translator, contains_model
 from tests.support.command_line import sentences
 
 LINES = [*sentences(20), "", "Two dogs."]
@@ -63,6 +63,24 @@ def test_scores_and_all_hypotheses(student, tokenized, tmp_path):
         for pieces, score in zip(result.hypotheses, result.scores, strict=True)
     ]
     assert lines_of(tmp_path / "target") == expected and len(expected) == 2 * len(LINES)
+
+
+@pytest.mark.parametrize("given", [{"return_scores": True}, {"options": Options(return_scores=True)}])
+def test_scores_by_the_name_that_other_calls_have(student, tokenized, tmp_path, given):
+    """They were asked for, and left out."""
+    student.translate_file(tokenized, tmp_path / "with", with_scores=True)
+    student.translate_file(tokenized, tmp_path / "target", **given)
+    assert lines_of(tmp_path / "target") == lines_of(tmp_path / "with") and " ||| " in lines_of(tmp_path / "with")[0]
+
+
+@pytest.mark.parametrize("made", [None, 7, ["Zwei", "Hunde"]])
+def test_a_function_that_makes_no_text_is_told(student, tokenized, tmp_path, made):
+    message = f"^target_detokenize_fn gave {type(made).__name__}, expected str$"
+    with pytest.raises(TypeError, match=message):
+        student.translate_file(tokenized, tmp_path / "target", target_detokenize_fn=lambda pieces: made)
+    with pytest.raises(TypeError, match=message):
+        student.score_file(tokenized, tokenized, tmp_path / "target", target_detokenize_fn=lambda pieces: made)
+    assert files(tmp_path) == ["source"]
 
 
 def test_prefixes_of_a_file(student, tokenized, tmp_path):

@@ -15,6 +15,7 @@ import pytest
 
 from cpunmt import CpunmtError, ModelFileError, Translator, contains_model, get_supported_compute_types
 from cpunmt.translation import loading
+from cpunmt.translation.interface import model_owner
 from tests.sample_models.foreign_directories import KINDS, VOCABULARY
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -202,6 +203,29 @@ def test_unloading_gives_memory_back_and_the_next_translation_loads_again(studen
     translator.unload_model(to_cpu=True)
     translator.load_model(keep_cache=True)
     assert translator.model_is_loaded and translator.translate("A dog.") == student.translate("A dog.")
+
+
+def test_many_threads_load_it_again_once(monkeypatch):
+    translator, threads = Translator(DIRECTORIES["int8"]), 8
+    expected, loads, found = translator.translate("A dog."), [], []
+    barrier = threading.Barrier(threads)
+
+    def counted(*arguments):
+        loads.append(arguments)
+        return loading.load_model(*arguments)
+
+    def translate():
+        barrier.wait(30)
+        found.append(translator.translate("A dog."))
+
+    monkeypatch.setattr(model_owner, "load_model", counted)
+    translator.unload_model()
+    running = [threading.Thread(target=translate) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join(60)
+    assert found == [expected] * threads and len(loads) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="directories cannot be held open here")

@@ -206,6 +206,9 @@ def test_its_way_to_limit_batches(given, expected):
 def test_its_options_that_we_do_not_have_are_accepted_when_they_are_off():
     assert make_options({**CTRANSLATE2_OFF, "disable_unk": True}) == Options()
     assert make_options({"repetition_penalty": 1.0, "disable_unk": False}) == Options()
+    for value in ("no", 1, None):
+        with pytest.raises(TypeError, match=f"^disable_unk is {value!r}, expected True or False$"):
+            make_options({"disable_unk": value})
 
 
 @pytest.mark.parametrize("name", CTRANSLATE2_OFF)

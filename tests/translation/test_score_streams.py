@@ -75,7 +75,7 @@ def test_what_comes_before_a_wrong_pair_is_scored(student):
 def test_wrong_calls_of_a_stream_are_refused_at_once(student):
     for call, message in (
         (lambda: student.score_iterable("a", ["b"]), "^score_iterable takes texts, not one text; use score$"),
-        (lambda: student.score_iterable(["a"], None), "^score_iterable takes .*, not NoneType$"),
+        (lambda: student.score_iterable(["a"], None), "^target of score_iterable takes .*, not NoneType$"),
         (lambda: student.score_iterable(["a"], ["b"], beam_size=2), "^unknown option 'beam_size'"),
         (lambda: student.score_iterable(["a"], ["b"], offset="1"), "^offset is '1', expected an integer$"),
     ):

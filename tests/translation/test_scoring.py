@@ -63,6 +63,12 @@ def test_the_whole_vocabulary_is_the_default_and_the_shortlist_leaves_out(studen
     (listed,) = student.score_batch(source, target, vocabulary="shortlist")
     assert listed.log_prob == listed.score == -math.inf and -math.inf in listed.log_probs
     assert math.isfinite(listed.log_probs[0])
+    for options in (Options(), Options(max_batch_size=7), student.options):
+        assert student.score_batch(source, target, options=options) == [full]
+        assert student.score("A bicycle.", "Ein Wasser.", options=options) == student.score("A bicycle.", "Ein Wasser.")
+        assert list(student.score_iterable(source, target, options=options)) == [full]
+        assert student.score_batch(source, target, options=options, vocabulary="shortlist") == [listed]
+    assert student.score_batch(source, target, options=Options(vocabulary="shortlist")) == [listed]
     assert student.score_batch(source, target, use_vmap=True) == [listed]  # CTranslate2's name
     assert student.score_batch(source, target, use_vmap=False) == student.score_batch(source, target) == [full]
 

@@ -257,14 +257,15 @@ def test_prefixes_of_a_stream(student):
     expected = student.translate(texts, "Ein")
     assert list(student.translate_iterable(texts, "Ein")) == expected  # not a letter for each
     assert list(student.translate_iterable(iter(texts), itertools.repeat("Ein"))) == expected
+    found, error = taken(student.translate_iterable(texts, itertools.repeat("Ein", 3)))
+    assert found == expected[:3] and str(error) == "target_prefix has 3 items, expected one for each sentence"
     found, error = taken(student.translate_iterable(texts, ["Ein"] * 3))
     assert found == expected[:3] and str(error) == "target_prefix has 3 items, expected one for each sentence"
     found, error = taken(student.translate_iterable(texts, broken(["Ein"] * 3, KeyError("prefix"))))
     assert found == expected[:3] and isinstance(error, KeyError)
     found, error = taken(student.translate_iterable([["▁A"]] * 2, "Ein"))
-    assert (
-        found == [] and str(error) == "target_prefix 0 is str, expected a list of pieces; translate and score take text"
-    )
+    expected_there = "an iterable with an item for each sentence"
+    assert found == [] and str(error) == f"target_prefix takes {expected_there}, not str"
 
 
 def test_a_stream_is_not_translated_after_ctrl_c(student):

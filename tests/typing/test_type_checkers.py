@@ -1,6 +1,7 @@
 """mypy and pyright, as users run them: what is right passes, what is wrong is seen on each of its lines."""
 
 import dataclasses
+import inspect
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cpunmt import AsyncResult, Translator
 from cpunmt.translation.interface import option_types
 from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, SCORING, Options, kind, make_options
 from cpunmt.translation.streams.piece_stream import GENERATING
@@ -113,6 +115,17 @@ def test_types_are_what_is_checked(name):
     else:
         assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)
         assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None)
+
+
+@pytest.mark.parametrize("owner", [Translator, AsyncResult])
+def test_annotations_can_be_evaluated(owner):
+    """As tools do that make forms, schemas or stubs of functions."""
+    public = [(name, found) for name, found in inspect.getmembers(owner, inspect.isfunction) if name[0] != "_"]
+    assert len(public) > 1
+    for name, found in public:
+        hints = typing.get_type_hints(found)
+        assert hints.keys() == {*inspect.signature(found).parameters, "return"} - {"self"}, name
+        assert hints.get("given", typing.Any) is typing.Any, name  # type checkers see more
 
 
 def test_every_field_has_a_docstring_that_names_its_range():

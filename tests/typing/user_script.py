@@ -26,6 +26,10 @@ pieces = [translator.tokenize("A dog."), translator.tokenize("A man.")]
 done = assert_type(translator.translate_batch(pieces, return_scores=True), list[TranslationResult])
 later = translator.translate_batch(pieces, [["▁Ein"], None], asynchronous=True, max_decoding_length=9)
 assert_type(later[0].result(), TranslationResult)
+either = translator.translate_batch(pieces, asynchronous=len(sys.argv) > 9)
+assert_type(either, list[TranslationResult] | list[cpunmt.AsyncResult[TranslationResult]])
+scores = translator.score_batch(pieces, pieces, asynchronous=len(sys.argv) > 9)
+assert_type(scores, list[ScoringResult] | list[cpunmt.AsyncResult[ScoringResult]])
 print(done[0].hypotheses[0], done[0].scores[0], later[0].done(), translator.detokenize(done[1].hypotheses[0]))
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from cpunmt.engine.engine import Engine
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
+from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
 from cpunmt.registry.store import is_name, languages_of, located
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -26,12 +27,13 @@ _Owner = TypeVar("_Owner", bound="ModelOwner")
 class ModelOwner:
     """A model, loaded from its directory.
 
-    It can be pickled: by its path and arguments, and the model is loaded again from there. A copy shares the weights.
+    It can be pickled: by its path and arguments, and the model is loaded again from there. Attributes that a subclass
+    adds go along. A copy shares the weights.
 
     Attributes
     ----------
     path : Path
-        The model's directory.
+        The model's directory, as it was given: a relative one is of the folder that was the current one then.
     options : Options
         The defaults of this model: what a call does that is given no options.
     config : ModelConfig
@@ -48,6 +50,15 @@ class ModelOwner:
     metadata: dict[str, Any]
     source_vocabulary: AnyVocabulary
     target_vocabulary: AnyVocabulary
+    _name: str | None
+    _absolute: Path
+    _wanted: tuple[str, str | None]
+    _threads: tuple[int, int]
+    _workers: Workers
+    _default: Settings
+    _scored_by: Options
+    _checked: dict[object, Settings]  # options of earlier calls: checking takes 20 us
+    _loaded: LoadedModel | None
 
     def __init__(
         self,
@@ -92,22 +103,27 @@ class ModelOwner:
         )
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
+        if isinstance(model_path, str):
+            model_path = str.__str__(model_path)  # of a subclass, which may print as something else
         self._name = str(model_path) if is_name(model_path) else None
         self.path = located(model_path)
         self._wanted = compute_type, activation_scales
         self._workers = Workers(*self._threads)
-        self.load_model()
+        self._use(load_model(self.path, *self._wanted))  # messages have the path as it was given
+        self._absolute = self.path.absolute()  # whatever the current folder will be
 
     def load_model(self, keep_cache: bool = False) -> None:
         """Load the model again after `unload_model`; the next translation would do so too."""
-        model = load_model(self.path, *self._wanted)
+        self._use(load_model(self._absolute, *self._wanted))
+
+    def _use(self, model: LoadedModel) -> None:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
         self._default = settings_of(self.options)
         self._scored_by = replace(self.options, vocabulary="full")
-        self._checked: dict[object, Settings] = {}  # options of earlier calls: checking takes 20 us
-        self._loaded: LoadedModel | None = model
+        self._checked = {}
+        self._loaded = model
 
     def unload_model(self, to_cpu: bool = False) -> None:
         """Give the memory of the weights back, when calls that are running have ended."""
@@ -116,7 +132,9 @@ class ModelOwner:
     @property
     def _model(self) -> LoadedModel:
         while (model := self._loaded) is None:
-            self.load_model()
+            with LOCK:  # once, however many threads want it
+                if self._loaded is None:
+                    self.load_model()
         return model
 
     @property
@@ -211,21 +229,23 @@ class ModelOwner:
         return f"<{type(self).__name__} {str(self._name or self.path)!r}: {', '.join(said)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Arguments, but no weights. A path becomes absolute, a name stays one: it is looked up again."""
+        """Arguments and what was added, but no weights. A path becomes absolute; a name is looked up again."""
         threads, queued = self._threads
         compute_type, activation_scales = self._wanted
         arguments = {
-            "model_path": self._name or os.path.abspath(self.path),
+            "model_path": self._name or str(self._absolute),
             "compute_type": compute_type,
             "activation_scales": activation_scales,
             "inter_threads": threads,
             "max_queued_batches": queued,
         }
-        return {"arguments": arguments, "loaded": self.model_is_loaded}
+        added = {name: value for name, value in self.__dict__.items() if name not in ModelOwner.__annotations__}
+        return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Load the model from its path; nothing else happens."""
+        """Load the model from its path; `__init__` of a subclass is not called."""
         ModelOwner.__init__(self, **state["arguments"])
+        self.__dict__.update(state["added"])
         if not state["loaded"]:
             self.unload_model()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.files.windows import windows
 from cpunmt.translation.arguments import IdsOf, Prefixes, piece_list, piece_lists, source_ids, target_ids
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import BatchOptions, GenerationOptions
+else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
+    BatchOptions = GenerationOptions = Any
+    Unpack = Union
 
 
 class PieceTranslator(Scorer):
@@ -48,6 +51,17 @@ class PieceTranslator(Scorer):
         **given: Unpack[BatchOptions],
     ) -> list[AsyncResult[TranslationResult]]: ...
 
+    @overload
+    def translate_batch(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        *,
+        asynchronous: bool,
+        options: Options | None = None,
+        **given: Unpack[BatchOptions],
+    ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]: ...
+
     def translate_batch(
         self,
         source: Iterable[Iterable[str]],
@@ -65,8 +79,9 @@ class PieceTranslator(Scorer):
         settings, pieces = self._settings(given, options), piece_lists(source, "translate_batch")
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
+        is_asynchronous = switch("asynchronous", asynchronous)
         call = self._pieces(pieces, sentences, forced, settings)
-        return call.asynchronous() if asynchronous else call.results()
+        return call.asynchronous() if is_asynchronous else call.results()
 
     def translate_file(
         self,
@@ -94,20 +109,21 @@ class PieceTranslator(Scorer):
         output_path : written under another name, which it gets when all is done; a line for each hypothesis
         target_path : a file with a target prefix on each line, which may be empty
         read_batch_size : has no effect: results do not depend on how many lines are sorted together
-        with_scores : write the score and ` ||| ` before each hypothesis
+        with_scores : write the score and ` ||| ` before each hypothesis; `return_scores` means the same
         options, given : as of `translate_batch`
 
         Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
         """
-        settings = self._settings({**given, "return_scores": switch("with_scores", with_scores)}, options)
+        scores = {"return_scores": True} if switch("with_scores", with_scores) else {}
+        settings = self._settings({**given, **scores}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return translate_file(
-            lambda sources, prefixes: self._stream(
-                checked_items(sources, prefixes, vocabularies, self.config), settings
+            lambda sources, prefixes, uneven: self._stream(
+                checked_items(sources, prefixes, vocabularies, self.config, uneven), settings
             ),
             FilePaths(source_path, output_path, target_path),
             Tokenizers(source_tokenize_fn, target_tokenize_fn, target_detokenize_fn),
-            with_scores,
+            settings.options.return_scores,
         )
 
     def generate_tokens(

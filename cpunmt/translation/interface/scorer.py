@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.files.windows import windows
 from cpunmt.translation.arguments import ended_ids, in_order, piece_lists, source_ids, text_list
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import BatchScoringOptions, ScoringOptions, StreamScoringOptions
+else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
+    BatchScoringOptions = StreamScoringOptions = Any
+    Unpack = Union
 
 WINDOW = 2048  # pairs or sentences that a stream sorts by length at a time
 LONG = 512  # pieces of a text that is scored: for one with more an interrupt would have to wait
@@ -60,8 +64,9 @@ class Scorer(ModelOwner):
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("score takes two texts or two lists of texts, not one of each")
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
-        sources = self.source_vocabulary.encode_batch(text_list(texts[0], "score", "source"))
-        targets = self.target_vocabulary.encode_batch(text_list(texts[1], "score", "target"))
+        sources = self.source_vocabulary.encode_batch(text_list(texts[0], "source of score", "source"))
+        given_targets = text_list(texts[1], "target of score", "target", len(sources) + 1)
+        targets = self.target_vocabulary.encode_batch(given_targets)
         results = self._scores(sources, targets, self._scoring(given, options)).results()
         return results[0] if isinstance(source, str) else results
 
@@ -89,6 +94,18 @@ class Scorer(ModelOwner):
         **given: Unpack[BatchScoringOptions],
     ) -> list[AsyncResult[ScoringResult]]: ...
 
+    @overload
+    def score_batch(
+        self,
+        source: Iterable[Iterable[str]],
+        target: Iterable[Iterable[str]],
+        *,
+        offset: int = 0,
+        asynchronous: bool,
+        options: Options | None = None,
+        **given: Unpack[BatchScoringOptions],
+    ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]: ...
+
     def score_batch(
         self,
         source: Iterable[Iterable[str]],
@@ -107,17 +124,20 @@ class Scorer(ModelOwner):
         `offset` leaves out so many pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is
         scored is not split.
         """
-        sources = [source_ids(pieces, self.source_vocabulary) for pieces in piece_lists(source, "score_batch")]
-        items = enumerate(in_order(target, "target", "a list with a list of pieces for each sentence"))
-        targets = [ended_ids(pieces, number, self.target_vocabulary) for number, pieces in items]
+        sentences = piece_lists(source, "source of score_batch")
+        sources = [source_ids(pieces, self.source_vocabulary) for pieces in sentences]
+        items = in_order(target, "target of score_batch", "a list with a list of pieces for each sentence")
+        counted = enumerate(islice(items, len(sources) + 1))
+        targets = [ended_ids(pieces, number, self.target_vocabulary) for number, pieces in counted]
+        is_asynchronous = switch("asynchronous", asynchronous)
         call = self._scores(sources, targets, self._scoring(given, options), _checked_offset(offset))
-        return call.asynchronous() if asynchronous else call.results()
+        return call.asynchronous() if is_asynchronous else call.results()
 
     def score_iterable(
         self,
         source: Iterable[str] | Iterable[Iterable[str]],
         target: Iterable[str] | Iterable[Iterable[str]],
-        max_batch_size: int = 0,
+        max_batch_size: int | None = None,
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         offset: int = 0,
@@ -129,7 +149,7 @@ class Scorer(ModelOwner):
         Both sides are texts, as `score` takes them, or lists of pieces, as `score_batch` does. Windows, and what
         comes before an item that is wrong: as of `translate_iterable`. Raises ValueError if one side ends first.
         """
-        settings = self._scoring({**given, "max_batch_size": max_batch_size, "batch_type": batch_type}, options)
+        settings = self._scoring({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         return self._score_stream(paired_arguments(source, target), settings, _checked_offset(offset))
 
     def _score_stream(
@@ -190,7 +210,8 @@ class Scorer(ModelOwner):
     ) -> Call[ScoringResult]:
         """A call that scores pairs of id lists."""
         if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many of both")
+            some = "more" if len(targets) > len(sources) else len(targets)
+            raise ValueError(f"{len(sources)} sources and {some} targets, expected as many of both")
         for name, side in (("source", sources), ("target", targets)):
             for number, ids in enumerate(side):
                 refuse_long(name, number, ids)
@@ -204,6 +225,12 @@ class Scorer(ModelOwner):
         is_long = max(map(len, (*sources, *targets)), default=0) > LONG
         apart = is_long and threading.current_thread() is threading.main_thread()  # only that one is interrupted
         return Call(self._workers, sizes, score, apart)
+
+
+def batch_sizes(max_batch_size: int | None, batch_type: str) -> dict[str, Any]:
+    """Arguments of a stream, as options; a size that is None is what other options say."""
+    size = {} if max_batch_size is None else {"max_batch_size": max_batch_size}
+    return {**size, "batch_type": batch_type}
 
 
 def _checked_offset(offset: int) -> int:

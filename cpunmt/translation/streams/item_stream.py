@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from operator import length_hint
 from typing import NamedTuple
 
 from cpunmt.model.config import ModelConfig
@@ -13,15 +14,17 @@ from cpunmt.translation.arguments import (
     ended_ids,
     in_order,
     piece_list,
+    plain_text,
     source_ids,
     target_ids,
     text_ids,
-    wrong_item,
 )
 from cpunmt.translation.scoring import refuse_long
 
 _NONE = object()
 _KINDS = "an iterable of texts, or of lists of pieces"
+_PREFIXES = "an iterable with an item for each sentence"
+Uneven = Callable[[int, int], Exception]  # see `paired`
 
 
 class Item(NamedTuple):
@@ -40,14 +43,19 @@ class Pair(NamedTuple):
 
 
 def checked_items(
-    source: object, prefixes: object, vocabularies: tuple[AnyVocabulary, AnyVocabulary], config: ModelConfig
+    source: object,
+    prefixes: object,
+    vocabularies: tuple[AnyVocabulary, AnyVocabulary],
+    config: ModelConfig,
+    uneven: Uneven | None = None,
 ) -> Iterator[Item]:
     """Items of texts or of lists of pieces, as the first of them is.
 
     Parameters
     ----------
-    prefixes : None, an iterable with one for each item or, for texts, one text for all
+    prefixes : None, an iterable with one for each item, an itertools.repeat without end or, for texts, one text for all
     vocabularies : of source and target
+    uneven : what to raise if there are more or fewer prefixes than items, see `paired`; None: a ValueError
 
     Raises TypeError if something else is given, and TypeError or ValueError for the first item or prefix that is wrong,
     when its turn comes.
@@ -55,8 +63,8 @@ def checked_items(
     if isinstance(source, str):
         raise TypeError("translate_iterable takes texts, not one text; use translate")
     if prefixes is not None and not isinstance(prefixes, str):
-        prefixes = in_order(prefixes, "target_prefix", "an iterable with an item for each sentence")
-    return _items(in_order(source, "translate_iterable", _KINDS), prefixes, vocabularies, config)
+        prefixes = in_order(prefixes, "target_prefix", _PREFIXES)
+    return _items(in_order(source, "translate_iterable", _KINDS), prefixes, vocabularies, config, uneven or _uneven)
 
 
 def _items(
@@ -64,38 +72,37 @@ def _items(
     prefixes: Iterator[object] | str | None,
     vocabularies: tuple[AnyVocabulary, AnyVocabulary],
     config: ModelConfig,
+    uneven: Uneven,
 ) -> Iterator[Item]:
     first = next(source, _NONE)
-    if first is _NONE:
-        return
+    source = source if first is _NONE else itertools.chain([first], source)
     is_text = isinstance(first, str)
-    for_all = prefixes is None or (is_text and isinstance(prefixes, str))
-    forced: Iterator[object] = itertools.repeat(prefixes) if for_all else iter(prefixes or ())
+    if isinstance(prefixes, str) and first is not _NONE and not is_text:
+        prefixes = in_order(prefixes, "target_prefix", _PREFIXES)  # raises
+    if prefixes is None or isinstance(prefixes, str):
+        prefixes = itertools.repeat(prefixes)
+    if isinstance(prefixes, itertools.repeat) and length_hint(prefixes, -1) == -1:  # it never ends
+        pairs: Iterator[tuple[object, object]] = zip(source, prefixes, strict=False)
+    else:
+        pairs = paired(source, prefixes, uneven)
     ids_of = Prefixes(text_ids if is_text else target_ids, vocabularies[1], config)
-    for number, item in enumerate(itertools.chain([first], source)):
+    for number, (item, prefix) in enumerate(pairs):
         given: str | list[str]
         ids = None
         if is_text:
-            given = _text("text", number, item)
+            given = plain_text(item, number, "text")
         else:
             given = piece_list(item, number)
             ids = source_ids(given, vocabularies[0])
-        try:
-            prefix = next(forced)
-        except StopIteration:
-            raise ValueError(f"target_prefix has {number} items, expected one for each sentence") from None
         yield Item(given, ids, ids_of.ids(prefix, number))
 
 
-def _text(name: str, number: int, item: object) -> str:
-    if not isinstance(item, str):
-        raise wrong_item(name, number, item, "str")
-    return item
+def _uneven(number: int, shorter: int) -> ValueError:
+    has = f"more than {number}" if shorter == 0 else number
+    return ValueError(f"target_prefix has {has} items, expected one for each sentence")
 
 
-def paired(
-    sources: Iterator[object], targets: Iterator[object], uneven: Callable[[int, int], Exception]
-) -> Iterator[tuple[object, object]]:
+def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven) -> Iterator[tuple[object, object]]:
     """Source and target of each pair. If one side ends first, raises `uneven(pairs, 0 for the source or 1)`."""
     for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
         if source is _NONE or target is _NONE:
@@ -113,8 +120,8 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
         names = ("sources", "targets") if shorter == 0 else ("targets", "sources")
         return ValueError(f"there are {number} {names[0]} and more {names[1]}, expected as many of both")
 
-    sources, targets = (in_order(items, "score_iterable", _KINDS) for items in (source, target))
-    return paired(sources, targets, uneven)
+    sources = in_order(source, "source of score_iterable", _KINDS)
+    return paired(sources, in_order(target, "target of score_iterable", _KINDS), uneven)
 
 
 def checked_pairs(
@@ -129,7 +136,7 @@ def checked_pairs(
         if is_text is None:
             is_text = isinstance(source, str)
         if is_text:
-            texts = _text("source", number, source), _text("target", number, target)
+            texts = plain_text(source, number, "source"), plain_text(target, number, "target")
             ids = [vocabulary.encode(text) for vocabulary, text in zip(vocabularies, texts, strict=True)]
         else:
             pieces = piece_list(source, number, "source")

@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import encode_line
 from cpunmt.files.output_files import replacing_file, told
 from cpunmt.translation.results import ExecutionStats, ScoringResult, TranslationResult
-from cpunmt.translation.streams.item_stream import paired
+from cpunmt.translation.streams.item_stream import Uneven, paired
 
 AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Tokenize = Callable[[str], list[str]]
@@ -40,9 +40,16 @@ class Tokenizers(NamedTuple):
     target: Tokenize | None = None
     target_back: Detokenize | None = None
 
+    def line_of(self, pieces: list[str]) -> str:
+        """What is written of target pieces. Raises TypeError if the caller's function gives no text."""
+        made: Any = self.target_back(pieces) if self.target_back else " ".join(pieces)
+        if not isinstance(made, str):
+            raise TypeError(f"target_detokenize_fn gave {type(made).__name__}, expected str")
+        return str.__str__(made)
+
 
 def translate_file(
-    translate: Callable[[Sentences, Sentences | None], Iterator[TranslationResult]],
+    translate: Callable[[Sentences, Sentences | None, Uneven], Iterator[TranslationResult]],
     paths: FilePaths,
     tokenizers: Tokenizers,
     with_scores: bool,
@@ -51,31 +58,30 @@ def translate_file(
 
     Parameters
     ----------
-    translate : results of sentences and their prefixes, in order
+    translate : results of sentences and their prefixes, in order; raises what the third gives if there are not as many
     with_scores : write the score and ` ||| ` before each
 
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
     began = time.perf_counter()
     source_path, output_path, target_path = _names(paths)
-    detokenize = tokenizers.target_back or " ".join
     sources = map(tokenizers.source or _pieces, _lines(source_path))
-    prefixes = missing = None
-    if target_path is not None:
-        prefixes = map(tokenizers.target or _pieces, _lines(target_path))
-        missing = _then_raise(prefixes, f"{target_path}: has fewer lines than {source_path}, expected as many")
-    results = translate(sources, missing)
+    prefixes = None if target_path is None else map(tokenizers.target or _pieces, _lines(target_path))
+
+    def uneven(number: int, shorter: int) -> CpunmtError:
+        has = "more" if shorter == 0 else "fewer"
+        return CpunmtError(f"{target_path}: has {has} lines than {source_path}, expected as many")
+
+    results = translate(sources, prefixes, uneven)
     tokens = examples = 0
     with replacing_file(output_path) as file:
         for result in results:
             for pieces, score in zip_longest(result.hypotheses, result.scores):
-                line = encode_line((f"{score:g} ||| " if with_scores else "") + detokenize(pieces))
+                line = encode_line((f"{score:g} ||| " if with_scores else "") + tokenizers.line_of(pieces))
                 with told(output_path):
                     file.write(line)
             tokens += len(result.hypotheses[0])
             examples += 1
-        if prefixes and next(prefixes, None) is not None:
-            raise CpunmtError(f"{target_path}: has more lines than {source_path}, expected as many")
     return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
 
 
@@ -96,7 +102,6 @@ def score_file(
     """
     began = time.perf_counter()
     source_path, output_path, target_path = _names(paths)
-    detokenize = tokenizers.target_back or " ".join
     sources = map(tokenizers.source or _pieces, _lines(source_path))
     targets = map(tokenizers.target or _pieces, _lines(target_path))
 
@@ -109,7 +114,7 @@ def score_file(
     with replacing_file(output_path) as file:
         for result in results:
             pieces = result.tokens[:-1] if result.tokens else []  # without </s>
-            line = f"{result.score:g} ||| {detokenize(pieces)}"
+            line = f"{result.score:g} ||| {tokenizers.line_of(pieces)}"
             if with_tokens_score:
                 line += " ||| " + " ".join(f"{value:g}" for value in result.log_probs)
             encoded = encode_line(line)
@@ -121,8 +126,8 @@ def score_file(
 
 
 def _names(paths: FilePaths) -> tuple[str, str, str]:
-    source, output, target = paths
-    return os.fsdecode(source), os.fsdecode(output), None if target is None else os.fsdecode(target)  # type: ignore[return-value]
+    names = [path if path is None else str.__str__(os.fsdecode(path)) for path in paths]
+    return tuple(names)  # type: ignore[return-value]  # the target is asked for only where there is one
 
 
 def _pieces(line: str) -> list[str]:
@@ -140,8 +145,3 @@ def _lines(path: str) -> Iterator[str]:
         raise CpunmtError(f"{path}: line {number} is not UTF-8: {error}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise CpunmtError(f"{path}: cannot read: {getattr(error, 'strerror', error)}") from None
-
-
-def _then_raise(items: Sentences, message: str) -> Sentences:
-    yield from items
-    raise CpunmtError(message)
