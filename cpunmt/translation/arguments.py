@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
 from itertools import islice, repeat
 
@@ -9,6 +10,9 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import same, shown
 
+AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Tokenize = Callable[[str], list[str]]
+Detokenize = Callable[[list[str]], str]
 MOST_THREADS = 256
 _BYTES = bytes | bytearray | memoryview
 _PIECES = "a list of pieces"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from cpunmt.process.first_use import LOCK
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import Call, Settings
@@ -14,12 +15,12 @@ from cpunmt.translation.interface.scorer import batch_sizes
 from cpunmt.translation.joining import make_result, translate_sentences
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Result, TranslationResult
-from cpunmt.translation.streams.item_stream import Item, checked_items
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import StreamOptions, TranslationOptions
+    from cpunmt.translation.streams.item_stream import Item
 
 LETTERS = 4  # of a piece, about
 
@@ -132,6 +133,8 @@ class Translator(PieceTranslator):
         `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too, or `itertools.repeat`.
         `max_batch_size`, if given, counts what `batch_type` says.
         """
+        with LOCK:  # a process that translates one text starts without it
+            from cpunmt.translation.streams.item_stream import checked_items
         settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return self._stream(checked_items(source, target_prefix, vocabularies, self.config), settings)

@@ -6,21 +6,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.files.windows import windows
-from cpunmt.translation.arguments import IdsOf, Prefixes, piece_list, piece_lists, source_ids, target_ids
+from cpunmt.process.first_use import LOCK
+from cpunmt.translation.arguments import (
+    AnyPath,
+    Detokenize,
+    IdsOf,
+    Prefixes,
+    Tokenize,
+    piece_list,
+    piece_lists,
+    source_ids,
+    target_ids,
+)
 from cpunmt.translation.calls import AsyncResult, Call, Settings
 from cpunmt.translation.interface.scorer import WINDOW, Scorer
 from cpunmt.translation.joining import translate_sentences
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
-from cpunmt.translation.streams.item_stream import Item, checked_items
-from cpunmt.translation.streams.line_files import AnyPath, Detokenize, FilePaths, Tokenize, Tokenizers, translate_file
-from cpunmt.translation.streams.piece_stream import GENERATING, generated_pieces
 from cpunmt.values.checks import switch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import BatchOptions, GenerationOptions
+    from cpunmt.translation.streams.item_stream import Item
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     BatchOptions = GenerationOptions = Any
     Unpack = Union
@@ -114,6 +123,9 @@ class PieceTranslator(Scorer):
 
         Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
         """
+        with LOCK:
+            from cpunmt.translation.streams.item_stream import checked_items
+            from cpunmt.translation.streams.line_files import FilePaths, Tokenizers, translate_file
         scores = {"return_scores": True} if switch("with_scores", with_scores) else {}
         settings = self._settings({**given, **scores}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
@@ -143,6 +155,8 @@ class PieceTranslator(Scorer):
         Options are `vocabulary`, `min_length`, `max_length`, `max_length_factor` and `max_input_length`. Raises
         ValueError for a model that translates from right to left: the first piece is what it finds last.
         """
+        with LOCK:
+            from cpunmt.translation.streams.piece_stream import GENERATING, generated_pieces
         if self.config.right_to_left:
             raise ValueError(
                 "generate_tokens gives the first piece first, but this model translates from right to left "

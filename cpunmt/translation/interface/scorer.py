@@ -9,14 +9,22 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.files.windows import windows
-from cpunmt.translation.arguments import ended_ids, in_order, piece_lists, source_ids, text_list
+from cpunmt.process.first_use import LOCK
+from cpunmt.translation.arguments import (
+    AnyPath,
+    Detokenize,
+    Tokenize,
+    ended_ids,
+    in_order,
+    piece_lists,
+    source_ids,
+    text_list,
+)
 from cpunmt.translation.calls import AsyncResult, Call, Settings
 from cpunmt.translation.interface.model_owner import ModelOwner
 from cpunmt.translation.options import SCORING, Options
 from cpunmt.translation.results import ExecutionStats, ScoringResult
 from cpunmt.translation.scoring import refuse_long, score_pairs
-from cpunmt.translation.streams.item_stream import checked_pairs, paired_arguments
-from cpunmt.translation.streams.line_files import AnyPath, Detokenize, FilePaths, Tokenize, Tokenizers, score_file
 from cpunmt.values.checks import switch, whole
 
 if TYPE_CHECKING:
@@ -149,12 +157,16 @@ class Scorer(ModelOwner):
         Both sides are texts, as `score` takes them, or lists of pieces, as `score_batch` does. Windows, and what
         comes before an item that is wrong: as of `translate_iterable`. Raises ValueError if one side ends first.
         """
+        with LOCK:
+            from cpunmt.translation.streams.item_stream import paired_arguments
         settings = self._scoring({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         return self._score_stream(paired_arguments(source, target), settings, _checked_offset(offset))
 
     def _score_stream(
         self, pairs: Iterator[tuple[object, object]], settings: Settings, offset: int
     ) -> Iterator[ScoringResult]:
+        with LOCK:
+            from cpunmt.translation.streams.item_stream import checked_pairs
         vocabularies = self.source_vocabulary, self.target_vocabulary
         for window in windows(checked_pairs(pairs, vocabularies), 1, WINDOW):
             sources, targets = zip(*window, strict=True)
@@ -189,6 +201,8 @@ class Scorer(ModelOwner):
 
         Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
         """
+        with LOCK:
+            from cpunmt.translation.streams.line_files import FilePaths, Tokenizers, score_file
         settings, offset = self._scoring(given, options), _checked_offset(offset)
         return score_file(
             lambda pairs: self._score_stream(pairs, settings, offset),

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import encode_line
 from cpunmt.files.output_files import replacing_file, told
+from cpunmt.translation.arguments import AnyPath, Detokenize, Tokenize
 from cpunmt.translation.results import ExecutionStats, ScoringResult, TranslationResult
 from cpunmt.translation.streams.item_stream import Uneven, paired
 
-AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-Tokenize = Callable[[str], list[str]]
-Detokenize = Callable[[list[str]], str]
 Sentences = Iterator[list[str]]  # pieces of each
 
 
