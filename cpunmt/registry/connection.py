@@ -216,9 +216,9 @@ def open_url(url: str, headers=None, listed=False) -> urllib3.BaseHTTPResponse:
         A URL that is not accepted, or an answer that will stay.
     """
     headers = {"User-Agent": "cpunmt", "Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
+    check_url(url)
     place = url
     for left in range(_MOST_REDIRECTS, -1, -1):
-        check_url(place)
         if is_offline():
             raise OfflineError(f"CPUNMT_OFFLINE is set, so {url} is not opened; unset it to fetch models")
         try:
@@ -233,8 +233,11 @@ def open_url(url: str, headers=None, listed=False) -> urllib3.BaseHTTPResponse:
         response.close()
         try:
             following = urllib.parse.urljoin(place, location.replace(" ", "%20"))
+            check_url(following)
         except ValueError:
             raise CpunmtError(f"{url}: the server redirects to {one_line(location)!r}, which is not a URL") from None
+        except CpunmtError as error:
+            raise CpunmtError(f"{url}: the server redirects elsewhere: {error}") from None
         if urllib.parse.urlsplit(following)[:2] != urllib.parse.urlsplit(place)[:2]:
             headers.pop("Authorization", None)
         place = following

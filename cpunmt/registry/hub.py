@@ -64,7 +64,7 @@ def authorization(hub: str) -> dict[str, str]:
     _check_online(hub)
     library = _library()
     if library.constants.HF_HUB_OFFLINE:
-        raise CpunmtError(f"HF_HUB_OFFLINE is set, so {hub} is not asked; unset it to fetch models")
+        raise CpunmtError(f"{hub} is not asked, since the library is offline; unset HF_HUB_OFFLINE to fetch models")
     with _failures("the token of huggingface_hub"):
         token = None if library.constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else library.get_token()
     if token and not re.fullmatch(r"[!-~]+", token):
