@@ -150,7 +150,7 @@ def test_a_description_of_any_size_is_not_read(hub):
 def test_a_description_that_is_none(hub, answer):
     hub.content[f"/api/models/{NAME}/revision/main?blobs=true"] = answer
     status, _, shown = fetch(f"hf:{NAME}")
-    assert (status == 1 and "expected a registry" in shown) or "expected the hub's description" in shown
+    assert status == 1 and ("expected a registry" in shown or "expected the hub's description" in shown)
     assert shown.count("\n") == 1
 
 
