@@ -28,6 +28,14 @@ from pathlib import Path
 from bench.packing import pack_quietly
 from bench.timing import machine, save
 
+NEEDED = (
+    "data/wmt14.en",
+    "data/vocab.deen.spm",
+    "data/lex.50.50.ende.s2t.bin",
+    "models/copy/model.npz",
+    "models/copy/model.intgemm.alphas.bin",
+)
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Each driver prints one JSON line: seconds for all sentences. {home}, {lines} and {mode} are filled in.
@@ -170,6 +178,9 @@ def main(arguments=None):
     parser.add_argument("--modes", nargs="+", default=["single", "bulk"])
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
+    missing = [name for name in NEEDED if not (chosen.home / name).is_file()]
+    if missing:
+        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers.py tells what is needed")
     text = (chosen.home / "data" / "wmt14.en").read_text(encoding="utf8").split("\n")[:-1]
     sample = text[:: max(1, len(text) // chosen.sentences)][: chosen.sentences]
     words = sum(len(line.split()) for line in sample)

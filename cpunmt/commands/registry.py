@@ -94,7 +94,6 @@ def _megabytes(size) -> str:
 def fetch_command(given) -> int:
     """Fetch models, print their directories."""
     from cpunmt.registry import catalogue
-    from cpunmt.registry.install import install
 
     wanted = []
     for name in given.names:  # all names before the first download: a typing error shows at once
@@ -103,10 +102,26 @@ def fetch_command(given) -> int:
     for item in wanted:
         path = item
         if hasattr(item, "files"):
-            with _progress(item) as (on_bytes, say):
-                path = install(item, force=given.force, on_bytes=on_bytes, say=say)
+            path = _fetched(item, given.force)
         tell(str(path))
     return 0
+
+
+def _fetched(entry, force):
+    """Where the model is, now; fetched from a later address of its registry if its own does not give a file."""
+    from cpunmt.registry import catalogue
+    from cpunmt.registry.connection import HttpStatusError
+    from cpunmt.registry.install import install
+
+    while True:
+        try:
+            with _progress(entry) as (on_bytes, say):
+                return install(entry, force=force, on_bytes=on_bytes, say=say)
+        except HttpStatusError as error:
+            entry = catalogue.elsewhere(entry, _say)
+            if entry is None:
+                raise
+            _say(f"{error}; trying {entry.registry}")
 
 
 def _installed(name):

@@ -8,6 +8,7 @@ the window that the program `zstd` accepts. Several gzip members or zstd frames,
 
 import functools
 import io
+import math
 import os
 import zlib
 
@@ -30,10 +31,9 @@ _MAX_MEMBERS = 1 << 16
 
 
 def plain_name(name: str) -> str:
-    """`name` without .gz or .zst."""
-    for ending in ENDINGS:
-        name = name.removesuffix(ending)
-    return name
+    """`name` without its last .gz or .zst, in capitals or not; a path, too."""
+    root, ending = os.path.splitext(name)
+    return root if ending.lower() in ENDINGS else name
 
 
 def packing(start: bytes) -> str | None:
@@ -74,7 +74,7 @@ def open_expanded(path, kind, limit, ratio=RATIO):
     """A binary file object, to be closed, that reads what `expanded` would return, little by little.
 
     Errors are those of `expanded`; what is wrong with packed data shows when it is read. With another `ratio` than
-    RATIO a file may expand to so many times its size.
+    RATIO a file may expand to so many times its size; with an infinite one it may have any number of members.
     """
     content = _mapped(path, kind, limit)
     if packing(content[:4].tobytes()):
@@ -151,6 +151,7 @@ class _Expanding(io.RawIOBase):
         self._content, self._position = content, 0
         self._limit = min(limit, ratio * content.size + _SLACK)
         self._made, self._members = 0, 0
+        self._most_members = math.inf if ratio == math.inf else _MAX_MEMBERS  # as bgzip writes: one for each 64 KB
         self._decoder = None
         self._name = packing(content[:4].tobytes())
 
@@ -189,7 +190,7 @@ class _Expanding(io.RawIOBase):
                     raise self._incomplete("other bytes after its end")
                 return False
             self._members += 1
-            if self._members > _MAX_MEMBERS:
+            if self._members > self._most_members:
                 raise self._broken(f"more than {_MAX_MEMBERS} {packed} members, expected one")
             if not _is_skippable(start):
                 break

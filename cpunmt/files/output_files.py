@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +13,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.process.interrupts import begin, finish
 
 _LONGEST = 50  # characters of a name that a temporary name is made of; in UTF-8 they have 200 bytes at most, of 255
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # what these names stand for is open elsewhere
 
 
@@ -68,12 +69,17 @@ def write_file(path: str | os.PathLike, content: bytes):
 
 
 @contextlib.contextmanager
-def told(path, advice: str = "") -> Iterator[None]:
+def told(path, advice: Callable[[OSError], str] = lambda error: "") -> Iterator[None]:
     """What goes wrong when `path` is written, as one CpunmtError, which ends with the advice."""
     try:
         yield
     except OSError as error:
-        raise CpunmtError(f"{os.fsdecode(path)}: cannot be written: {error.strerror or error}{advice}") from None
+        raise CpunmtError(f"{os.fsdecode(path)}: cannot be written: {error.strerror or error}{advice(error)}") from None
+
+
+def remedy(error: OSError) -> str:
+    """What to do about a file that cannot be written, in a few words."""
+    return "make room" if error.errno in _FULL else "check the folder"
 
 
 def sync(path: str | os.PathLike):

@@ -10,7 +10,7 @@ from pathlib import Path
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import told
-from cpunmt.registry.entries import LARGEST_MODEL, check_file_name
+from cpunmt.registry.entries import LARGEST_MODEL, check_file_name, fetch_again
 
 _MOST_FILES = 1000
 _LARGEST_DIRECTORY = 1 << 20  # bytes; zipfile reads it before anything can be checked
@@ -108,4 +108,4 @@ def _writing(path):
 
 def _told(path):
     """Failures to write are no damage of the archive."""
-    return told(path, "; make room and fetch again")
+    return told(path, fetch_again)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import firefox, hub, huggingface, opus
-from cpunmt.registry.connection import OfflineError, fetch_document
+from cpunmt.registry.connection import OfflineError, fetch_document, one_line
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
 from cpunmt.values.spelling import hint, nearest
@@ -33,16 +33,16 @@ def list_models(registry: str, say: Callable[[str], object]) -> list[ModelEntry]
 
     `say` is told in one line when another address has to be tried.
     """
-    return next(_lists(registry, say))
+    return next(_lists(registry, addresses(registry), say))
 
 
-def _lists(registry, say) -> Iterator[list[ModelEntry]]:
-    """The lists at all addresses of a registry that can be read, at least one; read as they are asked for."""
-    urls, found = addresses(registry), False
+def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
+    """The lists at those of `urls` that can be read; if none can, the last one's CpunmtError. Read as asked for."""
+    found = False
     for place, url in enumerate(urls, 1):
         attempts = _ATTEMPTS if place < len(urls) else None
         try:
-            entries = _LISTED[registry].list_models(url, lambda at, n=attempts: fetch_document(at, say, attempts=n))
+            entries = _list(registry, url, lambda at, n=attempts: fetch_document(at, say, attempts=n))
             if not entries and not found and place < len(urls):
                 raise CpunmtError(f"{url}: there is no model in it")
         except OfflineError:
@@ -58,6 +58,30 @@ def _lists(registry, say) -> Iterator[list[ModelEntry]]:
         yield entries
 
 
+def _list(registry, url, fetch) -> list[ModelEntry]:
+    """The list at `url`; whatever is in it, it cannot keep others from being tried."""
+    try:
+        return _LISTED[registry].list_models(url, fetch)
+    except (ValueError, ArithmeticError) as error:
+        raise CpunmtError(f"{url}: not understood ({one_line(error)}); expected a registry") from None
+
+
+def elsewhere(entry: ModelEntry, say) -> ModelEntry | None:
+    """The model of the same name at a later address of its registry; None where there is none."""
+    registry = entry.name.partition(":")[0]
+    urls = addresses(registry)
+    if entry.registry not in urls:
+        return None
+    try:
+        for offered in _lists(registry, urls[urls.index(entry.registry) + 1 :], say):
+            for other in offered:
+                if other.name == entry.name:
+                    return other
+    except CpunmtError as error:
+        say(str(error))
+    return None
+
+
 def resolve(name: str, say) -> ModelEntry:
     """The model that `name` means: exactly, up to hyphens and case, with or without its registry's name.
 
@@ -69,18 +93,22 @@ def resolve(name: str, say) -> ModelEntry:
     if is_name(name):
         registry, rest = split_name(name)
         if registry == "hf":
-            describe = hub.describe if hub.is_installed() else None
-            url = hub.endpoint(os.environ.get(huggingface.VARIABLE)) if describe else addresses("hf")[0]
-            return huggingface.find_model(rest, url, lambda at: fetch_document(at, say), describe)
+            through_library = hub.is_installed()
+            url = hub.endpoint(os.environ.get(huggingface.VARIABLE)) if through_library else addresses("hf")[0]
+            headers = hub.authorization(url) if through_library else None
+            return huggingface.find_model(
+                rest, url, lambda at: fetch_document(at, say, headers=headers), through_library
+            )
         registries = [registry]
     else:
         registries = list(_LISTED)
     wanted, entries, found = plain(name), [], []
     for registry in registries:
-        for place, offered in enumerate(_lists(registry, say)):
+        for offered in _lists(registry, addresses(registry), say):
             exact = [entry for entry in offered if wanted in (plain(entry.name), plain(entry.name.partition(":")[2]))]
-            entries += offered if place == 0 else exact
-            if exact or "@" not in name:  # an older release may be at an older address only
+            known = {entry.name for entry in entries}
+            entries += [entry for entry in offered if entry.name not in known]
+            if exact:  # an older release, or a pair of languages, may be at an older address only
                 break
         found += exact
     if len(found) == 1:

@@ -7,11 +7,15 @@ the host of a registry that the user's environment names with it. With CPUNMT_OF
 is opened at all.
 """
 
+import contextlib
 import email.utils
+import http.client
+import io
 import os
 import re
 import socket
 import ssl
+import threading
 import time
 import urllib.parse
 import urllib.request  # which proxies there are: urllib3 does not look
@@ -21,16 +25,21 @@ from urllib3 import exceptions as failures
 
 from cpunmt.errors import CpunmtError
 
-TIMEOUT = 30.0  # seconds without a byte, for each read and for connecting
+TIMEOUT = 30.0  # seconds for connecting, for the headers, and from one piece of the body to the next
 SLOWEST = 100  # bytes a second; a connection below it is given up
 ATTEMPTS = 5  # failures in a row
 BACKOFF = 1.0  # seconds before the second attempt; doubled each time
 LONGEST_WAIT = 60.0  # seconds; a server that asks for more is not waited for
 BLOCK = 1 << 16
-LARGEST_DOCUMENT = 64 << 20  # bytes of a registry; Firefox's has under 1 MB
+LARGEST_DOCUMENT = 16 << 20  # bytes of a registry; Firefox's has under 1 MB
 _MOST_REDIRECTS = 10
 _REDIRECTS = (301, 302, 303, 307, 308)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
+_HINTS = {
+    401: "it is private or has moved",
+    403: "it is private or has moved",
+    404: "the name may be wrong, or the registry has moved",
+}
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -96,14 +105,70 @@ def check_url(url):
         parts.port  # noqa: B018  a wrong one raises
     except ValueError as error:
         raise CpunmtError(f"{url}: not a URL: {error}") from None
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and host in (*_LOCAL, *_named_hosts()))):
-        raise CpunmtError(f"{url}: refused, expected https://; give such a registry's URL yourself to trust its host")
+    if not host or parts.scheme not in ("https", "http"):
+        raise CpunmtError(f"{url}: refused, expected https:// and a host")
+    if parts.scheme == "http" and host not in (*_LOCAL, *_named_hosts()):
+        raise CpunmtError(
+            f"{url}: refused, expected https://; to trust {host}, name a registry there in CPUNMT_FIREFOX_REGISTRY, "
+            "CPUNMT_OPUS_REGISTRY or CPUNMT_HF_REGISTRY"
+        )
 
 
 def _named_hosts():
     for name in os.environ:
         if re.fullmatch(r"CPUNMT_[A-Z]+_REGISTRY", name) and os.environ[name].startswith("http://"):
-            yield urllib.parse.urlsplit(os.environ[name]).hostname
+            with contextlib.suppress(ValueError):  # it is no URL, as whoever opens it will say
+                yield urllib.parse.urlsplit(os.environ[name]).hostname
+
+
+class _Operation(threading.local):
+    """What this thread waits for: the headers, or the next piece of a body; `ends` is when it gives up."""
+
+    ends = 0.0
+
+    def begin(self):
+        self.ends = time.monotonic() + TIMEOUT
+
+
+_operation = _Operation()
+
+
+class _Timely(io.RawIOBase):
+    """The bytes of a socket until the operation's time is over, however many come: a server may send headers,
+    trailers or the length of a chunk for ever, a byte now and then or as fast as it can."""
+
+    def __init__(self, raw, sock):
+        self._raw, self._socket = raw, sock
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        left = _operation.ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self):
+        self._raw.close()
+        super().close()
+
+
+class _TimelyResponse(http.client.HTTPResponse):
+    def __init__(self, sock, *arguments, **settings):
+        super().__init__(sock, *arguments, **settings)
+        self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock))
+        _operation.begin()
+
+
+def _timely(pool):
+    """A class of urllib3's pools whose connections answer in time; also where a proxy makes a tunnel."""
+    connection = type("Connection", (pool.ConnectionCls,), {"response_class": _TimelyResponse})
+    return type("Pool", (pool,), {"ConnectionCls": connection})
+
+
+_POOLS = {"http": _timely(urllib3.HTTPConnectionPool), "https": _timely(urllib3.HTTPSConnectionPool)}
 
 
 def _pool(url) -> urllib3.PoolManager:
@@ -112,7 +177,14 @@ def _pool(url) -> urllib3.PoolManager:
     parts = urllib.parse.urlsplit(url)
     proxy = urllib.request.getproxies().get(parts.scheme.lower())
     if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return urllib3.PoolManager(**settings)
+        manager = urllib3.PoolManager(**settings)
+    else:
+        manager = _proxy_manager(url, proxy, settings)
+    manager.pool_classes_by_scheme = _POOLS
+    return manager
+
+
+def _proxy_manager(url, proxy, settings):
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
         parts = urllib.parse.urlsplit(proxy)
@@ -123,8 +195,16 @@ def _pool(url) -> urllib3.PoolManager:
         raise CpunmtError(f"{url}: the proxy that the environment names cannot be used: {error}") from None
 
 
-def open_url(url: str, headers=None) -> urllib3.BaseHTTPResponse:
+def open_url(url: str, headers=None, listed=False) -> urllib3.BaseHTTPResponse:
     """The response to a GET request, its body to be read by `blocks`; close it.
+
+    Parameters
+    ----------
+    url : str
+    headers : dict
+        More headers; Authorization goes to the host of `url` and to no other.
+    listed : bool
+        A registry names the URL: if it is not there, no name is wrong.
 
     Raises
     ------
@@ -136,9 +216,9 @@ def open_url(url: str, headers=None) -> urllib3.BaseHTTPResponse:
         A URL that is not accepted, or an answer that will stay.
     """
     headers = {"User-Agent": "cpunmt", "Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
+    check_url(url)
     place = url
     for left in range(_MOST_REDIRECTS, -1, -1):
-        check_url(place)
         if is_offline():
             raise OfflineError(f"CPUNMT_OFFLINE is set, so {url} is not opened; unset it to fetch models")
         try:
@@ -151,20 +231,30 @@ def open_url(url: str, headers=None) -> urllib3.BaseHTTPResponse:
         if response.status not in _REDIRECTS or not location or not left:
             break
         response.close()
-        place = urllib.parse.urljoin(place, location.replace(" ", "%20"))
+        try:
+            following = urllib.parse.urljoin(place, location.replace(" ", "%20"))
+            check_url(following)
+        except ValueError:
+            raise CpunmtError(f"{url}: the server redirects to {one_line(location)!r}, which is not a URL") from None
+        except CpunmtError as error:
+            raise CpunmtError(f"{url}: the server redirects elsewhere: {error}") from None
+        if urllib.parse.urlsplit(following)[:2] != urllib.parse.urlsplit(place)[:2]:
+            headers.pop("Authorization", None)
+        place = following
     if 200 <= response.status < 300:
         return response
     with response:
         answer = f"the server answers {response.status} {one_line(response.reason or '')[:100]}".rstrip()
         if response.status in _PASSING:
             raise Interrupted(answer, _retry_after(response.headers))
-        hints = {401: "it is private or has moved", 403: "it is private or has moved", 404: "the name may be wrong"}
-        hint = hints.get(response.status, "the registry may have moved")
-        raise HttpStatusError(response.status, f"{url}: {answer}; {hint}, see cpunmt ls")
+        hint = _HINTS.get(response.status, "the registry may have moved")
+        hint = "its registry names it, but its server does not give it" if listed else f"{hint}, see cpunmt ls"
+        raise HttpStatusError(response.status, f"{url}: {answer}; {hint}")
 
 
 def _told(url, error) -> Exception:
     """The error to raise for one of urllib3's or the system's."""
+    via = ", at the proxy that the environment names" if isinstance(error, failures.ProxyError) else ""
     cause = error
     while not isinstance(cause, OSError):  # urllib3 wraps the system's in its own, sometimes twice
         inner = cause.__cause__ or next((given for given in cause.args if isinstance(given, Exception)), None)
@@ -172,14 +262,14 @@ def _told(url, error) -> Exception:
             break
         cause = inner
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return CpunmtError(f"{url}: the server's certificate is not valid: {cause.verify_message}")
+        return CpunmtError(f"{url}: the server's certificate is not valid: {cause.verify_message}{via}")
     if isinstance(cause, socket.gaierror):
-        return CpunmtError(f"{url}: host not found ({cause.strerror}); is there a network?")
+        return CpunmtError(f"{url}: host not found ({cause.strerror}){via}; is there a network?")
     if isinstance(error, (failures.LocationValueError, failures.LocationParseError)):
         return CpunmtError(f"{url}: not a URL: {error}")
     if isinstance(error, failures.ReadTimeoutError) or isinstance(cause, TimeoutError):
-        return Interrupted(f"no answer in {TIMEOUT:.0f} s")
-    return Interrupted(one_line(cause) or type(cause).__name__)
+        return Interrupted(f"no answer in {TIMEOUT:.0f} s{via}")
+    return Interrupted((one_line(cause) or type(cause).__name__) + via)
 
 
 def one_line(text) -> str:
@@ -204,10 +294,11 @@ def blocks(response, url):
     Raises
     ------
     Interrupted
-        It broke, paused for TIMEOUT seconds, or became slower than SLOWEST.
+        It broke, no piece came for TIMEOUT seconds, or it became slower than SLOWEST.
     """
     since, arrived = time.monotonic(), 0
     while True:
+        _operation.begin()
         try:
             block = response.read1(BLOCK, decode_content=False)  # not read, which waits until the block is full
         except (failures.HTTPError, OSError) as error:
@@ -223,12 +314,12 @@ def blocks(response, url):
             since, arrived = time.monotonic(), 0
 
 
-def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None) -> bytes:
+def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None, headers=None) -> bytes:
     """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
     attempts = Attempts(url, say, attempts)
     while True:
         try:
-            with open_url(url) as response:
+            with open_url(url, headers) as response:
                 expected = response.length_remaining
                 content = bytearray()
                 for block in blocks(response, url):

@@ -6,6 +6,8 @@ import urllib.parse
 
 from cpunmt.errors import CpunmtError
 
+_LARGEST_SIZE = 1 << 53  # bytes; what every reader of JSON can tell from its neighbours
+
 
 def parse_document(content: bytes, url: str) -> dict:
     """The JSON object in `content`."""
@@ -29,8 +31,8 @@ def is_sha256(text) -> bool:
 
 
 def is_size(number) -> bool:
-    """Whether `number` is a whole number of bytes."""
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+    """Whether `number` is a whole number of bytes, such as a disk may hold."""
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _LARGEST_SIZE
 
 
 def is_language(text) -> bool:

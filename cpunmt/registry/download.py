@@ -6,7 +6,6 @@ and checked again.
 """
 
 import contextlib
-import errno
 import hashlib
 import os
 import re
@@ -18,12 +17,15 @@ from cpunmt.files.input_files import digest_of
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
 from cpunmt.registry import hub
-from cpunmt.registry.connection import Attempts, HttpStatusError, Interrupted, blocks, open_url
-from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile
+from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Interrupted, blocks, open_url
+from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile, fetch_again
 
 _BLOCK = 1 << 20
 _ENOUGH_PROGRESS = 1 << 20  # bytes between two failures, for counting the failures anew
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_TAG = re.compile(r'"[!-~]{0,200}"')
+_BINARY = (".bin", ".spm", ".npz")
+_START = 512  # bytes; each kind has zeros in the first of them
+_TEXT = bytes({9, 10, 11, 12, 13, *range(32, 256)} - {127})  # what a login page is made of, in any encoding but UTF-16
 
 
 def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
@@ -61,9 +63,13 @@ def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
     on_bytes(kept)
     while True:
         _complete(file, part, on_bytes, say)
-        wrong = _wrong_as_sent(part, file) or _finish(part, final, file)
+        wrong = _wrong_as_sent(part, file)
         if not wrong:
-            return final
+            wrong = _finish(part, final, file)
+            if not wrong:
+                return final
+            if file.sha256 or file.git_blob:
+                kept = 0  # what came is what the registry means: another time it would be the same
         on_bytes(-_size(part))
         _restart(part)
         if not kept:
@@ -120,16 +126,25 @@ def _unpack(part, unpacked, packed) -> str | None:
 
 def _complete(file, part, on_bytes, say):
     """Bring the part file to its full size, in as many attempts as it takes."""
-    attempts = Attempts(file.url, say)
+    attempts, furthest, restarts = Attempts(file.url, say), _size(part), 0
+
+    def counted(count):
+        nonlocal restarts
+        restarts += count < 0
+        on_bytes(count)
+
     while True:
-        before = _size(part)
-        if file.size is not None and before == file.size and part.exists():
+        size = _size(part)
+        if file.size is not None and size == file.size and part.exists():
             return
         try:
-            _attempt(file, part, on_bytes)
+            _attempt(file, part, counted)
             return
         except Interrupted as error:
-            attempts.failed(error, _size(part) - before >= _ENOUGH_PROGRESS)
+            # Progress is what was never reached before: else a server could drop and send the same for ever.
+            size = _size(part)
+            attempts.failed(error, size - furthest >= _ENOUGH_PROGRESS and restarts <= ATTEMPTS)
+            furthest = max(furthest, size)
 
 
 def _attempt(file, part, on_bytes):
@@ -137,10 +152,10 @@ def _attempt(file, part, on_bytes):
     start, headers = _size(part), {}
     if start:
         headers["Range"] = f"bytes={start}-"
-        if _etag_file(part).is_file():
-            headers["If-Range"] = _etag_file(part).read_text("latin-1")
+        if tag := _kept_etag(part):
+            headers["If-Range"] = tag
     try:
-        response = open_url(file.url, headers)
+        response = open_url(file.url, headers, listed=True)
     except HttpStatusError as error:
         if error.status != 416 or not start:
             raise
@@ -197,8 +212,7 @@ def _told(path):
     try:
         yield
     except OSError as error:
-        advice = "make room and fetch again" if error.errno in _FULL else "check the folder and fetch again"
-        message = f"{path}: cannot be written: {error.strerror}; what has come is kept: {advice}"
+        message = f"{path}: cannot be written: {error.strerror}; what has come is kept{fetch_again(error)}"
         raise CpunmtError(message) from None
 
 
@@ -214,10 +228,19 @@ def _keep_etag(response, part):
     """A weak tag does not name bytes, so it is of no use here."""
     tag = response.headers.get("ETag", "")
     with _told(part):
-        if re.fullmatch(r'"[!-~]{0,200}"', tag):
+        if _TAG.fullmatch(tag):
             _etag_file(part).write_text(tag, "latin-1")
         else:
             _etag_file(part).unlink(missing_ok=True)
+
+
+def _kept_etag(part) -> str | None:
+    """The tag of what has come; None if there is none, or the file is damaged."""
+    try:
+        tag = _etag_file(part).read_bytes().decode("latin-1")
+    except OSError:
+        return None
+    return tag if _TAG.fullmatch(tag) else None
 
 
 def _etag_file(part):
@@ -244,9 +267,20 @@ def _wrong_as_sent(path, file: RemoteFile) -> str | None:
 def _wrong(path, file: RemoteFile) -> str | None:
     """What is wrong with the file that is to stay."""
     if plain_name(file.path) == file.path:
-        return _wrong_as_sent(path, file)
-    wrong = _difference(path, file.unpacked_size, file.unpacked_sha256)
-    return wrong and f"the unpacked {wrong}"
+        wrong = _wrong_as_sent(path, file)
+    else:
+        wrong = _difference(path, file.unpacked_size, file.unpacked_sha256)
+        wrong = wrong and f"the unpacked {wrong}"
+    return wrong or (None if file.sha256 or file.git_blob or file.unpacked_sha256 else _unlike_its_name(path, file))
+
+
+def _unlike_its_name(path, file) -> str | None:
+    """What is wrong with a file of which no digest tells: text where all kinds of a model's files have other bytes."""
+    if plain_name(file.path).endswith(_BINARY):
+        with open(path, "rb") as content:
+            if not content.read(_START).translate(None, _TEXT):
+                return "it is text or empty, expected a model's binary file: is it a page for logging in?"
+    return None
 
 
 def _difference(path, size, sha256, git_blob=None) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.output_files import remedy
 from cpunmt.registry.store import METADATA
 
 # Of one model, in bytes: downloads and unpacked archives are refused above it. The largest OPUS-MT has 1 GB.
@@ -73,6 +74,11 @@ class ModelEntry:
         return sum(file.unpacked_size or 0 for file in self.files)
 
 
+def fetch_again(error: OSError) -> str:
+    """The end of a message about a file that cannot be written."""
+    return f"; {remedy(error)} and fetch again"
+
+
 def check_file_name(name: str, where: str):
     """Refuse a file name that would leave the model's folder, or that means something else on some system.
 
@@ -85,13 +91,21 @@ def check_file_name(name: str, where: str):
         why = "expected letters, digits and . _ + = @ -"
     elif len(name) > _LONGEST_NAME:
         why = f"it has {len(name)} characters, expected at most {_LONGEST_NAME}"
-    elif name.endswith(".") or name.split(".")[0].lower() in _WINDOWS_DEVICES:
-        why = "Windows gives it a meaning of its own"
-    elif name.lower() == METADATA or name.lower().endswith((".part", ".etag")):
-        why = "cpunmt writes such files itself"
+    elif plain_name(plain_name(name)) != plain_name(name):
+        why = "it is packed twice, expected one .gz or .zst"
     else:
-        return
-    raise CpunmtError(f"{where}: file name {str(name)[:200]!r} is refused: {why}; nothing was fetched of it")
+        why = _taken(name) or _taken(plain_name(name))  # the name of what comes, and that of what stays
+    if why:
+        raise CpunmtError(f"{where}: file name {str(name)[:200]!r} is refused: {why}; nothing was fetched of it")
+
+
+def _taken(name) -> str | None:
+    """Why a name of good characters has a meaning of its own; None if it has not."""
+    if name.endswith(".") or name.split(".")[0].lower() in _WINDOWS_DEVICES:
+        return "Windows gives it a meaning of its own"
+    if name.lower() == METADATA or name.lower().endswith((".part", ".etag")):
+        return "cpunmt writes such files itself"
+    return None
 
 
 def check_entry(entry: ModelEntry):
@@ -99,7 +113,7 @@ def check_entry(entry: ModelEntry):
     seen = set()
     for file in entry.files:
         check_file_name(file.path, entry.name)
-        name = plain_name(file.path.lower())
+        name = plain_name(file.path).lower()
         if name in seen:
             raise CpunmtError(f"{entry.name}: the registry names the file {file.path!r} twice; expected it once")
         seen.add(name)

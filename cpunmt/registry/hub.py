@@ -1,22 +1,25 @@
 """The library huggingface_hub, for hf: where it is installed (pip install 'cpunmt[hf]'): its cache and its tokens.
 
-HF_TOKEN or `hf auth login` opens private and gated models, HF_HOME moves the cache, HF_ENDPOINT names a mirror. Which
-files are fetched, how large they may be and what their digests are is decided by `huggingface`, as without it; what
-comes is checked here, and lies in the cache and in the user's folder of models as one file, if both are on one disk.
+HF_TOKEN or `hf auth login` opens private and gated models, HF_HOME moves the cache, HF_ENDPOINT names a mirror. A
+model's description is read as without the library, with its token; the files come through it. Which files, how large
+they may be and what their digests are is decided by `huggingface`; what comes is checked here, and lies in the cache
+and in the user's folder of models as one file, if both are on one disk.
 """
 
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 from pathlib import Path
 
 from tqdm import tqdm
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.output_files import sync, told
+from cpunmt.files.output_files import remedy, sync, told
+from cpunmt.process.first_use import LOCK
 from cpunmt.registry.connection import OfflineError, check_url, is_offline, one_line
-from cpunmt.registry.entries import RemoteFile
+from cpunmt.registry.entries import RemoteFile, fetch_again
 
 _NAME = "cpunmt"
 
@@ -28,32 +31,45 @@ def is_installed() -> bool:
     return False
 
 
+def _library():
+    """The library and what is needed of it; CpunmtError where it is there and broken."""
+    try:
+        with LOCK:
+            import huggingface_hub
+            from huggingface_hub import constants, errors, get_token, hf_hub_download  # noqa: F401  it makes them late
+    except Exception as error:  # a part of it that is missing, or does not fit the rest
+        raise CpunmtError(
+            f"huggingface_hub is installed, and cannot be imported ({one_line(error) or type(error).__name__}); run: "
+            "pip install --force-reinstall 'cpunmt[hf]', or uninstall it: public models can be fetched without"
+        ) from None
+    return huggingface_hub
+
+
 def endpoint(chosen: str | None) -> str:
     """The hub's address: `chosen`, or what the library's environment variable says."""
-    from huggingface_hub import constants
-
-    url = chosen or constants.ENDPOINT
-    check_url(url)
+    url = chosen or _library().constants.ENDPOINT
+    try:
+        check_url(url)
+    except CpunmtError as error:
+        if chosen or not url.startswith("http://"):
+            raise
+        raise CpunmtError(
+            f"{url}: HF_ENDPOINT is refused, expected https://; to trust this host, set CPUNMT_HF_REGISTRY to it"
+        ) from error
     return url
 
 
-def describe(repository: str, revision: str, hub: str) -> dict:
-    """The hub's description of a model, as its address /api/models gives it; CpunmtError if it cannot be had."""
-    with _failures(f"hf:{repository}", hub):
-        from huggingface_hub import HfApi
-
-        found = HfApi(endpoint=hub, library_name=_NAME).model_info(repository, revision=revision, files_metadata=True)
-    siblings = [
-        {
-            "rfilename": file.rfilename,
-            "size": file.size,
-            "blobId": file.blob_id,
-            "lfs": file.lfs and {"sha256": file.lfs.sha256},
-        }
-        for file in found.siblings or ()
-    ]
-    card = found.card_data.to_dict() if found.card_data else {}
-    return {"sha": found.sha, "siblings": siblings, "cardData": card}
+def authorization(hub: str) -> dict[str, str]:
+    """The header with the user's token, for what is read from `hub` without the library; empty if there is none."""
+    _check_online(hub)
+    library = _library()
+    if library.constants.HF_HUB_OFFLINE:
+        raise CpunmtError(f"{hub} is not asked, since the library is offline; unset HF_HUB_OFFLINE to fetch models")
+    with _failures("the token of huggingface_hub"):
+        token = None if library.constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else library.get_token()
+    if token and not re.fullmatch(r"[!-~]+", token):
+        raise CpunmtError("the token of huggingface_hub is no token: set HF_TOKEN, or run: hf auth login")
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
@@ -71,10 +87,10 @@ def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
     final = folder / file.path
     for again in (False, True):
         counted = _Counted.of(on_bytes, file)
-        with _failures(f"{file.url}", hub):
-            from huggingface_hub import hf_hub_download
-
-            cached = hf_hub_download(
+        _check_online(file.url)
+        library = _library()
+        with _failures(file.url):
+            cached = library.hf_hub_download(
                 "/".join(repository),
                 file.path,
                 revision=commit,
@@ -93,7 +109,7 @@ def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
     final.unlink(missing_ok=True)
     part = folder / f"{file.path}.part"
     part.unlink(missing_ok=True)
-    with told(part, "; make room and fetch again"):
+    with told(part, fetch_again):
         try:
             os.link(os.path.realpath(cached), part)
         except OSError:  # another disk, or one without links
@@ -124,18 +140,21 @@ class _Counted(tqdm):
         self.on_bytes(int(count or 0))
 
 
-@contextlib.contextmanager
-def _failures(what, hub):
-    """What the library raises, as one CpunmtError: of its own classes and of those of the HTTP client that it uses."""
+def _check_online(what):
     if is_offline():
-        raise OfflineError(f"CPUNMT_OFFLINE is set, so {hub} is not asked for {what}; unset it to fetch models")
+        raise OfflineError(f"CPUNMT_OFFLINE is set, so {what} is not opened; unset it to fetch models")
+
+
+@contextlib.contextmanager
+def _failures(what):
+    """What the library raises, as one CpunmtError: of its own classes and of those of the HTTP client that it uses."""
     try:
         yield
     except CpunmtError:
         raise
     except Exception as error:
-        from huggingface_hub import errors
-
+        errors = _library().errors
+        said = one_line(error) or type(error).__name__
         hint = "try again later"
         if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
             hint = "if the name is right, ask for access there, and set HF_TOKEN or run: hf auth login"
@@ -144,5 +163,7 @@ def _failures(what, hub):
         elif isinstance(error, errors.RevisionNotFoundError):
             hint = "expected a branch, a tag or a commit after @"
         elif isinstance(error, OSError) and error.filename:
-            hint = "make room, or set HF_HOME to another folder"
-        raise CpunmtError(f"{what}: {one_line(error) or type(error).__name__}; {hint}") from None
+            hint = f"{remedy(error)}, or set HF_HOME to another one"
+        elif type(error).__module__ == "builtins" and not isinstance(error, OSError):
+            said = f"huggingface_hub does not understand the answer ({type(error).__name__}: {said})"
+        raise CpunmtError(f"{what}: {said}; {hint}") from None

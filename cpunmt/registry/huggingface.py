@@ -25,10 +25,10 @@ _NEEDED = ("config.json", "model.safetensors", "source.spm", "target.spm", "voca
 _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
 
 
-def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
+def find_model(name: str, hub: str, fetch, through_library=False) -> ModelEntry:
     """The model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
 
-    With `describe`, `hub.describe`, the library huggingface_hub is asked instead, and fetches the files, too.
+    With `through_library` the library huggingface_hub is to fetch the files, and has the account, if there is one.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
     repository, _, revision = name.partition("@")
     quoted = urllib.parse.quote(revision or "main", safe="")
     url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
-    document = describe(repository, revision or "main", hub) if describe else _fetched(url, name, fetch)
+    document = _fetched(url, name, fetch, through_library)
     commit, siblings = inner(document, "sha", kind=str), inner(document, "siblings", kind=list)
     if not re.fullmatch(r"[0-9a-f]{40}", commit or "") or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
@@ -56,20 +56,22 @@ def find_model(name: str, hub: str, fetch, describe=None) -> ModelEntry:
         registry=url,
         files=tuple(_file(found[file], repository, commit, hub) for file in (*_NEEDED, *_WELCOME) if file in found),
         licence=inner(document, "cardData", "license", kind=str),
-        through_library=describe is not None,
+        through_library=through_library,
     )
 
 
-def _fetched(url, name, fetch) -> dict:
+def _fetched(url, name, fetch, through_library) -> dict:
     account = "; to read it with one: pip install 'cpunmt[hf]', then set HF_TOKEN or run: hf auth login"
+    if through_library:
+        account = "; if name and revision are right, ask for access there, and set HF_TOKEN or run: hf auth login"
     try:
         document = parse_document(fetch(url), url)
     except HttpStatusError as error:
-        if error.status not in (401, 403):
+        if error.status not in ((401, 403, 404) if through_library else (401, 403)):
             raise
         message = f"hf:{name} is not there, or needs an account (the server answers {error.status})"
         raise HttpStatusError(error.status, message + account) from None
-    if document.get("gated"):
+    if document.get("gated") and not through_library:
         raise CpunmtError(f"hf:{name} needs an account" + account)
     return document
 

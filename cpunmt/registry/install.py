@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import describe
-from cpunmt.files.output_files import swap, sync
+from cpunmt.files.output_files import remedy, swap, sync
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack
 from cpunmt.registry.download import download, download_through_library
@@ -46,31 +46,36 @@ def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
         with locked(
             target.with_name(f".{target.name}.lock"), lambda: say(f"{entry.name}: waiting for another process")
         ):
-            if old.exists() and not target.exists():  # a process ended between the two renames below
+            if os.path.lexists(old) and not os.path.lexists(target):  # a process ended between the two renames below
                 os.replace(old, target)
-            if target.exists() and store.find_metadata(target) is None:
+            there = os.path.lexists(target)  # also a link to nowhere
+            if there and store.find_metadata(target) is None:
                 raise CpunmtError(f"{target} exists and is no fetched model; it stays: move it elsewhere")
-            if target.exists() and not force:
+            if there and not force:
                 return target
-            _prepare(part, entry)
-            ready = _fetch(entry, part, on_bytes, say)
+            try:
+                _prepare(part, entry)
+                ready = _fetch(entry, part, on_bytes, say)
+            except CpunmtError:
+                _remove_if_empty(part)
+                raise
             _remove(old)
-            swap(ready, target, old if target.exists() else None)
+            swap(ready, target, old if there else None)
             _remove(old)
             _remove(part)
     except OSError as error:
         where = error.filename or target.parent
-        raise CpunmtError(f"{where}: {error.strerror or error}; make room or set CPUNMT_MODELS_DIR") from None
+        raise CpunmtError(f"{where}: {error.strerror or error}; {remedy(error)} or set CPUNMT_MODELS_DIR") from None
     return target
 
 
 def _prepare(part, entry):
     """An empty folder, or what an earlier run has left of this very entry."""
-    plan = json.dumps(dataclasses.asdict(entry))
-    if part.exists() and (not (part / _PLAN).is_file() or (part / _PLAN).read_text("utf-8") != plan):
+    plan = json.dumps(dataclasses.asdict(entry)).encode()
+    if part.is_symlink() or not (part / _PLAN).is_file() or (part / _PLAN).read_bytes() != plan:
         _remove(part)
     part.mkdir(exist_ok=True)
-    (part / _PLAN).write_text(plan, "utf-8")
+    (part / _PLAN).write_bytes(plan)
     here = sum(path.stat().st_size for path in part.iterdir() if path.name != _PLAN)
     needed = (entry.size or 0) + entry.unpacked_size - here
     free = shutil.disk_usage(part).free
@@ -111,6 +116,15 @@ def _fetch(entry, part, on_bytes, say) -> Path:
     return ready
 
 
+def _remove_if_empty(part):
+    """Nothing has come that another run could go on with: the folder goes, too."""
+    if [path.name for path in part.iterdir()] == [_PLAN]:
+        _remove(part)
+
+
 def _remove(folder):
-    if folder.exists():
+    """Remove a folder, or what is in its place."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    elif folder.exists():
         shutil.rmtree(folder)

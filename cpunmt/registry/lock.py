@@ -1,6 +1,7 @@
 """One process at a time: filelock's lock, which ends with its process; here it leaves no file behind, too."""
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +20,10 @@ def locked(path: Path, on_wait: Callable[[], None]):
     Raises
     ------
     CpunmtError
-        The file cannot be made, or its filesystem has no locks.
+        The file cannot be made, something else is in its place, or its filesystem has no locks.
     """
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise CpunmtError(f"{path}: is no regular file, so it cannot be locked; remove it")
     lock = FileLock(path, mode=0o600)
     try:
         try:

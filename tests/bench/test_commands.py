@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import peers
 from cpunmt.formats.packed.packed_directory import read_directory
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
@@ -112,3 +113,10 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.splitlines()) >= 2 and SAID.get(module, "") in done.stdout
     assert "machine" in json.loads((tmp_path / "figures.json").read_text("utf-8"))
+
+
+def test_a_home_without_the_files_is_one_error(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        peers.main(["--home", str(tmp_path)])
+    shown = capsys.readouterr().err
+    assert f"--home {tmp_path}: there is no data/wmt14.en, no data/vocab.deen.spm, " in shown

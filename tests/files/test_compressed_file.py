@@ -4,6 +4,7 @@ What zstd has of its own is in test_zstd_file.py.
 """
 
 import gzip
+import math
 import tracemalloc
 import zlib
 
@@ -141,6 +142,13 @@ def test_a_header_without_end_and_members_without_content_are_no_hang(path):
     assert "ends too early" in refusal(path)
     path.write_bytes(gzip.compress(b"") * 70_000)
     assert "more than 65536 gzip members" in refusal(path)
+
+
+def test_what_is_read_without_an_end_may_have_any_number_of_members(path):
+    """As bgzip writes a large text: one for each 64 KB."""
+    path.write_bytes(gzip.compress(b"a\tb\n") * 70_000)
+    with open_expanded(path, "sentence pairs", 1 << 40, ratio=math.inf) as file:
+        assert sum(1 for _ in file) == 70_000
 
 
 @settings(max_examples=200)

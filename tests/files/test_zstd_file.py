@@ -195,6 +195,8 @@ def test_names_and_first_bytes():
         "a.bin",
         "zst",
     ]
+    named = {"a.gz.zst": "a.gz", "a.zst.gz": "a.zst", "A.ZST": "A", "x.y/a": "x.y/a", "x.gz/a": "x.gz/a", ".gz": ".gz"}
+    assert {name: plain_name(name) for name in named} == named
     assert [
         packing(start) for start in (b"", b"\x1f", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x5f\x2a\x4d\x18", b"PK")
     ] == [*(None, None, "gzip", "zstd", "zstd", None)]

@@ -1,6 +1,5 @@
 """Opening URLs: which, how often, how long."""
 
-import base64
 import datetime
 import email.utils
 import gzip
@@ -80,8 +79,13 @@ def test_plain_http_is_opened_where_the_user_says_so(monkeypatch):
         check_url("http://mirror.example/file")
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
     check_url("http://mirror.example/file")
-    with pytest.raises(CpunmtError, match="expected https"):
+    monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", "http://[bad")  # that it is no URL, whoever opens it will say
+    check_url("http://mirror.example/file")
+    with pytest.raises(CpunmtError, match="https://; to trust other.example, name a registry there in CPUNMT_"):
         check_url("http://other.example/file")
+    for url in ("file:///etc/passwd", "ftp://mirror.example/x"):
+        with pytest.raises(CpunmtError, match="refused, expected https:// and a host$"):
+            check_url(url)
 
 
 def test_a_document(server):
@@ -117,7 +121,9 @@ def test_redirects_are_followed_to_where_may_be_read(server):
 @pytest.mark.parametrize("location", ["http://example.org/x", "file:///etc/passwd", "ftp://127.0.0.1/x", "gopher:x"])
 def test_redirects_to_elsewhere_are_not(server, location):
     server.faults["/registry"] = [Fault(status=302, headers={"Location": location})]
-    with pytest.raises(CpunmtError):
+    with pytest.raises(
+        CpunmtError, match=f"^{server.url}/registry: the server redirects elsewhere: {location}: refused"
+    ):
         fetch(server)
 
 
@@ -129,6 +135,26 @@ def test_a_redirect_keeps_what_was_asked_for(server):
         with connection.open_url(server.url + "/registry", {"Range": "bytes=2-"}) as response:
             assert b"".join(connection.blocks(response, "x")) == BODY[2:]
     assert {request.headers["Accept-Encoding"] for request in server.requests} == {"identity"}
+
+
+def test_a_redirect_takes_the_token_to_no_other_host(server):
+    server.content["/elsewhere"] = BODY
+    other = server.url.replace("127.0.0.1", "localhost") + "/elsewhere"
+    for location in ("/elsewhere", other):
+        server.faults["/registry"] = [Fault(status=302, headers={"Location": location})]
+        assert fetch(server, headers={"Authorization": "Bearer secret"}) == BODY
+    sent = [(request.path, request.headers.get("Authorization")) for request in server.requests]
+    assert sent == [
+        *(("/registry", "Bearer secret"), ("/elsewhere", "Bearer secret")),
+        *(("/registry", "Bearer secret"), ("/elsewhere", None)),
+    ]
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "//[", "http://[bad]/"])
+def test_redirects_to_what_is_no_url(server, location):
+    server.faults["/registry"] = [Fault(status=302, headers={"Location": location})]
+    with pytest.raises(CpunmtError, match="registry: the server redirects to .*, which is not a URL"):
+        fetch(server)
 
 
 @pytest.mark.parametrize("headers", [{}, {"Location": ""}])
@@ -200,45 +226,6 @@ def test_content_stays_as_it_is_sent(server):
     for encoding in ("gzip", "br", "zstd", "nonsense"):
         server.faults["/registry"] = [Fault(headers={"Content-Encoding": encoding})]
         assert fetch(server) == packed
-
-
-def through_proxy(monkeypatch, server, **variables):
-    """The environment names the server as a proxy, and a registry on a host that there is not."""
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    server.content["http://mirror.example/index.txt"] = BODY
-
-
-def test_the_proxy_of_the_environment_is_used(server, monkeypatch):
-    with_user = server.url.replace("//", "//me:s%20ecret@")
-    for value in (server.url, server.url.removeprefix("http://"), with_user):
-        through_proxy(monkeypatch, server, http_proxy=value)
-        assert fetch_document("http://mirror.example/index.txt", pytest.fail) == BODY
-    assert server.paths() == ["http://mirror.example/index.txt"] * 3
-    given = [{k.lower(): v for k, v in r.headers.items()}.get("proxy-authorization") for r in server.requests]
-    assert given == [None, None, "Basic " + base64.b64encode(b"me:s ecret").decode()]
-
-
-def test_tls_goes_through_the_proxy_as_a_tunnel(server, monkeypatch, said):
-    """This one has none, which is what the error tells."""
-    through_proxy(monkeypatch, server, https_proxy=server.url)
-    with pytest.raises(CpunmtError, match="mirror.example/x: Tunnel connection failed: 501"):
-        fetch_document("https://mirror.example/x", said.append)
-
-
-def test_no_proxy_where_the_environment_says_so(server, monkeypatch):
-    through_proxy(monkeypatch, server, http_proxy="http://127.0.0.1:9", no_proxy="127.0.0.1,other.example")
-    assert fetch(server) == BODY
-
-
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "http://[::1", "http://host:port"])
-def test_a_proxy_that_cannot_be_used_is_one_error(server, monkeypatch, proxy):
-    through_proxy(monkeypatch, server, http_proxy=proxy)
-    with pytest.raises(CpunmtError, match="the proxy that the environment names cannot be used"):
-        fetch_document("http://mirror.example/index.txt", pytest.fail)
 
 
 def test_a_document_is_whole_or_fetched_again(server):

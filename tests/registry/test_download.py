@@ -1,5 +1,6 @@
 """One file: interrupted anywhere, lied about, resumed; in the end right, or refused and gone."""
 
+import gzip
 import subprocess
 import sys
 
@@ -69,6 +70,50 @@ def test_too_little_progress_is(server, tmp_path):
     with pytest.raises(CpunmtError, match="ended after|reset|5 times in a row"):
         run(remote(server), tmp_path)
     assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize("growth", [0, 21_000])
+def test_a_server_that_drops_what_it_sent(server, tmp_path, monkeypatch, growth):
+    """It sends some, then the wrong range, so that all begins anew: that is no progress, however often."""
+    monkeypatch.setattr(download, "_ENOUGH_PROGRESS", 20_000)
+    for i in range(14):
+        server.faults.setdefault(PATH, []).extend([Fault(end_after=25_000 + i * growth), Fault(wrong_range=True)])
+    with pytest.raises(CpunmtError, match="5 times in a row"):
+        run(remote(server), tmp_path)
+    assert len(server.requests) < 20
+
+
+@pytest.mark.parametrize(
+    "tag", [b'"a"\r\nX-Evil: 1\xff', b'"a"\n', b"", b"\xff\xfe", '"é"'.encode(), b'"' + b"a" * 70_000 + b'"', None]
+)
+def test_a_damaged_tag_is_none(server, tmp_path, tag):
+    """None: a folder in its place, which the next tag cannot replace."""
+    (tmp_path / "model.bin.part").write_bytes(CONTENT[:1000])
+    if tag is None:
+        (tmp_path / "model.bin.etag").mkdir()
+        with pytest.raises(CpunmtError, match="cannot be written: .*; what has come is kept; check the folder"):
+            run(remote(server), tmp_path)
+        return
+    (tmp_path / "model.bin.etag").write_bytes(tag)
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == ["bytes=1000-"] and "If-Range" not in server.requests[0].headers
+
+
+PAGE = b"<!DOCTYPE html>\n<html><body>Welcome to our network, caf\xc3\xa9 guest</body></html>\n" * 20
+
+
+@pytest.mark.parametrize("content", [PAGE, b"\n\n" + PAGE, PAGE.decode().encode("latin-1"), b'{"error": 1}', b""])
+@pytest.mark.parametrize("path", ["/cdn/model.bin", "/cdn/vocab.spm", "/cdn/lex.bin.gz", "/cdn/vocab.spm.gz"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_page_in_place_of_a_file_without_a_digest(server, tmp_path, content, path, pack):
+    file = RemoteFile(server.url + path, path.rpartition("/")[2])
+    server.content[path] = pack(content)
+    if pack is bytes or path.endswith(".gz"):  # else it stays packed, and its checksum tells when it is read
+        with pytest.raises(CpunmtError, match="it is text or empty, expected a model's binary file: .*; removed"):
+            run(file, tmp_path)
+        assert names(tmp_path) == []
+    server.content[path] = pack(CONTENT)
+    assert names(tmp_path) == [] and run(file, tmp_path).name in names(tmp_path)
 
 
 def test_a_server_without_ranges(server, tmp_path):
@@ -207,7 +252,7 @@ except Exception as error:
 
 
 def test_a_folder_that_cannot_be_written(server, tmp_path):
-    with pytest.raises(CpunmtError, match="cannot be written: No such file or directory; .*check the folder"):
+    with pytest.raises(CpunmtError, match="cannot be written: No such file or directory; .*kept; check the folder and"):
         run(remote(server), tmp_path / "nowhere")
 
 

@@ -104,6 +104,17 @@ def test_a_packed_file_is_continued(server, tmp_path, said, pack, ending):
     assert ranges(server) == [None, "bytes=100000-"] and names(tmp_path) == ["model.bin"]
 
 
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_what_came_as_the_registry_says_is_not_fetched_twice(server, tmp_path, pack, ending):
+    """The rest of an earlier run was right, so it cannot be the reason for what is wrong inside."""
+    packed = pack(CONTENT)
+    (tmp_path / f"model.bin{ending}.part").write_bytes(packed[:1000])
+    file = remote(server, packed, PATH + ending, size=len(packed), sha256=sha256(packed), unpacked_sha256="0" * 64)
+    with pytest.raises(CpunmtError, match="the unpacked SHA-256 is .*; removed"):
+        run(file, tmp_path)
+    assert ranges(server) == ["bytes=1000-"] and names(tmp_path) == []
+
+
 def test_a_run_that_ended_while_it_unpacked_is_gone_on_with(server, tmp_path):
     packed = zstd_module().compress(CONTENT)
     (tmp_path / "model.bin.zst.part").write_bytes(packed)

@@ -26,6 +26,9 @@ def remote(path, size=10) -> RemoteFile:
         "LICENSE",
         "_a=b@c",
         "console.txt",
+        "model.bin.zst",
+        "MODEL.BIN.GZ",
+        "metadata.json.txt",
         "x" * 150,
     ],
 )
@@ -65,6 +68,17 @@ def test_names_that_are_accepted(name):
         "Metadata.JSON",
         "model.bin.part",
         "model.bin.etag",
+        "metadata.json.zst",
+        "METADATA.JSON.gz",
+        "metadata.json.GZ",
+        "model.bin.part.zst",
+        "model.bin.etag.gz",
+        "con.gz",
+        "a..gz",
+        "a.zst.gz",
+        "a.gz.zst",
+        "a.gz.gz",
+        "a.GZ.Zst",
         None,
         3,
     ],
@@ -89,7 +103,7 @@ def test_entries():
     check_entry(entry(remote("a"), remote("b", None), remote("c", LARGEST_MODEL - 10)))
     with pytest.raises(CpunmtError, match=rf"^firefox:ende: the registry says {LARGEST_MODEL + 1} bytes, expected at"):
         check_entry(entry(remote("a", 1), remote("c", LARGEST_MODEL)))
-    for twice in ("model.bin", "Model.BIN", "model.bin.gz"):
+    for twice in ("model.bin", "Model.BIN", "model.bin.gz", "Model.bin.ZST"):
         with pytest.raises(CpunmtError, match="twice"):
             check_entry(entry(remote("model.bin"), remote(twice)))
     with pytest.raises(CpunmtError, match="firefox:ende: file name"):

@@ -64,6 +64,13 @@ def broken(server, path):
     server.faults[path] = [Fault(break_after=3)]
 
 
+def redirecting(location):
+    def breaks(server, path):
+        server.faults[path] = [Fault(status=302, headers={"Location": location})]
+
+    return breaks
+
+
 FAILURES = {
     "404": (not_found, "the server answers 404"),
     "500": (failing, "the server answers 500 Internal Server Error, 2 times in a row"),
@@ -72,6 +79,10 @@ FAILURES = {
     "other shape": (other_shape, "expected a registry"),
     "other records": (records_of_another_kind, "there is no model in it"),
     "reset": (broken, "2 times in a row"),
+    "to no address": (redirecting("http://[::1"), "redirects to 'http://[::1', which is not a URL"),
+    "to no host": (redirecting("//["), "redirects to '//[', which is not a URL"),
+    "to a bad host": (redirecting("http://[bad]/"), "redirects to 'http://[bad]/', which is not a URL"),
+    "to a file": (redirecting("file:///etc/passwd"), "refused, expected https:// and a host"),
 }
 
 
@@ -178,6 +189,80 @@ def test_failures_of_different_kinds(server, registries, capsys):
             (entry,) = catalogue.list_models("firefox", said.append)
             assert (entry.name, entry.registry) == ("firefox:ende", registries["bucket"])
             assert len([line for line in said if "cannot be read" in line]) == 2
+
+
+@pytest.mark.parametrize("digits", ["1" + "0" * 400, "9" * 4300, str((1 << 53) + 1)], ids=len)
+@pytest.mark.parametrize("command", [["ls", "firefox:"], ["fetch", "firefox:ende"]])
+def test_sizes_that_no_file_has(server, registries, capsys, digits, command):
+    document = json.loads(server.content[COLLECTION_V2])
+    for record in document["data"]:
+        record["attachment"]["size"] = "SIZE"
+    server.content[COLLECTION_V2] = json.dumps(document).replace('"SIZE"', digits).encode()
+    assert run(command) == 0
+    assert asked(server) == ["v2", "v1"] and len(fallen_back(capsys.readouterr().err)) == 1
+
+
+@pytest.mark.parametrize("error", [OverflowError("too large"), ValueError("odd"), ZeroDivisionError()])
+def test_content_that_the_reader_does_not_survive(server, registries, capsys, monkeypatch, error):
+    """None is known; one that comes up some day must not keep the others from being asked."""
+    read = firefox.list_models
+
+    def fails(url, fetch):
+        if url == registries["v2"]:
+            raise error
+        return read(url, fetch)
+
+    monkeypatch.setattr(firefox, "list_models", fails)
+    assert run(["fetch", "firefox:ende"]) == 0
+    (line,) = fallen_back(capsys.readouterr().err)
+    assert f"(not understood ({error})" in line
+
+
+def remove_attachments(server, *collections):
+    for collection in collections:
+        for record in json.loads(server.content[collection])["data"]:
+            server.content.pop(f"/cdn/{record['attachment']['location']}", None)
+
+
+def test_files_that_are_listed_and_gone_come_from_the_next(server, registries, capsys):
+    remove_attachments(server, COLLECTION_V2)
+    assert run(["fetch", "firefox:ende"]) == 0
+    shown = capsys.readouterr().err
+    (line,) = [line for line in shown.splitlines() if "answers 404" in line]
+    assert "; its registry names it, but its server does not give it; trying " + registries["v1"] in line
+    assert asked(server) == ["v2", "v1"] and store.installed()[0].metadata["version"] == "2.0"
+    assert list(store.models_folder().glob("firefox/.*")) == []
+
+
+def test_files_that_are_gone_in_two_registries(server, registries, capsys):
+    remove_attachments(server, COLLECTION_V2, COLLECTION)
+    assert run(["fetch", "firefox:ende"]) == 0
+    assert asked(server) == list(PATHS) and store.installed()[0].metadata["version"] is None
+    assert capsys.readouterr().err.count("answers 404") == 2
+
+
+def test_files_that_are_gone_everywhere(server, registries, capsys):
+    remove_attachments(server, COLLECTION_V2, COLLECTION)
+    for path in [path for path in server.content if path.startswith("/bucket/")]:
+        del server.content[path]
+    assert run(["fetch", "firefox:ende"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("cpunmt: error: ") and "its server does not give it" in last
+    assert list(store.models_folder().glob("firefox/.*")) == []
+
+
+def test_files_that_are_gone_from_the_one_that_the_variable_names(server, registries, monkeypatch):
+    monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", registries["v2"])
+    remove_attachments(server, COLLECTION_V2)
+    assert run(["fetch", "firefox:ende"]) == 1 and asked(server) == ["v2"]
+
+
+@pytest.mark.parametrize("name", ["firefox:enis", "firefox:en-is"])
+def test_languages_that_only_an_older_registry_has(server, registries, capsys, name):
+    serve_firefox(server, firefox_records("en", "de", "2.0"), firefox_records("en", "is", "2.0"))
+    assert run(["fetch", name]) == 0
+    assert asked(server) == ["v2", "v1"] and fallen_back(capsys.readouterr().err) == []
+    assert [model.name for model in store.installed()] == ["firefox:enis"]
 
 
 def test_no_server_at_all(server, registries, monkeypatch, capsys):

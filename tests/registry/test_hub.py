@@ -49,7 +49,7 @@ def test_a_model(hub, cache):
     assert sorted(file.name for file in path.iterdir()) == sorted([*FETCHED, "metadata.json"])
     assert all((path / name).read_bytes() == HUB_FILES[name] for name in FETCHED)
     assert not any("pytorch" in request or "onnx" in request for request in downloads(hub))
-    assert dict(hub.requests[0].headers).get("user-agent", "").startswith("cpunmt")
+    assert hub.requests[0].headers["User-Agent"] == "cpunmt"
     blobs = [file for file in cache.rglob("blobs/*") if file.stat().st_size == 5000]
     assert os.path.samefile(blobs[0], path / "model.safetensors")  # once on the disk
 
@@ -79,7 +79,8 @@ def test_what_may_not_be_read(hub, status, code):
     hub.faults[path] = [Fault(status=status, headers={"X-Error-Code": code})]
     found, output, shown = fetch(f"hf:{NAME}")
     assert (found, output) == (1, "") and shown.count("\n") == 1
-    assert shown.startswith(f"cpunmt: error: hf:{NAME}: {status} ") and "set HF_TOKEN or run: hf auth login" in shown
+    assert shown.startswith(f"cpunmt: error: hf:{NAME} is not there, or needs an account (the server answers {status})")
+    assert "set HF_TOKEN or run: hf auth login" in shown
 
 
 def test_content_that_is_not_what_the_description_says(hub):
@@ -131,7 +132,53 @@ def test_its_own_variable_names_a_mirror(server, monkeypatch):
     assert fetch(f"hf:{NAME}")[0] == 0 and server.requests
     monkeypatch.setenv("HF_ENDPOINT", "http://mirror.example")
     status, _, shown = fetch("hf:a/b")
-    assert status == 1 and "refused, expected https://" in shown
+    assert status == 1 and shown.count("\n") == 1
+    advice = "HF_ENDPOINT is refused, expected https://; to trust this host, set CPUNMT_HF_REGISTRY to it"
+    assert shown == f"cpunmt: error: http://mirror.example: {advice}\n"
+
+
+def test_a_description_of_any_size_is_not_read(hub):
+    path = f"/api/models/{NAME}/revision/main?blobs=true"
+    hub.content[path] = b'{"siblings": "' + b"x" * (17 << 20) + b'"}'
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and "over 16777216 bytes; expected a registry" in shown and shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [b"[" * 100_000, b"[]", b'{"sha": 5, "siblings": [{"rfilename": 3}]}', b"<html>", b'{"siblings": null}']
+)
+def test_a_description_that_is_none(hub, answer):
+    hub.content[f"/api/models/{NAME}/revision/main?blobs=true"] = answer
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and ("expected a registry" in shown or "expected the hub's description" in shown)
+    assert shown.count("\n") == 1
+
+
+def test_an_answer_that_the_library_does_not_understand(hub):
+    headers = {"Location": "http://[::1", "X-Repo-Commit": COMMIT}
+    hub.faults[f"/{NAME}/resolve/{COMMIT}/source.spm"] = [Fault(status=302, headers=headers)]
+    status, _, shown = fetch(f"hf:{NAME}")
+    line = shown.splitlines()[-1]
+    assert status == 1 and "Traceback" not in shown
+    assert line.startswith("cpunmt: error: ") and "huggingface_hub does not understand the answer (" in line
+
+
+@pytest.mark.parametrize("content", ["import no_such_module", "raise ValueError('odd')", ""])
+def test_a_library_that_is_there_and_broken(hub, tmp_path, monkeypatch, content):
+    (tmp_path / "broken" / "huggingface_hub").mkdir(parents=True)
+    (tmp_path / "broken" / "huggingface_hub" / "__init__.py").write_text(content)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and shown.count("\n") == 1
+    assert shown.startswith("cpunmt: error: huggingface_hub is installed, and cannot be imported (")
+    assert "; run: pip install --force-reinstall 'cpunmt[hf]'" in shown
+
+
+def test_a_token_that_is_none(hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_\r\nX-Evil: é")
+    status, _, shown = fetch(f"hf:{NAME}")
+    assert status == 1 and "the token of huggingface_hub is no token" in shown and "Evil" not in shown
+    assert hub.requests == []
 
 
 def test_no_server(hub, monkeypatch):
@@ -139,7 +186,8 @@ def test_no_server(hub, monkeypatch):
         port = closed.getsockname()[1]
     monkeypatch.setenv("CPUNMT_HF_REGISTRY", f"http://127.0.0.1:{port}")
     status, _, shown = fetch(f"hf:{NAME}")
-    assert status == 1 and shown.startswith(f"cpunmt: error: hf:{NAME}: ") and shown.count("\n") == 1
+    last = shown.splitlines()[-1]
+    assert status == 1 and last.startswith("cpunmt: error: http://127") and "refused, 5 times in a row" in last
 
 
 def test_without_the_library_an_account_needs_it(hub, capsys):

@@ -18,6 +18,7 @@ from tests.registry.shapes import (
     HUB_FILES,
     OPUS_FILES,
     firefox_records,
+    noise,
     serve_bucket,
     serve_firefox,
     serve_hub,
@@ -35,6 +36,9 @@ def fetch(url):
 def run(entry, said=None, **settings):
     said = [] if said is None else said
     return install(entry, on_bytes=lambda count: None, say=said.append, **settings)
+
+
+PAGE = b"<html>Welcome to our network</html>"
 
 
 def one_model(server, version="1.0", **settings):
@@ -75,7 +79,7 @@ def test_a_firefox_model(server):
 
 
 def test_a_model_of_the_bucket(server):
-    content = {"model.ende.intgemm.alphas.bin": b"model" * 100, "lex.50.50.ende.s2t.bin": b"l", "vocab.ende.spm": b"v"}
+    content = {name: noise(name, 500) for name in FILES if name != "metadata.json"}
     url = serve_bucket(server, {"en-de": {"base-memory": ("Release", content)}})
     path = run(firefox.list_models(url, fetch)[0])
     assert tree(path) == sorted([*content, "metadata.json"])
@@ -154,6 +158,55 @@ def test_a_rest_of_another_version_is_dropped(server):
     assert tree(path) == FILES
 
 
+@pytest.mark.parametrize("plan", [b"\xff\xfe", b"", b"{}", None])
+def test_a_damaged_rest_is_dropped(server, plan):
+    """None: no folder in its place, but a file."""
+    part = store.models_folder() / "firefox" / ".ende.part"
+    if plan is None:
+        part.parent.mkdir(parents=True)
+        part.write_bytes(b"")
+    else:
+        part.mkdir(parents=True)
+        (part / ".plan.json").write_bytes(plan)
+        (part / "model.ende.intgemm.alphas.bin.part").write_bytes(b"?")
+    run(one_model(server))
+    assert tree(store.models_folder()) == [f"firefox/ende/{name}" for name in FILES]
+
+
+def test_a_rest_with_nothing_in_it_does_not_stay(server):
+    entry = one_model(server)
+    for fault in (Fault(status=404), Fault(content=PAGE), Fault(announce=entries.LARGEST_MODEL + 1)):
+        for file in entry.files:
+            server.faults[file.url.removeprefix(server.url)] = [fault]
+        with pytest.raises(CpunmtError):
+            run(entry)
+        assert list((store.models_folder() / "firefox").iterdir()) == []
+    first = dataclasses.replace(entry.files[0], url="http://mirror.example/x")
+    with pytest.raises(CpunmtError, match="refused, expected https"):
+        run(dataclasses.replace(entry, files=(first, *entry.files[1:])))
+    assert list((store.models_folder() / "firefox").iterdir()) == []
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_link_to_nowhere_is_seen_before_anything_is_fetched(server, force):
+    target = store.folder_of("firefox:ende")
+    target.parent.mkdir(parents=True)
+    target.symlink_to("nowhere")
+    with pytest.raises(CpunmtError, match="exists and is no fetched model; it stays"):
+        run(one_model(server), force=force)
+    assert target.is_symlink() and not any("/cdn/" in path for path in server.paths())
+
+
+def test_a_link_to_a_model_is_a_model(server, tmp_path):
+    path = run(one_model(server))
+    os.rename(path, tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert run(one_model(server)) == path and path.is_symlink()
+    assert run(one_model(server, "2.0"), force=True) == path and not path.is_symlink()
+    assert tree(tmp_path / "elsewhere") == tree(path) == FILES  # only the link was replaced
+    assert store.installed()[0].metadata["version"] == "2.0"
+
+
 def test_a_broken_archive_is_fetched_again(server):
     url = serve_opus(server, {"en-de/opus-2020-02-26.zip": zipped(OPUS_FILES)})
     entry = opus.list_models(url, fetch)[0]
@@ -194,10 +247,21 @@ def test_something_else_in_the_way_is_not_touched(server):
     assert (target / "thesis.txt").read_text() == "all of it"
 
 
+def test_a_login_page_in_place_of_what_has_no_digest(server):
+    """In the bucket, only the model has one."""
+    content = {name: noise(name, 500) for name in FILES if name != "metadata.json"}
+    (entry,) = firefox.list_models(serve_bucket(server, {"en-de": {"tiny": ("Release", content)}}), fetch)
+    for path in [path for path in server.content if "/lex" in path or "/vocab" in path]:
+        server.faults[path] = [Fault(content=PAGE)]
+    with pytest.raises(CpunmtError, match="it is text or empty, expected a model's binary file: is it a page for log"):
+        run(entry)
+    assert store.installed() == []
+
+
 def test_a_file_in_place_of_the_folder(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "file"))
-    with pytest.raises(CpunmtError, match="Not a directory; make room or set CPUNMT_MODELS_DIR"):
+    with pytest.raises(CpunmtError, match="Not a directory; check the folder or set CPUNMT_MODELS_DIR"):
         run(one_model(server))
 
 

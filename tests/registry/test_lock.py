@@ -2,9 +2,12 @@
 
 import errno
 import fcntl
+import os
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -96,12 +99,28 @@ def test_a_folder_that_cannot_be(tmp_path):
         pass
 
 
-def test_a_link_in_its_place_is_not_followed(tmp_path):
-    (tmp_path / "other").write_bytes(b"precious")
-    (tmp_path / "lock").symlink_to(tmp_path / "other")
-    with pytest.raises(CpunmtError, match="cannot be locked"), locked(tmp_path / "lock", pytest.fail):
+def link(path):
+    path.with_name("other").write_bytes(b"precious")
+    path.symlink_to(path.with_name("other"))
+
+
+def listener(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))  # its name may have about 100 characters
+
+
+@pytest.mark.parametrize(
+    "make", [link, listener, Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")], ids=range(5)
+)
+def test_what_is_no_file_in_its_place_is_named(tmp_path, make):
+    make(tmp_path / "lock")
+    with (
+        pytest.raises(CpunmtError, match="lock: is no regular file, so it cannot be locked; remove it$"),
+        locked(tmp_path / "lock", pytest.fail),
+    ):
         pass
-    assert (tmp_path / "other").read_bytes() == b"precious"
+    assert os.path.lexists(tmp_path / "lock") and not (tmp_path / "nowhere").exists()
+    assert make is not link or (tmp_path / "other").read_bytes() == b"precious"
 
 
 def test_a_filesystem_without_locks_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):
