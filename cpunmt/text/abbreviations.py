@@ -1,149 +1,358 @@
+# ruff: noqa: RUF001, RUF002 - words in Cyrillic, Greek and other scripts
 """Words whose point does not end a sentence, by language: written for this project from common usage.
 
-PREFIXES    what follows belongs to them, upper case or not: titles, ranks, "e.g."
-NUMERIC     only before a number: "No. 7", "pp. 12", "Art. 5"
+ALWAYS      what follows belongs to them, whatever it is: titles, ranks, "e.g."
+UNLESS      the same, unless a word follows that begins sentences (STARTERS): "Jr.", "St.", months
+NUMBERS     only before a number: "No. 7", "pp. 12", "Art. 5"
+UNITS       after a number they may end a sentence, elsewhere they are as ALWAYS: "1990 г." but "г. Москва"
 
 Words that may stand at the end ("etc.", "Inc.", "a.m.") are not here: before lower case no sentence begins anyway.
-All are in lower case and without the last point. What a language does not list of its own, COMMON has for all.
+They stand without the last point. One in lower case also counts with a capital ("vgl", "Vgl"), one with a capital only
+so ("Mag", for "mag" is a verb); an equals sign in front means exactly this ("=max", for "Max" is a name). What stands
+in COMMON counts in all languages, and where the language is not known.
 """
 
-_COMMON = """
-    mr mrs ms dr prof st sr jr e.g i.e cf vs viz approx resp incl ca al fig figs vol vols nos ed eds op dept univ
-"""
+import dataclasses
+import functools
 
-_PREFIXES = {
-    "en": """
-        adj adm adv amb assoc asst ave bldg blvd brig bros bt capt cdr cmdr col comdr cpl cpt dr drs ens esq fr gen gov
-        hon hosp hr lt ltc maj messrs mlle mm mme mr mrs ms msgr mt mx op ord pfc pres prof pvt rep reps res rev rt
-        sen sens sfc sgt sr st supt surg univ e.g i.e vs v cf viz approx eg ie
-        jan feb mar apr jun jul aug sep sept oct nov dec
-    """,
-    "de": """
-        abb abk abs abschn abt allg anm anschl art asst aufl ausg az bd bde beil bes betr bez bsp bspw bzgl bzw ca chr
-        d.h d.i d.j dgl dipl dipl.-ing dir dr dr.-ing ebd ehem eigtl einschl entspr erg ev evtl exkl fam fig forts fr
-        frl geb gegr gem gen gest gez ggf ggfs gr hab herst hg hr hrn hrsg i.a i.d.r i.e i.v ing inkl insb insbes inst
-        jap jh jhd jhdt jr kap kath kgl kl lat ll lt m.e m.w max med mind mio mr mrd mrs ms mtl müssten n.chr näml
-        nat nördl nr o.a o.ä o.g obj op österr päd phil pol priv prof prot röm rd ref reg rel resp s.a s.o s.u sen
-        sog sogen sr st std stellv str südl tab techn tel u.a u.ä u.u ung univ urspr usf u.s.w v.a v.chr verf verh vers
-        vgl vgl.a vorm vors vs wg wiss z.b z.t z.zt z.hd zit zt zz zzgl zzt mag frhr graf hl gebr bgm lic rer oec
-        jan feb mär apr jun jul aug sep sept okt nov dez mo di mi do fr sa so
-    """,
-    "fr": """
-        m mm mme mmes mlle mlles dr drs pr me mes mgr st ste sts stes p.ex c.-à-d cf env éd vol fig art chap ch av apr
-        j.-c bd boul tél hab prof gal cdt cap lt col sgt adj
-    """,
-    "es": """
-        sr sra sres sras srta srtas d dª dña dr dra dres prof profa ud uds vd vds lic ing arq gral cnel cap tte sgto
-        fr sto sta s p.ej ej pág págs núm art arts av avda c cap fig vol vols tel tfno depto prov pdte mons excmo excma
-        ilmo ilma ee.uu
-    """,
-    "pt": """
-        sr sra sres sras srta dr dra drs dras prof profa profs exmo exma ilmo ilma eng arq gen cel cap ten sgt fr pe d
-        sto sta s p.ex ex pág págs núm art arts av r fig vol tel dept v.exa
-    """,
-    "it": """
-        sig sigg sig.ra sig.na sig.re dott dott.ssa dr dr.ssa prof prof.ssa proff avv ing arch geom rag on sen gen col
-        cap ten mons s ss sta p.es es pag pagg art artt cap fig vol tel v.le p.zza cfr ecc.mo
-    """,
-    "ca": "sr sra srs sres dr dra drs prof p.ex pàg pàgs núm art av fig vol tel st sta",
-    "nl": """
-        dhr mevr mw mej dr drs ir ing prof mr mrs ds kol lt kap gen bijv bv d.w.z dwz m.a.w m.b.t i.v.m m.i.v o.a o.l.v
-        t.a.v t.g.v t.o.v n.a.v a.d.h.v enz.m evt excl incl jl ll vgl zgn z.g zog resp max min nr nrs blz pag art fig
-        tel vs ca st
-    """,
-    "da": "hr fr frk dr prof mag cand kl ca bl.a f.eks fx osv.s evt mht jf dvs inkl ekskl nr tlf st vs mio mia pct",
-    "nb": "hr fr frk dr prof kl ca bl.a f.eks jf dvs evt inkl ekskl mht nr tlf st vs mill mrd pkt",
-    "sv": "hr fr frk dr prof kl ca bl.a t.ex d.v.s dvs jfr jmf inkl exkl nr tel st vs milj mdr s.k resp m.a.o f.d",
-    "fi": "esim ks mm ns nk ts tms.n vrt prof tri dos maist huom puh kpl klo n s synt os",
-    "is": "hr frú dr prof t.d þ.e a.m.k m.a s.s u.þ.b nr",
-    "et": "hr pr prl dr prof nt s.t st näit vt lk nr tel u umb",
-    "lv": "dr prof piem t.i t.s sk lpp nr tālr apm",
-    "lt": "dr prof pvz t.y žr psl nr tel p g gyd gen doc habil m mln mlrd",
-    "pl": """
-        dr hab inż inz mgr prof doc lek med gen płk ppłk mjr kpt por ppor ks św sw o bp abp kard hr np tj tzn tzw m.in
-        ww zob por ul al pl os nr str ryc tab rys art ust pkt poz wyd tel ok r w pt im
-    """,
-    "cs": """
-        dr ing mgr bc judr mudr phdr rndr paeddr doc prof gen plk pplk mjr kpt por sv p pí např tj tzv tzn resp popř
-        příp mj aj srov viz č čl odst str obr tab sv ul nám tel cca r stol
-    """,
-    "sk": """
-        dr ing mgr bc judr mudr phdr rndr paeddr doc prof gen plk pplk mjr kpt por sv p napr tj tzv resp príp popr
-        porov č čl ods str obr tab ul nám tel cca r stor
-    """,
-    "sl": "dr mag prof doc ing g ga gdč sv npr t.i tj oz oziroma prim gl str št čl tel ul",
-    "hr": "dr mr prof doc ing gosp gđa gđica sv npr tj tzv odn usp str br čl tel ul o.g",
-    "sr": "dr mr prof doc ing sv npr tj tzv odn str br čl tel ul др проф инж св нпр тј тзв стр бр чл ул",
-    "hu": "dr prof ifj id özv gr br hg pl ún ill kb vö ld sz sz.a u köt old bek tel stb.n",
-    "ro": "dl dlui d-l dna d-na dra dr prof conf ing arh gen col cpt lt sf ex d.ex nr art alin lit pag str bd tel cca",
-    "ru": """
-        г гг гр д доц инж им ин корп кв акад проф св см ср ст стр т т.е т.к т.н т.д.а ул пр просп пл пер наб р рис табл
-        тел тов напр др.н б м н п обл респ англ нем фр лат
-    """,
-    "uk": """
-        м р рр гр доц інж ім акад проф св див пор ст стор с т т.зв тобто вул просп пл пров наб обл рис табл тел напр
-        англ нім фр лат
-    """,
-    "bg": "г г-н г-жа г-ца д-р проф доц инж акад св ул бул пл напр вж ср т.е т.нар с стр чл ал бр тел гр",
-    "el": "κ κα κκ δρ καθ αγ π.χ δηλ βλ πρβλ σελ αρ εικ κεφ τηλ οδ λεωφ στρ",
-    "tr": "dr prof doç yrd av müh sn bk bkz örn vb.g yy s sf no tel cad sok mah apt hz alb gen yzb",
-    "ga": "an.t dr lch m.sh uimh",
+ALWAYS, UNLESS, NUMBERS, UNITS = range(4)
+_KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS}
+
+_COMMON = {
+    "always": "Mr Mrs Ms Dr Drs Mgr vs cf e.g i.e approx",
+    "unless": "Prof St Jr Sr al",
+    "numbers": "no nos nr nrs p pp vol vols fig figs art chap ch",
 }
 
-_NUMERIC = {
-    "en": "no nos nr art arts p pp sec secs ch chap fig figs eq eqs ref refs vol vols ex sect par para tab app",
-    "de": "s seite z ziff rn rdnr kl",
-    "fr": "n p pp",
-    "es": "n p pp",
-    "pt": "n p pp",
-    "it": "n p pp",
-    "nl": "p pp",
-    "pl": "s",
-    "cs": "s",
-    "sk": "s",
-    "ru": "с",
+_LANGUAGES = {
+    "en": {
+        "always": """
+            Messrs Mlle Mme Mmes Rev Hon Gen Col Maj Capt Cpt Cmdr Cdr Lt Sgt Cpl Pvt Pfc Adm Brig Gov Sen Sens Rep
+            Reps Pres Amb Supt Insp Det Msgr Fr Mt Ft Lt.Col Op =v eg ie viz incl esp resp ca c.f =op
+        """,
+        "unless": """
+            Esq Ave Blvd Bldg Rd Dept Univ Assn Assoc Bros Ph.D Ed eds
+            Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
+        """,
+        "numbers": "arts sec secs eq eqs ref refs ex sect para tab app pt ser bk cl ver =c",
+        "starters": """
+            the this that these those there here he she it they we you a an in on at by for from but and or so if when
+            while after before although though as our his her its their my your what who how why where which with
+            however meanwhile furthermore moreover nevertheless instead since then now yet no not one some many most
+            all both during until according also even such another because despite today yesterday
+        """,
+    },
+    "de": {
+        "always": """
+            abs abt allg anm anschl Ass asst aufl ausg bes betr Bez Bl bsp bspw bzgl bzw ca d.h d.i Dipl dipl.-ing Dir
+            dr.-ing ebd ehem eigtl einschl entspr erg ev evtl exkl fam forts frl geb gegr gesch gest gez ggf ggfs Hr
+            hrn hrsg Hg i.a i.d.r i.e.s i.v ing inkl insb insbes inst jap kath =kgl kl lat lt m.E m.W =max =med =min
+            mind Mio Mrd Mill näml =nat nördl südl östl westl Nr Nrn o.ä o.g österr Päd =päd =phil pol priv röm resp
+            s.a s.o s.u Sen sog sogen sr St std stellv Tab Tel Tsd u.a u.ä u.u =ung univ =urspr v.a v.Chr n.Chr verh
+            vgl vorm vors vs wg wiss z.B z.T z.Zt z.Hd z.Z zit zzgl zzt Mag Frhr Gebr Bgm Fr Hptm Mme Mlle =rer =oec
+            =jur =habil =lic Abb Bd Bde Beil Dez Kap Ztr =hl Hl bezügl unverh =schweiz =dt =engl =franz =griech =ital russ
+            =span =amerik =evang led verw gegenw jährl monatl tägl wöchentl a.d a.M o.Univ Univ.-Prof ao Wwe Priv.-Doz
+        """,
+        "unless": """
+            Co Jan Feb Mär Mrz Apr Jun Jul Aug Sep Sept Okt Nov Mo Di Mi Do Sa jun sen Jh Jhd Jhdt Jahrh Str
+        """,
+        "numbers": "art s seite z ziff rn rdnr kl abschn anl ausf bez fig gr h hft jg lfg pos qu ser taf teilbd Geb",
+        "starters": """
+            der die das dies diese dieser dieses den dem des ein eine einen einem einer er sie es wir ich ihr man im in
+            am an auf aus bei beim mit nach von vor zu zum zur und aber doch auch als wenn da dann so was wer wie wo
+            warum nun nicht noch für seine seit sein ihre ihr jetzt hier dort damit deshalb daher dennoch jedoch
+            allerdings außerdem zudem bis durch gegen ohne um unter über während weil obwohl sondern oder denn mein
+            unser kein keine viele alle heute gestern morgen nur schon
+        """,
+        "before_ordinals": """
+            der die das dem den des am im zum zur vom beim ans ein eine einen einem einer sein seinen seinem seine
+            seiner ihr ihren ihrem ihre ihrer unser unseren unserem jeder jede jedes jeden jedem dieser diese dieses
+            diesem diesen mein meinen meinem dein kein
+        """,
+    },
+    "fr": {
+        "always": "M MM Mme Mmes Mlle Mlles Dr Drs Me Mgr Pr p.ex c.-à-d Ste Sts Stes =cf env Mrs Gal Cdt Cne Sgt Adj",
+        "unless": "av apr J.-C Col Cap Lt boul bd tél",
+        "numbers": "n p pp vol fig art chap éd t l al",
+        "starters": """
+            le la les un une des il elle ils elles on nous vous je ce cette ces cet mais et ou où donc or car en dans
+            pour par sur avec sans si quand comme après avant depuis son sa ses leur leurs qui que quoi pourquoi tout
+        """,
+    },
+    "es": {
+        "always": """
+            Sr Sra Sres Sras Srta Srtas D Dª Dña Dr Dra Dres Profa Lic Ing Arq Gral Cnel Cap Tte Sgto Fr Sto Sta p.ej
+            Mons Excmo Excma Ilmo Ilma Avda Rvdo dir
+        """,
+        "unless": "Ud Uds Vd Vds EE.UU ee tel tfno depto prov pdte Av",
+        "numbers": "pág págs núm núms art arts cap caps fig vol vols t c",
+        "starters": """
+            el la los las un una unos unas él ella ellos ellas yo nosotros usted este esta estos estas ese esa eso esto
+            pero y o en de con sin por para si cuando como después antes desde su sus que qué quién no se lo más hoy
+        """,
+    },
+    "pt": {
+        "always": """
+            Sr Sra Srs Sras Srta D Dr Dra Drs Dras Profa Profs Exmo Exma Ilmo Ilma Eng Arq Gen Cel Cap Ten Sgt Fr Pe
+            Sto Sta p.ex v.Exa Mons
+        """,
+        "unless": "Av tel R",
+        "numbers": "pág págs núm art arts cap fig vol n",
+        "starters": """
+            o a os as um uma ele ela eles elas eu nós você este esta estes estas esse essa isso isto mas e ou em no na
+            de do da com sem por para se quando como depois antes desde seu sua que quem não hoje
+        """,
+    },
+    "it": {
+        "always": """
+            Sig Sigg Sig.ra Sig.na Sig.re Dott Dott.ssa Dr.ssa Prof.ssa Proff Avv Ing Arch Geom Rag On Sen Gen Col Cap
+            Ten Mons S SS p.es =cfr ecc.mo V.le P.zza
+        """,
+        "unless": "tel",
+        "numbers": "pag pagg art artt cap fig vol n",
+        "starters": """
+            il lo la i gli le un uno una egli lui lei loro noi voi io questo questa questi queste quello ma e o in nel
+            di del della con senza per se quando come dopo prima da dal suo sua che chi cosa non oggi
+        """,
+    },
+    "ca": {"always": "Sr Sra Srs Sres Dr Dra p.ex", "numbers": "pàg pàgs núm art fig vol"},
+    "gl": {"always": "Sr Sra Sres D Dna Dr Dra p.ex", "numbers": "páx núm art fig vol"},
+    "nl": {
+        "always": """
+            Dhr Mevr Mw Mej Dr Drs Ir Ing Mr Mrs Ds Kol Lt Kap Gen bijv =bv d.w.z m.a.w m.b.t i.v.m m.i.v o.a o.l.v
+            t.a.v t.g.v t.o.v n.a.v a.d.h.v m.n evt excl incl =vgl z.g zog resp vs St
+        """,
+        "numbers": "nr nrs blz pag art fig tel",
+        "starters": """
+            de het een hij zij ze wij we ik jij u dit dat deze die maar en of in op aan bij met van voor naar als toen
+            dan zo wat wie hoe waar waarom nu niet er ook zijn haar hun om na door over omdat
+        """,
+    },
+    "af": {"always": "mnr mev mej Dr Ds bv =vgl"},
+    "da": {
+        "always": "hr fr frk dr prof =ca bl.a f.eks evt mht inkl ekskl dvs Sct Skt pga",
+        "numbers": "kl nr tlf s",
+        "starters": """
+            den det de en et han hun vi jeg du man men og i på af til for med fra da når hvis så hvad hvem hvor
+        """,
+    },
+    "nb": {
+        "always": "hr fr frk dr prof =ca bl.a f.eks evt mht inkl ekskl dvs St pga",
+        "numbers": "kl nr tlf s",
+        "starters": """
+            den det de en et han hun vi jeg du man men og i på av til for med fra da når hvis så hva hvem hvor
+        """,
+    },
+    "sv": {
+        "always": "hr fr frk dr prof =ca bl.a t.ex d.v.s dvs jfr inkl exkl s.k m.a.o f.d p.g.a St",
+        "numbers": "kl nr tel s",
+        "starters": """
+            den det de en ett han hon vi jag du man men och i på av till för med från då när om så vad vem var
+        """,
+    },
+    "is": {"always": "hr frú dr prof t.d þ.e a.m.k m.a u.þ.b", "numbers": "nr bls kl"},
+    "fo": {"always": "hr dr t.d", "numbers": "nr kl"},
+    "fi": {
+        "always": "esim =ns =nk vrt prof toht tri dos maist mm =ks",
+        "numbers": "s n klo nro puh",
+        "starters": "se hän he me minä sinä tämä nämä nuo mutta ja tai että kun jos niin mikä kuka missä miksi ei on",
+    },
+    "et": {
+        "always": "hr pr prl dr prof nt =st näit =vt",
+        "numbers": "lk nr tel",
+        "starters": "see ta tema nad me ma sa kuid aga ja või et kui siis mis kes kus miks ei on selle",
+    },
+    "lv": {
+        "always": "dr prof piem t.i =sk apm",
+        "numbers": "lpp nr tālr",
+        "starters": "tas tā viņš viņa mēs es bet un",
+    },
+    "lt": {
+        "always": "dr prof pvz =t.y =žr doc habil",
+        "numbers": "p psl nr tel",
+        "starters": "tai jis ji mes aš bet ir",
+    },
+    "pl": {
+        "always": """
+            dr hab inż =mgr prof doc Lek gen płk ppłk mjr kpt por ppor św bp abp kard np tj tzn tzw m.in =ww =zob ul
+            =pl os Pt =im ks =al red
+        """,
+        "numbers": "nr str ryc tab rys art ust pkt poz s t r par rozdz godz ok tel",
+        "starters": """
+            to ten ta te ci on ona oni one my ja ty wy ale i a w we na z ze do od po o u za przez dla przy jak gdy kiedy
+            jeśli jeżeli czy co kto gdzie dlaczego nie tak już jego jej ich był była było jest są
+        """,
+    },
+    "cs": {
+        "always": """
+            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt =sv =např =tj =tzv =tzn =resp =popř =viz
+            =příp =mj ul nám stol =cca hl
+        """,
+        "numbers": "č čl odst str obr tab tel r s",
+        "starters": """
+            to ten ta on ona oni my já ty ale a v ve na z ze do od po o u za pro při jak když kdy co kdo kde ne
+        """,
+    },
+    "sk": {
+        "always": """
+            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt =sv =napr =tj =tzv =tzn =resp =príp ul
+            nám stor =cca hl
+        """,
+        "numbers": "č čl ods str obr tab tel r s",
+        "starters": """
+            to ten tá on ona oni my ja ty ale a v vo na z zo do od po o u za pre pri ako keď kedy čo kto kde nie
+        """,
+    },
+    "sl": {
+        "always": "dr mag doc ing =sv =npr =t.i =tj =oz =prim ga",
+        "numbers": "št čl str tel",
+        "starters": "to ta on ona oni mi jaz ti ali a in v na z s do od po o za pri kot ko če kaj kdo kje ne",
+    },
+    "hr": {
+        "always": "dr mr prof doc ing =sv =npr =tj =tzv =odn =usp gđa gosp",
+        "numbers": "br čl str tel",
+        "starters": "to taj ta on ona oni mi ja ti ali a i u na s do od po o za pri kao kad ako što tko gdje ne",
+    },
+    "sr": {
+        "always": "dr mr prof doc ing =sv =npr =tj =tzv =odn др проф инж св =нпр =тј =тзв",
+        "numbers": "br čl str tel бр чл стр",
+        "starters": """
+            то тај он она они ми ја ти али а и у на с до од по за при као кад ако шта ко где не to taj on ona ali
+        """,
+    },
+    "mk": {"always": "д-р проф св =пр", "numbers": "бр чл стр"},
+    "bg": {
+        "always": "г-н г-жа г-ца д-р проф доц инж акад св ул бул =напр =вж =т.е =т.нар",
+        "numbers": "с стр чл ал бр",
+    },
+    "hu": {
+        "always": "dr prof ifj =id özv =ún =ill =kb =vö =pl Szt =Sz",
+        "numbers": "old tel",
+        "starters": "az a ez egy ő ők mi én te de és vagy hogy ha amikor mert így mi ki hol miért nem is most itt ott",
+    },
+    "eu": {"always": "=adib", "numbers": "zk or"},
+    "ro": {"always": "Dl Dlui d-l dna d-na dra conf arh =ex =d.ex Sf gen col", "numbers": "nr art alin lit pag str"},
+    "sq": {"always": "z znj dr prof p.sh", "numbers": "nr f"},
+    "ru": {
+        "always": """
+            гр доц инж =им =ин =кв акад проф св =см =ср =ст =т.е =т.к =т.н ул пр просп пл пер наб напр др.-греч =англ
+            =нем =фр =лат =греч =яп =кит =исп =итал =тел корп =т.н =в.т.ч =обл
+        """,
+        "numbers": "с стр рис табл гл ч п пп д №",
+        "units": "г гг м р",
+        "starters": """
+            он она оно они мы я ты вы это этот эта эти тот но а и или в во на с со к ко от до по о об у за из для при
+            без как когда если что кто где почему не так уже его её их был была было были
+        """,
+    },
+    "uk": {
+        "always": "гр доц інж =ім акад проф св =див =т.зв =тобто вул просп пл пров наб =напр =англ =нім =фр =лат =обл",
+        "numbers": "с стор ст рис табл п",
+        "units": "р рр м",
+        "starters": """
+            він вона воно вони ми я ти ви це цей ця ці але а і й або в у на з до від по про за із для при як що
+        """,
+    },
+    "be": {"always": "гр дац інж =ім акад праф св =гл вул =напр", "numbers": "с мал табл", "units": "г гг"},
+    "el": {
+        "always": "κ κα κκ δρ καθ αγ =π.χ δηλ =βλ =πρβλ λεωφ =στρ οδ Αγ",
+        "numbers": "σελ αρ εικ κεφ τηλ σ άρθρ τ",
+        "starters": """
+            ο η το οι τα του της των τον την στο στη στην ένας μια μία ένα αυτός αυτή αυτό και αλλά ή με για από σε αν
+            όταν ότι πως πώς τι ποιος πού γιατί δεν θα να εγώ εσύ εμείς
+        """,
+    },
+    "tr": {
+        "always": "Dr Prof Doç Yrd Av Müh Sn bkz örn Alb Gen Yzb Hz Öğr",
+        "unless": "vb Cad Sok Mah Apt",
+        "numbers": "s sf no tel",
+        "starters": "bu şu o bir ve ama fakat ben sen biz siz onlar ne kim nerede neden nasıl eğer çünkü çok daha",
+    },
+    "az": {"always": "Dr Prof məs", "numbers": "s səh"},
+    "ga": {"always": "an.t Uas Lch M.sh", "numbers": "uimh lch"},
+    "cy": {"always": "e.e h.y", "numbers": "rhif t"},
+    "vi": {"always": "TS PGS GS ThS BS Tp TP", "numbers": "tr"},
+    "id": {"always": "Bpk H Hj Ir Drs Prof Dr dll.i Jl Tn Ny Sdr", "numbers": "hlm hal no"},
+    "ms": {"always": "Tn Pn Hj Dr Prof En Jln", "numbers": "hlm ms no"},
+    "eo": {"always": "s-ro s-ino d-ro prof ekz =t.e =k.a", "numbers": "p n-ro"},
+    "ar": {"always": "د أ أ.د م.د", "numbers": "ص ج رقم ط"},
+    "fa": {"always": "د", "numbers": "ص ج"},
+    "hi": {
+        "always": """
+            डॉ डा प्रो श्री सुश्री पं रु ले मे ए बी सी डी ई एफ जी एच आई जे के एल एम एन ओ पी क्यू आर एस टी यू वी डब्ल्यू
+            एक्स वाई जेड
+        """,
+        "numbers": "पृ सं नं क्र",
+    },
+    "mr": {
+        "always": "डॉ डा प्रा श्री सौ पं रु उदा ए बी सी डी एफ जी एच जे एल एम एन पी आर एस टी यू व्ही वि ग ना",
+        "numbers": "पृ क्र नं",
+    },
+    "ne": {"always": "डा प्रा श्री पं रु", "numbers": "पृ नं"},
+    "bn": {"always": "ডা ড মো মোঃ প্রফে রা", "numbers": "পৃ নং"},
+    "he": {"always": "ד פרופ", "numbers": "עמ"},
+    "hy": {"always": "օր տես դոկտ պրոֆ", "numbers": "էջ հ"},
+    "ko": {},
 }
 
 # Languages whose ordinal numbers have a point: "am 3. Oktober", "XIV. Jahrhundert".
-ORDINALS = frozenset("de da nb nn no fi is et lv cs sk sl hr bs sr hu pl tr".split())
+_ORDINALS = "de lb da nb fo fi is et lv cs sk sl hr sr mk hu pl tr az eu"
 
-# Words that begin a sentence and never go on after initials ("U.S.") or an ordinal number ("am 3."): they decide.
-_STARTERS = {
-    "en": """
-        the this that these those there he she it they we you a an in on at by for from but and or so if when while
-        after before although as our his her its their my your what who how why where however meanwhile
-    """,
-    "de": """
-        der die das dies diese dieser dieses den dem des ein eine einen einem einer er sie es wir ich ihr man im in am
-        an auf aus bei mit nach von vor zu zum zur und aber doch auch als wenn da dann so was wer wie wo warum nun
-        nicht noch für seine seit
-    """,
-}
+_SAME = {"no": "nb", "nn": "nb", "bs": "hr", "sh": "hr", "cnr": "hr", "iw": "he", "ps": "ar", "in": "id"}
 
 
-def _words(text) -> frozenset[str]:
-    return frozenset(text.split())
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What a language says of the words around a point.
+
+    Attributes
+    ----------
+    kinds : of each abbreviation, without its last point: ALWAYS, UNLESS, NUMBERS or UNITS
+    capitals : the same for texts in capitals; keys are in lower case
+    starters : words, in lower case, that begin a sentence after initials, numbers and what is UNLESS
+    ordinals : whether a number with a point is an ordinal number
+    before_ordinals : words that show that one is
+    language : its code, without a region; None: not known
+    """
+
+    kinds: dict[str, int]
+    capitals: dict[str, int]
+    starters: frozenset[str]
+    ordinals: bool
+    before_ordinals: frozenset[str]
+    language: str | None
 
 
-def prefixes(language: str | None) -> frozenset[str]:
-    """Those of a language, as an ISO 639 code; of one that is not listed, or None, those that all share."""
-    return _words(_COMMON) | _words(_PREFIXES.get(_base(language), ""))
+def rules(language: str | None) -> Rules:
+    """Those of a language, as ISO 639 has it ("de", "pt-BR", "zh_Hant"); one that is not listed has what is common."""
+    code = (language or "").replace("_", "-").split("-")[0].lower() or None
+    code = _SAME.get(code, code)
+    return _rules(code if code in _LANGUAGES or code in _ORDINALS.split() else code and "")
 
 
-def numeric(language: str | None) -> frozenset[str]:
-    """Those that do not end a sentence before a number."""
-    return _words("no nr p pp art fig vol") | _words(_NUMERIC.get(_base(language), ""))
+@functools.cache
+def _rules(code) -> Rules:
+    own = _LANGUAGES.get(code, {})
+    kinds = {}
+    for listed in (_COMMON, own):
+        for name, kind in _KINDS.items():
+            for word in listed.get(name, "").split():
+                kinds.update(dict.fromkeys(_forms(word), kind))
+    starters = _LANGUAGES["en"]["starters"] if code is None else own.get("starters", "")
+    return Rules(
+        kinds,
+        {word.lower(): kind for word, kind in kinds.items()},
+        frozenset(starters.split()),
+        code in _ORDINALS.split(),
+        frozenset(own.get("before_ordinals", "").split()),
+        code,
+    )
 
 
-def has_ordinals(language: str | None) -> bool:
-    return _base(language) in ORDINALS
-
-
-def starters(language: str | None) -> frozenset[str]:
-    """Words that begin a sentence, whatever stands before."""
-    return _words(_STARTERS.get(_base(language), ""))
-
-
-def _base(language) -> str:
-    code = (language or "").replace("_", "-").split("-")[0].lower()
-    return {"no": "nb", "nn": "nb", "bs": "hr", "sh": "hr"}.get(code, code)
+def _forms(word):
+    if word.startswith("="):
+        return {word[1:]}
+    if len(word) == 1:
+        return {word}  # in capitals it is an initial
+    forms = {word, word[:1].upper() + word[1:]}
+    return forms | {word.lower()} if "." in word else forms

@@ -1,138 +1,121 @@
 """Where the sentences of a text begin and end: rules, no model, for all scripts.
 
-A candidate is a run of stops, what closes after it (quotes, brackets), a footnote mark, and white space; where the
-script writes none, no white space. It is none before lower case, after an abbreviation (`cpunmt.text.abbreviations`),
-after initials, after an ordinal number where the language writes those with a point. Blank lines always separate.
-
-Spans count code points; what lies between them is white space, and bullets and numbers of lists:
+A candidate is a run of stops with what closes after it (quotes, brackets, footnotes, emoji) and white space; where the
+script writes none, no white space. Blank lines always separate. Spans count code points; what lies between them is
+white space, and at the beginning of lines bullets and the numbers of lists:
 
     gap0 + sentence0 + gap1 + sentence1 + ... + last gap == text
 
-Linear: a candidate is judged by at most LOOK_BACK characters before it and the word after it.
+Linear: a candidate is judged by at most LOOK_BACK characters before it, the word after it, and nothing else.
 """
 
-import functools
 import re
 from collections.abc import Iterator
 
-from cpunmt.text.abbreviations import has_ordinals, numeric, prefixes, starters
+from cpunmt.text.abbreviations import Rules, rules
+from cpunmt.text.sentence_ends import ends
+from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, ZERO_WIDTH, candidates, line_end
 
-LOOK_BACK = 40  # characters; no abbreviation is longer
+_BLANK_RUN = re.compile(rf"[{BLANK}]*")
+_ALPHANUMERIC = re.compile(r"[^\W_]")
+_SPACE = r"[^\S\n\r\x0b\x0c\x85\u2028\u2029]"
 
-_SPACED = ".?!\u2026\u203c\u2047-\u2049\u203d"  # stops that white space must follow; the rest need none:
-_CJK = "\u3002\uff01\uff1f\uff61\uff0e"
-_OTHER = (
-    "\u061f\u06d4"  # Arabic question mark, Urdu full stop
-    "\u0964\u0965"  # danda, double danda: Indic scripts
-    "\u0589"  # Armenian
-    "\u104b"  # Burmese
-    "\u17d4\u17d5"  # Khmer
-    "\u1362\u1367"  # Ethiopic
-    "\u037e"  # Greek question mark
-    "\u0f0d\u0f0e"  # Tibetan
-    "\u1803\u1809"  # Mongolian
+# What may stand before the text of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
+_BULLETS = re.compile(
+    rf"(?:(?:[\u2022\u2023\u25aa\u25ab\u25cf\u25e6\u25cb\u25a0\u25a1\u25b8\u25ba\u27a2\u27a4\u2043\u2219]"
+    rf"|[-*+\u2010-\u2015\u00b7](?=\s)|\#{{1,6}}(?=\s)|>|\[[ xX]\](?=\s)"
+    rf"|\(?(?:[^\W\d_]|\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\)(?=\s)|[-=*_~+\u2013\u2014]{{3,}}(?={_SPACE}*(?:[{LINE_ENDS}]|\Z)))"
+    rf"{_SPACE}*){{1,8}}"
 )
-_CLOSERS = "\"'\u201d\u2019\u201c\u2018\u00bb\u203a)\\]}\u300d\u300f\uff09\u3011\u300b\u3009\u3015\uff3d\uff5d"
-_OPENERS = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u00bf\u00a1(\\[{\u2013\u2014*_-"
-_BLANK_LINE = r"[^\S\n]*(?:\r?\n[^\S\n]*){2,}"
-
-
-@functools.cache
-def _candidates(newline: bool) -> re.Pattern:
-    """Ends of sentences: group 1 an end by a stop, with its white space; group 2 an end by lines."""
-    line = r"\s*\n\s*" if newline else _BLANK_LINE
-    stop = (
-        rf"([{_SPACED}]+[{_CLOSERS}]*(?:\[\d{{1,3}}\])*(?=\s)"
-        rf"|[{_CJK}{_OTHER}][{_SPACED}{_CJK}{_OTHER}]*[{_CLOSERS}]*)"
-    )
-    return re.compile(rf"{stop}|({line})")
-
-
-_BULLET = re.compile(r"(?:[-*+\u2022\u2023\u25aa\u25cf\u2013\u2014][^\S\n]+|\(?(?:\d{1,3}|[a-z])[.)][^\S\n]+)(?=\S)")
-_WORD = re.compile(rf"[{_OPENERS}]*(\w[\w'\u2019]*)")
-_ROMAN = re.compile(r"[IVXLC]{1,7}")
-_INITIALS = re.compile(r"[^\W\d_a-z](?:\.-?[^\W\d_a-z])*")
+_NUMBER = re.compile(rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,5}}\.{_SPACE}+(?=[^\s\d])")
+_FOLLOWING = re.compile(r"[\W_]{0,3}(\w{0,30})")
+_ITEM = re.compile(r"[\u2022\u2023\u25aa\u25cf\u25e6]|[-*+](?=\s)|#{1,6}\s|>|\(?(\d{1,3})[.)]\s")
 
 
 def sentence_spans(text: str, language: str | None = None, newline: bool = True) -> list[tuple[int, int]]:
     """Begin and end of each sentence, in code points, ascending.
 
+    No sentence is empty or begins or ends with white space.
+
     Parameters
     ----------
     text : any text
     language : of the text, as ISO 639 has it ("de", "pt-BR"), for its abbreviations; None: those that most share
-    newline : whether a line's end is a sentence's end; otherwise only a blank line is
+    newline : whether a line's end is a sentence's end; otherwise only a blank line and the item of a list are
     """
-    spans = []
-    for begin, end in _pieces(text, language, newline):
-        while begin < end and text[begin].isspace():
-            begin += 1
-        while begin < end and text[end - 1].isspace():
-            end -= 1
-        if begin < end:
-            spans.append((begin, end))
-    return spans
+    return list(_spans(text, rules(language), newline))
 
 
-def _pieces(text, language, newline) -> Iterator[tuple[int, int]]:
-    begin = _after_bullet(text, 0)
-    for found in _candidates(newline).finditer(text):
-        if found[1] is None:
-            yield begin, found.start()
-            begin = _after_bullet(text, found.end())
-        elif found.start() >= begin and _ends(text, found, language):
+def _spans(text: str, known: Rules, newline: bool) -> Iterator[tuple[int, int]]:
+    begin, item = _begin_of_line(text, 0, known)
+    wordless = begin  # from `begin` to here there is no letter and no digit
+    for found in candidates(known.language).finditer(text, begin):
+        at = found.start()
+        if at < begin:
+            continue  # looked at already
+        if text[at] in LINE_ENDS:
+            end = _stripped(text, begin, at)
+            if end > begin:
+                if not newline and not _separates(text, found, item, known):
+                    continue
+                yield begin, end
+            begin, item = _begin_of_line(text, found.end(), known)
+            wordless = begin
+        elif ends(text, found, begin, known):
+            if not text[begin].isalnum():
+                if _ALPHANUMERIC.search(text, wordless, at) is None:
+                    wordless = found.end()
+                    continue
+                wordless = begin
             yield begin, found.end()
-            begin = found.end()
-    yield begin, len(text)
+            begin = wordless = found.end(1)
+            if begin - found.end() > 1 or text[begin - 1] in LINE_ENDS:
+                line = line_end().search(text, found.end(), begin)
+                if line:
+                    begin = line.start()  # the next candidate
+    end = _stripped(text, begin, len(text))
+    if end > begin:
+        yield begin, end
 
 
-def _after_bullet(text, begin) -> int:
-    """Where the text of a line begins that may begin with a bullet or the number of a list."""
-    while begin < len(text) and text[begin].isspace():
-        begin += 1
-    found = _BULLET.match(text, begin)
-    return found.end() if found else begin
+def _stripped(text, begin, end) -> int:
+    """Where the text from `begin` to `end` ends without white space."""
+    while end > begin and (text[end - 1].isspace() or text[end - 1] in ZERO_WIDTH):
+        end -= 1
+    return end
 
 
-def _ends(text, found, language) -> bool:
-    """Whether a candidate ends a sentence."""
-    stop, end = found[1], found.end()
-    if stop[0] not in ".?!\u2026\u203c\u2047\u2048\u2049\u203d":
-        # after a quotation Japanese goes on with the particle of saying
-        return not (stop[-1] in "\u300d\u300f" and text[end : end + 1] in ("\u3068", "\u3063"))
-    following = _WORD.match(text, _skip(text, end))
-    word = following[1] if following else ""
-    if word[:1].islower():
+def _begin_of_line(text, at, known) -> tuple[int, int]:
+    """Where the text of a line begins, after bullets and the number of an item, and that number or 0."""
+    at = _BLANK_RUN.match(text, at).end()
+    item = _ITEM.match(text, at)
+    if found := _BULLETS.match(text, at):
+        at = found.end()
+    found = _NUMBER.match(text, at)
+    if found and _is_item(text, found.end(), known):
+        at = found.end()
+    return at, int(item[1]) if item and item[1] else 0
+
+
+def _is_item(text, at, known) -> bool:
+    """Whether a number with a point before `at` is one of a list, not an ordinal number: "1. The", not "1. Mai"."""
+    word = _FOLLOWING.match(text, at)[1]
+    if known.ordinals:
+        return word.lower() in known.starters
+    return known.language is not None or not word[:1].islower()
+
+
+def _separates(text, found, item, known) -> bool:
+    """Whether a line's end separates sentences where lines are wrapped: a blank line, the next item of a list."""
+    if "\u2029" in found[0] or len(line_end().findall(found[0])) > 1:
+        return True
+    following = _ITEM.match(text, found.end())
+    if following is None:
         return False
-    if stop[0] != "." or stop[1:2] in (".", "?", "!"):
+    if following[1] is None:
         return True
-    before = text[max(0, found.start() - LOOK_BACK) : found.start()].split()[-1:]
-    if not before or text[found.start() - 1].isspace():
-        return True
-    return not _goes_on(before[0].lstrip("\"'\u201c\u2018\u201e\u201a\u00ab\u2039([{"), word, language)
-
-
-def _skip(text, at) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _goes_on(before, word, language) -> bool:
-    """Whether a sentence goes on after the word `before` and a point, with `word`."""
-    known, numbers, ordinals, starters = _rules(language)
-    lower = before.lower()
-    if lower in known or lower.rpartition("-")[2] in known:
-        return True
-    if word[:1].isdigit():
-        return lower in numbers
-    if word.lower() in starters:
+    number = int(following[1])
+    if number != item + 1 or (known.language is None and item == 0):
         return False
-    if _INITIALS.fullmatch(before):
-        return before != "I"
-    return ordinals and ((before.isdigit() and len(before) < 3) or _ROMAN.fullmatch(before) is not None)
-
-
-@functools.lru_cache(64)
-def _rules(language):
-    return prefixes(language), numeric(language), has_ordinals(language), starters(language)
+    point = _NUMBER.match(text, found.end())
+    return point is None or _is_item(text, point.end(), known)
