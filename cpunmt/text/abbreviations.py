@@ -48,13 +48,13 @@ _LANGUAGES = {
             dr.-ing ebd ehem eigtl einschl entspr erg ev evtl exkl fam forts frl geb gegr gesch gest gez ggf ggfs Hr
             hrn hrsg Hg i.a i.d.r i.e.s i.v ing inkl insb insbes inst jap kath =kgl kl lat lt m.E m.W =max =med =min
             mind Mio Mrd Mill näml =nat nördl südl östl westl Nr Nrn o.ä o.g österr Päd =päd =phil pol priv röm resp
-            s.a s.o s.u Sen sog sogen sr St std stellv Tab Tel Tsd u.a u.ä u.u =ung univ =urspr v.a v.Chr n.Chr verh
+            s.a s.o s.u Sen sog sogen sr St std stellv Tab Tel Tsd u.a u.ä u.u =ung univ =urspr v.a h.c verh
             vgl vorm vors vs wg wiss z.B z.T z.Zt z.Hd z.Z zit zzgl zzt Mag Frhr Gebr Bgm Fr Hptm Mme Mlle =rer =oec
-            =jur =habil =lic Abb Bd Bde Beil Dez Kap Ztr =hl Hl bezügl unverh =schweiz =dt =engl =franz =griech =ital russ
+            =jur =habil =lic Abb Bd Bde Beil Dez Kap Ztr Hl bezügl unverh =schweiz =dt =engl =franz =griech =ital russ
             =span =amerik =evang led verw gegenw jährl monatl tägl wöchentl a.d a.M o.Univ Univ.-Prof ao Wwe Priv.-Doz
         """,
         "unless": """
-            Co Jan Feb Mär Mrz Apr Jun Jul Aug Sep Sept Okt Nov Mo Di Mi Do Sa jun sen Jh Jhd Jhdt Jahrh Str
+            Co Chr Jan Feb Mär Mrz Apr Jun Jul Aug Sep Sept Okt Nov Mo Di Mi Do Sa jun sen Jh Jhd Jhdt Jahrh Str
         """,
         "numbers": "art s seite z ziff rn rdnr kl abschn anl ausf bez fig gr h hft jg lfg pos qu ser taf teilbd Geb",
         "starters": """
@@ -185,8 +185,8 @@ _LANGUAGES = {
     },
     "cs": {
         "always": """
-            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt =sv =např =tj =tzv =tzn =resp =popř =viz
-            =příp =mj ul nám stol =cca hl
+            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt sv např tj tzv tzn resp popř =viz
+            příp mj ul nám stol cca hl
         """,
         "numbers": "č čl odst str obr tab tel r s",
         "starters": """
@@ -195,8 +195,8 @@ _LANGUAGES = {
     },
     "sk": {
         "always": """
-            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt =sv =napr =tj =tzv =tzn =resp =príp ul
-            nám stor =cca hl
+            dr ing =mgr Bc JUDr MUDr PhDr RNDr doc prof gen plk mjr kpt sv napr tj tzv tzn resp príp ul
+            nám stor cca hl
         """,
         "numbers": "č čl ods str obr tab tel r s",
         "starters": """
@@ -204,17 +204,17 @@ _LANGUAGES = {
         """,
     },
     "sl": {
-        "always": "dr mag doc ing =sv =npr =t.i =tj =oz =prim ga",
+        "always": "dr mag doc ing sv npr =t.i tj =oz =prim ga",
         "numbers": "št čl str tel",
         "starters": "to ta on ona oni mi jaz ti ali a in v na z s do od po o za pri kot ko če kaj kdo kje ne",
     },
     "hr": {
-        "always": "dr mr prof doc ing =sv =npr =tj =tzv =odn =usp gđa gosp",
+        "always": "dr mr prof doc ing sv npr tj tzv =odn =usp gđa gosp",
         "numbers": "br čl str tel",
         "starters": "to taj ta on ona oni mi ja ti ali a i u na s do od po o za pri kao kad ako što tko gdje ne",
     },
     "sr": {
-        "always": "dr mr prof doc ing =sv =npr =tj =tzv =odn др проф инж св =нпр =тј =тзв",
+        "always": "dr mr prof doc ing sv npr tj tzv =odn др проф инж св =нпр =тј =тзв",
         "numbers": "br čl str tel бр чл стр",
         "starters": """
             то тај он она они ми ја ти али а и у на с до од по за при као кад ако шта ко где не to taj on ona ali
@@ -235,25 +235,28 @@ _LANGUAGES = {
     "sq": {"always": "z znj dr prof p.sh", "numbers": "nr f"},
     "ru": {
         "always": """
-            гр доц инж =им =ин =кв акад проф св =см =ср =ст =т.е =т.к =т.н ул пр просп пл пер наб напр др.-греч =англ
-            =нем =фр =лат =греч =яп =кит =исп =итал =тел корп =т.н =в.т.ч =обл
+            гр доц инж кв акад проф св см =ср =ст =т.е =т.к =т.н ул просп пер наб =напр =др.-греч =англ =фр =лат =греч
+            =исп =итал корп =в.т.ч
         """,
-        "numbers": "с стр рис табл гл ч п пп д №",
+        "unless": "им обл пр пл",
+        "numbers": "с стр рис табл гл ч п пп д тел",
         "units": "г гг м р",
         "starters": """
             он она оно они мы я ты вы это этот эта эти тот но а и или в во на с со к ко от до по о об у за из для при
-            без как когда если что кто где почему не так уже его её их был была было были
+            без как когда если что кто где почему не так уже его её их был была было были потом затем тогда теперь
+            однако поэтому
         """,
     },
     "uk": {
-        "always": "гр доц інж =ім акад проф св =див =т.зв =тобто вул просп пл пров наб =напр =англ =нім =фр =лат =обл",
+        "always": "гр доц інж ім акад проф св див =т.зв вул просп пров наб =напр =англ =нім =фр =лат",
+        "unless": "обл пл",
         "numbers": "с стор ст рис табл п",
         "units": "р рр м",
         "starters": """
-            він вона воно вони ми я ти ви це цей ця ці але а і й або в у на з до від по про за із для при як що
+            він вона воно вони ми я ти ви це цей ця ці але а і й або в у на з до від по про за із для при як що потім
         """,
     },
-    "be": {"always": "гр дац інж =ім акад праф св =гл вул =напр", "numbers": "с мал табл", "units": "г гг"},
+    "be": {"always": "гр дац інж ім акад праф св =гл вул =напр", "numbers": "с мал табл", "units": "г гг"},
     "el": {
         "always": "κ κα κκ δρ καθ αγ =π.χ δηλ =βλ =πρβλ λεωφ =στρ οδ Αγ",
         "numbers": "σελ αρ εικ κεφ τηλ σ άρθρ τ",
@@ -292,6 +295,7 @@ _LANGUAGES = {
     "bn": {"always": "ডা ড মো মোঃ প্রফে রা", "numbers": "পৃ নং"},
     "he": {"always": "ד פרופ", "numbers": "עמ"},
     "hy": {"always": "օր տես դոկտ պրոֆ", "numbers": "էջ հ"},
+    "am": {"unless": "ዓ.ም ዓ.ዓ"},
     "ko": {},
 }
 

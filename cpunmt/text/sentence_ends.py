@@ -15,16 +15,15 @@ _TYPED_AFTER = {";": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ":": re.compile
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\u300c\u300e]")
 _HANGUL_ENDINGS = "다요죠까네음함임"
 _THAI_OR_LAO = re.compile("[\u0e00-\u0eff]")
-_CASELESS_LETTERS = re.compile("[\u05d0-\u06ff\u0900-\u0dff\u10d0-\u10ff]|[\u0980-\u0dff]{2}")
+_CASELESS_LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
 _NO_INITIALS = frozenset(("I", "م", "ه"))  # "as do I."; AD and AH after years in Arabic
 
 _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1([{*_~`\u200e\u200f"
 _TAIL = re.compile(r"[^\s()\[\]{}/\u2010-\u2015+'\u2019-]+\Z")
 _ORDINAL = re.compile(r"\d{3}|(?:\d{1,2}(?:\.?[/\u2013-]|\.))?\d{1,2}")  # "3", "165", "1.-3", "24.12"
-_ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_]|[IVX]{1,5})")
+_ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_\u1100-\uffff]|[IVX]{1,5}|[가나다라마바])")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
-_LETTERS = re.compile(r"(?<!\w)(?:[^\W\d_]{1,2}\.[ \u00a0\u202f]?-?){0,6}[^\W\d_]{1,2}\Z")
-_SPACE = re.compile(r"\s")
+_LETTERS = re.compile(r"(?<!\w)(?:(?:[^\W\d_]|[A-Z]{2})\.[ \u00a0\u202f]?-?){0,6}(?:[^\W\d_]|[A-Z]{2})\Z")
 _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
 _HOURS = frozenset(("a.m", "p.m", "A.M", "P.M"))
 _AFTER_HOURS = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CES?T|Eastern|Central|Mountain|Pacific|[A-Z][a-z]{2,5}day")
@@ -61,7 +60,7 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
         return _ends_unspaced(text, found, stop)
     if not blanks:
         return _ends_without_space(text, found, stop)
-    if stop in _TYPED_AFTER and not _TYPED_AFTER[stop].match(text, at - 1 if at else 0):
+    if stop in _TYPED_AFTER and not _TYPED_AFTER[stop].search(text, max(0, at - 2), at):
         return False
     first = word[:1]
     if (
@@ -71,9 +70,11 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
         return False
     if stop != ".":
         return not (text[after - 1] in _QUOTES and stop in "?!" and _is_said(text, found, word, known))
-    if text[at + 1] in ".?!\u2026" or text[at - 1 : at].isspace():
+    if text[at + 1] in ".?!\u2026" or at == begin or text[at - 1].isspace():
         return True
-    return not _goes_on(text[max(begin, at - LOOK_BACK) : at], at - begin, word, text[found.end(3) :][:1], known)
+    return not _goes_on(
+        text[max(begin, at - LOOK_BACK) : at], at - begin, word, text[found.end(3) : found.end(3) + 1], known
+    )
 
 
 def _is_capital(text, found, opening, word, known) -> bool:
@@ -123,7 +124,7 @@ def _ends_without_space(text, found, stop) -> bool:
         return False
     before = text[at - 1 : at]
     if "\uac00" <= following[0] <= "\ud7a3":
-        return before != "" and before in _HANGUL_ENDINGS
+        return "\uac00" <= before <= "\ud7a3" and (stop in "!?" or before in _HANGUL_ENDINGS)
     return stop in "!?" or (stop == "." and _EAST_ASIAN.match(before) is not None)
 
 
@@ -150,12 +151,10 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
         return True  # "1. Foo", "IV. Foo"
     if before[-1].isdecimal():
         return _number_goes_on(before, rest, word, known)
-    if len(before) < 3 or before[-2] == "." or before[-3] == ".":
-        letters = _LETTERS.search(window)
-        if letters is not None:
-            joined = _SPACE.sub("", letters[0])
-            if len(joined) > 2 or len(before) == 1:
-                kind = _kind_of_letters(joined, word, after_word, known)
+    if (len(before) < 3 or before[-2] == ".") and _LETTERS.fullmatch(before):
+        letters = _joined(rest, before)
+        if len(letters) != 2:
+            kind = _kind_of_letters(letters, word, after_word, known)
     if kind is None:
         kind = _kind_of_capitals(before, word, known)
     if kind is None:
@@ -172,6 +171,17 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     return True
 
 
+def _joined(rest, letters) -> str:
+    """Single letters with those before them: "z. B", "J. S"."""
+    if rest and rest[0][-1] == ".":
+        for part in reversed(rest[0].rsplit(None, 4)[-4:]):
+            part = part.lstrip(_TRIMMED)
+            if part[-1:] != "." or not _LETTERS.fullmatch(part, 0, len(part) - 1):
+                break
+            letters = part + letters
+    return letters
+
+
 def _starts(word, known) -> bool:
     return word.lower() in known.starters
 
@@ -181,6 +191,8 @@ def _number_goes_on(before, rest, word, known) -> bool:
         return True
     if word[:1].isdecimal():  # a date, "3. 10. 1990"
         return (known.ordinals and len(before) < 6) or known.language == "ko"
+    if known.language == "ko":
+        return bool(rest) and rest[0][-1] == "." and rest[0][-2:-1].isdecimal()  # the day, "2024. 5. 3."
     if not known.ordinals or not word or _starts(word, known) or _ORDINAL.fullmatch(before) is None:
         return False
     return len(before) != 3 or not before.isdecimal() or _shows_ordinal(rest, known)
@@ -193,20 +205,22 @@ def _shows_ordinal(rest, known) -> bool:
 def _kind_of_letters(letters, word, after_word, known) -> int | None:
     """What single letters with points are: abbreviations of the language, initials, or neither (None)."""
     kind = known.kinds.get(letters)
-    if kind is not None:
+    if kind not in (None, NUMBERS):
         return kind
     if len(letters) > 1:
         if letters in _HOURS:
             return ALWAYS if _AFTER_HOURS.fullmatch(word) else None
         capitals = letters.replace(".", "").replace("-", "").isupper()
         return UNLESS if capitals or f"{letters}.{word}" in known.kinds else None
+    if len(word) == 1 and after_word == "." and letters.islower():
+        return ALWAYS  # "z. B."
     if letters in _NO_INITIALS and (letters != "I" or known.language in ("en", None)):
         return None
     if letters.isupper():
         return UNLESS
-    if known.language == "de" or (len(word) == 1 and after_word == "."):
-        return ALWAYS  # "z. B."
-    return UNLESS if _CASELESS_LETTERS.match(letters) else None
+    if known.language == "de":
+        return ALWAYS  # "u. Müller", "s. Seite"
+    return UNLESS if _CASELESS_LETTERS.match(letters) else kind
 
 
 def _kind_of_capitals(before, word, known) -> int | None:

@@ -34,8 +34,9 @@ UNSPACED = CJK + (
 # Stops in one language only: the Greek question mark and the Armenian full stop as they are typed.
 _TYPED = {"el": ";", None: ";", "hy": ":"}
 
-_CLOSING = "\uff02\u201d\u2019\u00bb\u203a)\\]}\u300d\u300f\uff09\u3011\u300b\u3009\u3015\uff3d\uff5d\u301e\u301f"
-_CLOSERS = _CLOSING + "\"'\u201c\u2018\u00ab\u2039*_~`\u200e\u200f\u061c\u202c\u2069"
+_CLOSING = "\u200e\u200f\u061c\u202c\u2069\uff02"
+_CLOSING += "\u201d\u2019\u00bb\u203a)\\]}\u300d\u300f\uff09\u3011\u300b\u3009\u3015\uff3d\uff5d\u301e\u301f"
+_CLOSERS = _CLOSING + "\"'\u201c\u2018\u00ab\u2039*_~`"
 _OPENERS = (
     "\u2066-\u2068"
     + "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1(\\[{\u2013\u2014*_~`#\\-"
@@ -64,7 +65,7 @@ def candidates(language: str | None) -> re.Pattern:
     return re.compile(
         rf"[{stops}{LINE_ENDS}](?:"
         rf"(?<=[{LINE_ENDS}])[{BLANK}]*|"
-        rf"(?:(?<=[{UNSPACED}])[{stops}{_CLOSING}]*(?:\s?[\d]{{1,4}}\s?[\u0964\u0965])?(?:\s?[\u0f0d\u0f0e])*|"
+        rf"(?:(?<=[{UNSPACED}])[{stops}{_CLOSING}]*(?:[\"'\u201c\u2018]{{1,3}}(?=\s|\Z))?(?:\s?[\d]{{1,4}}\s?[\u0964\u0965])?(?:\s?[\u0f0d\u0f0e])*|"
         rf"[{stops}{_CLOSERS}]*(?:[ \u00a0\u202f]\.(?=[\s.]|\Z)){{0,40}}(?:[ \u00a0\u202f\u2009][\u00bb\u203a](?!\w))?)"
         rf"{_FOOTNOTES}{_FACES}"
         rf"(?=([{BLANK}]*)([{_OPENERS}{BLANK}]*)(\w{{0,{WORD}}})))"

@@ -16,6 +16,8 @@ from cpunmt.text.abbreviations import Rules, rules
 from cpunmt.text.sentence_ends import ends
 from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, ZERO_WIDTH, candidates, line_end
 
+QUOTED = 400  # characters before a quotation mark in which its fellow is looked for
+
 _BLANK_RUN = re.compile(rf"[{BLANK}]*")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _SPACE = r"[^\S\n\r\x0b\x0c\x85\u2028\u2029]"
@@ -67,8 +69,11 @@ def _spans(text: str, known: Rules, newline: bool) -> Iterator[tuple[int, int]]:
                     wordless = found.end()
                     continue
                 wordless = begin
-            yield begin, found.end()
-            begin = wordless = found.end(1)
+            end = found.end()
+            if text.startswith('"', end) and text.count('"', max(begin, end - QUOTED), end) % 2:
+                end += 1  # of two that stand between letters it is the closing one: Chinese
+            yield begin, end
+            begin = wordless = max(end, found.end(1))
             if begin - found.end() > 1 or text[begin - 1] in LINE_ENDS:
                 line = line_end().search(text, found.end(), begin)
                 if line:
