@@ -15,7 +15,7 @@ _TYPED_AFTER = {";": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ":": re.compile
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\u300c\u300e]")
 _HANGUL_ENDINGS = "다요죠까네음함임"
 _THAI_OR_LAO = re.compile("[\u0e00-\u0eff]")
-_CASELESS_LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
+_CASELESS_LETTERS = re.compile("[\u05d0-\u06ff\u0900-\u0dff\u10d0-\u10ff]|[\u0980-\u0dff]{2}")
 _NO_INITIALS = frozenset(("I", "م", "ه"))  # "as do I."; AD and AH after years in Arabic
 
 _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1([{*_~`\u200e\u200f"
@@ -23,7 +23,7 @@ _TAIL = re.compile(r"[^\s()\[\]{}/\u2010-\u2015+'\u2019-]+\Z")
 _ORDINAL = re.compile(r"\d{3}|(?:\d{1,2}(?:\.?[/\u2013-]|\.))?\d{1,2}")  # "3", "165", "1.-3", "24.12"
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_\u1100-\uffff]|[IVX]{1,5}|[가나다라마바])")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
-_LETTERS = re.compile(r"(?<!\w)(?:(?:[^\W\d_]|[A-Z]{2})\.[ \u00a0\u202f]?-?){0,6}(?:[^\W\d_]|[A-Z]{2})\Z")
+_LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
 _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
 _HOURS = frozenset(("a.m", "p.m", "A.M", "P.M"))
 _AFTER_HOURS = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CES?T|Eastern|Central|Mountain|Pacific|[A-Z][a-z]{2,5}day")
