@@ -60,7 +60,7 @@ def run(given: argparse.Namespace):
     size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
     tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
     if found := poor(errors):
-        say(f"quantize: warning: {_warning(given, found, len(errors))}")
+        say(f"cpunmt-quantize: warning: {_warning(given, found, len(errors))}")
 
 
 def _refuse(given):

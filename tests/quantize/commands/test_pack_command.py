@@ -92,20 +92,6 @@ def test_ranges(files, tmp_path, capsys):
     assert clipped["min(max, 7 sigma)"] == clipped["max"] == 0
 
 
-def test_what_loses_too_much_is_told_with_what_to_do(files, tmp_path, capsys):
-    def warning(*flags, scheme="int8"):
-        assert pack(files, tmp_path / "model", "--force", *flags, scheme=scheme) == 0
-        return capsys.readouterr().err
-
-    assert warning() == warning(scheme="int16") == warning(scheme="log4") == warning(scheme="code4") == ""
-    lost = warning("--sigmas", "1.5")
-    matrices = quantization(tmp_path / "model")["matrices"].items()
-    decibels, worst = min((matrix["sqnr_db"], name) for name, matrix in matrices)
-    assert decibels < 25 and lost.count("\n") == 1 and f"{worst}: {decibels:.1f} dB" in lost
-    assert lost.startswith("quantize: warning: 21 of 21 matrices") and "--range max or mse" in lost
-    assert "--calibration TEXT" in lost and "--keep" in lost and "quantize report" in lost
-
-
 @pytest.mark.parametrize("scheme", ["int16", "log4", "code4", "float16"])
 def test_other_schemes(files, tmp_path, capsys, scheme):
     assert pack(files, tmp_path / "model", scheme=scheme) == 0
