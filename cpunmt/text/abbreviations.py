@@ -28,13 +28,13 @@ _LANGUAGES = {
     "en": {
         "always": """
             Messrs Mlle Mme Mmes Rev Hon Gen Col Maj Capt Cpt Cmdr Cdr Lt Sgt Cpl Pvt Pfc Adm Brig Gov Sen Sens Rep
-            Reps Pres Amb Supt Insp Det Msgr Fr Mt Ft Lt.Col Op =v eg ie viz incl esp resp ca c.f =op
+            Reps Pres Amb Supt Insp Det Msgr Fr Mt Ft Lt.Col =v eg ie viz incl esp resp ca c.f
         """,
         "unless": """
             Esq Ave Blvd Bldg Rd Dept Univ Assn Assoc Bros Ph.D Ed eds
             Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
         """,
-        "numbers": "arts sec secs eq eqs ref refs ex sect para tab app pt ser bk cl ver =c",
+        "numbers": "op arts sec secs eq eqs ref refs ex sect para tab app pt ser bk cl ver =c",
         "starters": """
             the this that these those there here he she it they we you a an in on at by for from but and or so if when
             while after before although though as our his her its their my your what who how why where which with

@@ -19,8 +19,9 @@ _CASELESS_LETTERS = re.compile("[\u05d0-\u06ff\u0900-\u0dff\u10d0-\u10ff]|[\u098
 _NO_INITIALS = frozenset(("I", "م", "ه"))  # "as do I."; AD and AH after years in Arabic
 
 _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1([{*_~`\u200e\u200f"
-_TAIL = re.compile(r"[^\s()\[\]{}/\u2010-\u2015+'\u2019-]+\Z")
+_TAIL = re.compile(r"(?<=[()\[\]{}/\u2010-\u2015+'\u2019-])[^\s()\[\]{}/\u2010-\u2015+'\u2019-]{2,}\Z")
 _ORDINAL = re.compile(r"\d{3}|(?:\d{1,2}(?:\.?[/\u2013-]|\.))?\d{1,2}")  # "3", "165", "1.-3", "24.12"
+_GERMAN_DATES = re.compile("Januar|Jänner|Februar|März|Juni|Juli|Oktober|Dezember|Jahrhunderts?")
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_\u1100-\uffff]|[IVX]{1,5}|[가나다라마바])")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 _LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
@@ -144,7 +145,6 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
         kind = known.kinds.get(before)
         if kind is None and (tail := _TAIL.search(before)):
             kind = known.kinds.get(tail[0])
-            before = tail[0] if kind is not None or tail[0].isalpha() else before
     if not before:
         return False
     if not rest and length < LOOK_BACK and _ENUMERATION.fullmatch(before):
@@ -158,6 +158,8 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     if kind is None:
         kind = _kind_of_capitals(before, word, known)
     if kind is None:
+        if word[:1].isdigit() and known.language == "de" and before.endswith("str"):
+            return True  # "Hauptstr. 5"
         if _THAI_OR_LAO.match(before[-1]) is not None:
             return True  # never a stop there
         return known.ordinals and _ROMAN.fullmatch(before) is not None and not _starts(word, known)
@@ -187,7 +189,7 @@ def _starts(word, known) -> bool:
 
 
 def _number_goes_on(before, rest, word, known) -> bool:
-    if word.startswith("000"):
+    if word.startswith("000") or (known.language is None and _GERMAN_DATES.fullmatch(word)):
         return True
     if word[:1].isdecimal():  # a date, "3. 10. 1990"
         return (known.ordinals and len(before) < 6) or known.language == "ko"

@@ -62,13 +62,19 @@ def candidates(language: str | None) -> re.Pattern:
     """
     typed = _TYPED.get(language, "")
     stops = f"{SPACED}{UNSPACED}{typed}"
+    unspaced = (
+        rf"[{stops}{_CLOSING}]*(?:[\"'\u201c\u2018]{{1,3}}(?=\s|\Z))?"
+        r"(?:[ \u00a0]?[\d]{1,4}[ \u00a0]?[\u0964\u0965])?"  # the number of a verse
+        r"(?:[ \u00a0][\u0f0d\u0f0e]){0,8}"
+    )
+    spaced = (
+        rf"[{stops}{_CLOSERS}]*(?:[ \u00a0\u202f]\.(?=[\s.]|\Z)){{0,40}}"  # ". . ."
+        r"(?:[ \u00a0\u202f\u2009][\u00bb\u203a](?!\w))?"
+    )
+    after = rf"(?=([{BLANK}]*)([{_OPENERS}{BLANK}]*)(\w{{0,{WORD}}}))"
     return re.compile(
-        rf"[{stops}{LINE_ENDS}](?:"
-        rf"(?<=[{LINE_ENDS}])[{BLANK}]*|"
-        rf"(?:(?<=[{UNSPACED}])[{stops}{_CLOSING}]*(?:[\"'\u201c\u2018]{{1,3}}(?=\s|\Z))?(?:\s?[\d]{{1,4}}\s?[\u0964\u0965])?(?:\s?[\u0f0d\u0f0e])*|"
-        rf"[{stops}{_CLOSERS}]*(?:[ \u00a0\u202f]\.(?=[\s.]|\Z)){{0,40}}(?:[ \u00a0\u202f\u2009][\u00bb\u203a](?!\w))?)"
-        rf"{_FOOTNOTES}{_FACES}"
-        rf"(?=([{BLANK}]*)([{_OPENERS}{BLANK}]*)(\w{{0,{WORD}}})))"
+        rf"[{stops}{LINE_ENDS}](?:(?<=[{LINE_ENDS}])[{BLANK}]*"
+        rf"|(?:(?<=[{UNSPACED}]){unspaced}|{spaced}){_FOOTNOTES}{_FACES}{after})"
     )
 
 
