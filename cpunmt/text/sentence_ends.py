@@ -4,15 +4,13 @@
 import re
 
 from cpunmt.text.abbreviations import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
-from cpunmt.text.sentence_marks import CJK, ETHIOPIC_SPACE, SPACED, UNSPACED
+from cpunmt.text.sentence_marks import ETHIOPIC_SPACE, UNSPACED
 
 LOOK_BACK = 40  # characters; no abbreviation is longer
 
-_SPACED = re.compile(f"[{SPACED}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_CJK_STOP = re.compile(f"[{CJK}]")
 _TYPED_AFTER = {";": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ":": re.compile("[\u0531-\u0587]")}
-_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\u300c\u300e]")
+_HANGUL_LETTERS = "가나다라마바"  # a, b, c, ...
 _HANGUL_ENDINGS = "다요죠까네음함임"
 _THAI_OR_LAO = re.compile("[\u0e00-\u0eff]")
 _CASELESS_LETTERS = re.compile("[\u05d0-\u06ff\u0900-\u0dff\u10d0-\u10ff]|[\u0980-\u0dff]{2}")
@@ -22,7 +20,7 @@ _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00b
 _TAIL = re.compile(r"(?<=[()\[\]{}/\u2010-\u2015+'\u2019-])[^\s()\[\]{}/\u2010-\u2015+'\u2019-]{2,}\Z")
 _ORDINAL = re.compile(r"\d{3}|(?:\d{1,2}(?:\.?[/\u2013-]|\.))?\d{1,2}")  # "3", "165", "1.-3", "24.12"
 _GERMAN_DATES = re.compile("Januar|Jänner|Februar|März|Juni|Juli|Oktober|Dezember|Jahrhunderts?")
-_ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_\u1100-\uffff]|[IVX]{1,5}|[가나다라마바])")
+_ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_]|[IVX]{1,5})")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 _LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
 _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
@@ -118,15 +116,21 @@ def _ends_unspaced(text, found, stop) -> bool:
 def _ends_without_space(text, found, stop) -> bool:
     """The same for a stop that needs white space but has none: only between scripts that write none."""
     at, after = found.span()
-    following = _EAST_ASIAN.match(text, after)
     if _UNSPACED.search(text, at, min(after, at + LOOK_BACK)):
         return _ends_unspaced(text, found, "\u3002")
-    if following is None:
-        return False
     before = text[at - 1 : at]
-    if "\uac00" <= following[0] <= "\ud7a3":
-        return "\uac00" <= before <= "\ud7a3" and (stop in "!?" or before in _HANGUL_ENDINGS)
-    return stop in "!?" or (stop == "." and _EAST_ASIAN.match(before) is not None)
+    if _is_hangul(text[after]):
+        return _is_hangul(before) and (stop in "!?" or before in _HANGUL_ENDINGS)
+    return _is_east_asian(text[after]) and (stop in "!?" or (stop == "." and _is_east_asian(before)))
+
+
+def _is_hangul(character) -> bool:
+    return "\uac00" <= character <= "\ud7a3"
+
+
+def _is_east_asian(character) -> bool:
+    """Whether it is an ideograph, kana or what opens a quotation there."""
+    return "\u3400" <= character <= "\u9fff" or "\u3040" <= character <= "\u30ff" or character in ("\u300c", "\u300e")
 
 
 def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules) -> bool:
@@ -148,7 +152,7 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     if not before:
         return False
     if not rest and length < LOOK_BACK and _ENUMERATION.fullmatch(before):
-        return True  # "1. Foo", "IV. Foo"
+        return before[-1] < "\u1100" or before[-1] in _HANGUL_LETTERS  # "1. Foo", "IV. Foo", "a. foo"
     if before[-1].isdecimal():
         return _number_goes_on(before, rest, word, known)
     if (len(before) < 3 or before[-2] == ".") and _LETTERS.fullmatch(before):

@@ -10,6 +10,7 @@ import re
 LINE_ENDS = "\n\r\x0b\x0c\x85\u2028\u2029"
 ZERO_WIDTH = "\u200b\ufeff"  # space, byte order mark
 BLANK = rf"\s{ZERO_WIDTH}"  # for a character class
+SPACE = r" \t\x1c-\x1f\xa0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff"  # the same without the ends of lines
 
 # Stops that white space must follow ...
 SPACED = ".?!\u2026\u203c\u203d\u2047-\u2049\u2e2e\u2cf9-\u2cfb\u2e53\u2e54"
@@ -71,7 +72,7 @@ def candidates(language: str | None) -> re.Pattern:
         rf"[{stops}{_CLOSERS}]*(?:[ \u00a0\u202f]\.(?=[\s.]|\Z)){{0,40}}"  # ". . ."
         r"(?:[ \u00a0\u202f\u2009][\u00bb\u203a](?!\w))?"
     )
-    after = rf"(?=([{BLANK}]*)([{_OPENERS}{BLANK}]*)(\w{{0,{WORD}}}))"
+    after = rf"(?=([{BLANK}]*)([{_OPENERS}{SPACE}]*)(\w{{0,{WORD}}}))"
     return re.compile(
         rf"[{stops}{LINE_ENDS}](?:(?<=[{LINE_ENDS}])[{BLANK}]*"
         rf"|(?:(?<=[{UNSPACED}]){unspaced}|{spaced}){_FOOTNOTES}{_FACES}{after})"

@@ -14,24 +14,23 @@ from collections.abc import Iterator
 
 from cpunmt.text.abbreviations import Rules, rules
 from cpunmt.text.sentence_ends import ends
-from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, ZERO_WIDTH, candidates, line_end
+from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, SPACE, ZERO_WIDTH, candidates, line_end
 
 QUOTED = 400  # characters before a quotation mark in which its fellow is looked for
 
 _BLANK_RUN = re.compile(rf"[{BLANK}]*")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
-_SPACE = r"[^\S\n\r\x0b\x0c\x85\u2028\u2029]"
 
 # What may stand before the text of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
 _BULLETS = re.compile(
     rf"(?:(?:[\u2022\u2023\u25aa\u25ab\u25cf\u25e6\u25cb\u25a0\u25a1\u25b8\u25ba\u27a2\u27a4\u2043\u2219]"
     rf"|[-*+\u2010-\u2015\u00b7](?=\s|\Z)|\#{{1,6}}(?=\s|\Z)|>|\[[ xX]\](?=\s|\Z)"
-    rf"|\(?(?:[^\W\d_]|\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\)(?=\s|\Z)|[-=*_~+\u2013\u2014]{{3,}}(?={_SPACE}*(?:[{LINE_ENDS}]|\Z)))"
-    rf"{_SPACE}*){{1,8}}"
+    rf"|\(?(?:[^\W\d_]|\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\)(?=\s|\Z)|[-=*_~+\u2013\u2014]{{3,}}(?=[{SPACE}]*(?:[{LINE_ENDS}]|\Z)))"
+    rf"[{SPACE}]*){{1,8}}"
 )
-_NUMBER = re.compile(rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,5}}\.{_SPACE}+(?=[^\s\d])")
-_FOLLOWING = re.compile(r"[\W_]{0,3}(\w{0,30})")
-_ITEM = re.compile(r"[\u2022\u2023\u25aa\u25cf\u25e6]|[-*+](?=\s|\Z)|#{1,6}\s|>|\(?(\d{1,3})[.)]\s")
+_NUMBER = re.compile(rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,5}}\.[{SPACE}]+(?=[^\s\d])")
+_FOLLOWING = re.compile(rf"(?:(?![{LINE_ENDS}])[\W_]){{0,3}}(\w{{0,30}})")
+_ITEM = re.compile(r"[\u2022\u2023\u25aa\u25cf\u25e6]|[-*+](?=\s|\Z)|#{1,6}(?=\s|\Z)|>|\(?(\d{1,3})[.)](?=\s|\Z)")
 
 
 def sentence_spans(text: str, language: str | None = None, newline: bool = True) -> list[tuple[int, int]]:
