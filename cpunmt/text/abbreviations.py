@@ -1,10 +1,10 @@
 # ruff: noqa: RUF001, RUF002 - words in Cyrillic, Greek and other scripts
 """Words whose point does not end a sentence, by language: written for this project from common usage.
 
-ALWAYS      what follows belongs to them, whatever it is: titles, ranks, "e.g."
-UNLESS      the same, unless a word follows that begins sentences (STARTERS): "Jr.", "St.", months
-NUMBERS     only before a number: "No. 7", "pp. 12", "Art. 5"
-UNITS       after a number they may end a sentence, elsewhere they are as ALWAYS: "1990 г." but "г. Москва"
+always      what follows belongs to them, whatever it is: titles, ranks, "e.g."
+unless      the same, unless a word follows that begins sentences (starters): "Jr.", "St.", months
+numbers     only before a number: "No. 7", "pp. 12", "Art. 5"
+units       after a number they may end a sentence, elsewhere they are as those of `always`: "1990 г." but "г. Москва"
 
 Words that may stand at the end ("etc.", "Inc.", "a.m.") are not here: before lower case no sentence begins anyway.
 They stand without the last point. One in lower case also counts with a capital ("vgl", "Vgl"), one with a capital only
@@ -12,19 +12,13 @@ so ("Mag", for "mag" is a verb); an equals sign in front means exactly this ("=m
 in COMMON counts in all languages, and where the language is not known.
 """
 
-import dataclasses
-import functools
-
-ALWAYS, UNLESS, NUMBERS, UNITS = range(4)
-_KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS}
-
-_COMMON = {
+COMMON = {
     "always": "Mr Mrs Ms Dr Drs Mgr vs cf e.g i.e approx",
     "unless": "Prof St Jr Sr al",
     "numbers": "no nos nr nrs p pp vol vols fig figs art chap ch",
 }
 
-_LANGUAGES = {
+LANGUAGES = {
     "en": {
         "always": """
             Messrs Mlle Mme Mmes Rev Hon Gen Col Maj Capt Cpt Cmdr Cdr Lt Sgt Cpl Pvt Pfc Adm Brig Gov Sen Sens Rep
@@ -300,63 +294,6 @@ _LANGUAGES = {
 }
 
 # Languages whose ordinal numbers have a point: "am 3. Oktober", "XIV. Jahrhundert".
-_ORDINALS = "de lb da nb fo fi is et lv cs sk sl hr sr mk hu pl tr az eu"
+ORDINALS = "de lb da nb fo fi is et lv cs sk sl hr sr mk hu pl tr az eu"
 
-_SAME = {"no": "nb", "nn": "nb", "bs": "hr", "sh": "hr", "cnr": "hr", "iw": "he", "ps": "ar", "in": "id"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Rules:
-    """What a language says of the words around a point.
-
-    Attributes
-    ----------
-    kinds : of each abbreviation, without its last point: ALWAYS, UNLESS, NUMBERS or UNITS
-    capitals : the same for texts in capitals; keys are in lower case
-    starters : words, in lower case, that begin a sentence after initials, numbers and what is UNLESS
-    ordinals : whether a number with a point is an ordinal number
-    before_ordinals : words that show that one is
-    language : its code, without a region; None: not known
-    """
-
-    kinds: dict[str, int]
-    capitals: dict[str, int]
-    starters: frozenset[str]
-    ordinals: bool
-    before_ordinals: frozenset[str]
-    language: str | None
-
-
-def rules(language: str | None) -> Rules:
-    """Those of a language, as ISO 639 has it ("de", "pt-BR", "zh_Hant"); one that is not listed has what is common."""
-    code = (language or "").replace("_", "-").split("-")[0].lower() or None
-    code = _SAME.get(code, code)
-    return _rules(code if code in _LANGUAGES or code in _ORDINALS.split() else code and "")
-
-
-@functools.cache
-def _rules(code) -> Rules:
-    own = _LANGUAGES.get(code, {})
-    kinds = {}
-    for listed in (_COMMON, own):
-        for name, kind in _KINDS.items():
-            for word in listed.get(name, "").split():
-                kinds.update(dict.fromkeys(_forms(word), kind))
-    starters = _LANGUAGES["en"]["starters"] if code is None else own.get("starters", "")
-    return Rules(
-        kinds,
-        {word.lower(): kind for word, kind in kinds.items()},
-        frozenset(starters.split()),
-        code in _ORDINALS.split(),
-        frozenset(own.get("before_ordinals", "").split()),
-        code,
-    )
-
-
-def _forms(word):
-    if word.startswith("="):
-        return {word[1:]}
-    if len(word) == 1:
-        return {word}  # in capitals it is an initial
-    forms = {word, word[:1].upper() + word[1:]}
-    return forms | {word.lower()} if "." in word else forms
+SAME = {"no": "nb", "nn": "nb", "bs": "hr", "sh": "hr", "cnr": "hr", "iw": "he", "ps": "ar", "in": "id"}

@@ -3,7 +3,7 @@
 
 import re
 
-from cpunmt.text.abbreviations import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
+from cpunmt.text.language_rules import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
 from cpunmt.text.sentence_marks import ETHIOPIC_SPACE, UNSPACED
 
 LOOK_BACK = 40  # characters; no abbreviation is longer

@@ -54,14 +54,17 @@ _FACES = rf"(?:[ \t\u00a0\u202f]{{0,2}}(?:[{_EMOJI}]+|[:;]-?[()DP](?![\w(]))){{0
 WORD = 30  # characters of the next word that are looked at
 
 
-@functools.cache
 def candidates(language: str | None) -> re.Pattern:
     """Finds the end of a line with all white space that follows, or a run of stops with what closes.
 
     For stops, group 1 is the white space after it, 2 what opens, 3 the word after that: looked at, not taken. They
     are None for a line.
     """
-    typed = _TYPED.get(language, "")
+    return _candidates(_TYPED.get(language, ""))
+
+
+@functools.cache
+def _candidates(typed) -> re.Pattern:
     stops = f"{SPACED}{UNSPACED}{typed}"
     unspaced = (
         rf"[{stops}{_CLOSING}]*(?:[\"'\u201c\u2018]{{1,3}}(?=\s|\Z))?"

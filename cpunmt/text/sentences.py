@@ -12,7 +12,7 @@ Linear: a candidate is judged by at most LOOK_BACK characters before it, the wor
 import re
 from collections.abc import Iterator
 
-from cpunmt.text.abbreviations import Rules, rules
+from cpunmt.text.language_rules import Rules, rules
 from cpunmt.text.sentence_ends import ends
 from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, SPACE, ZERO_WIDTH, candidates, line_end
 
