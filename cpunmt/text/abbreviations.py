@@ -13,8 +13,8 @@ in COMMON counts in all languages, and where the language is not known.
 """
 
 COMMON = {
-    "always": "Mr Mrs Ms Dr Drs Mgr vs cf e.g i.e approx",
-    "unless": "Prof St Jr Sr al",
+    "always": "Mr Mrs Ms dr Drs Mgr vs cf e.g i.e approx",
+    "unless": "prof St Jr Sr al",
     "numbers": "no nos nr nrs p pp vol vols fig figs art chap ch",
 }
 
@@ -40,7 +40,7 @@ LANGUAGES = {
         "always": """
             abs abt allg anm anschl Ass asst aufl ausg bes betr Bez Bl bsp bspw bzgl bzw ca d.h d.i Dipl dipl.-ing Dir
             dr.-ing ebd ehem eigtl einschl entspr erg ev evtl exkl fam forts frl geb gegr gesch gest gez ggf ggfs Hr
-            hrn hrsg Hg i.a i.d.r i.e.s i.v ing inkl insb insbes inst jap kath =kgl kl lat lt m.E m.W =max =med =min
+            hrn hrsg Hg i.a i.d.R i.e.S i.V ing inkl insb insbes inst jap kath =kgl kl lat lt m.E m.W =max =med =min
             mind Mio Mrd Mill näml =nat nördl südl östl westl Nr Nrn o.ä o.g österr Päd =päd =phil pol priv röm resp
             s.a s.o s.u Sen sog sogen sr St std stellv Tab Tel Tsd u.a u.ä u.u =ung univ =urspr v.a h.c verh
             vgl vorm vors vs wg wiss z.B z.T z.Zt z.Hd z.Z zit zzgl zzt Mag Frhr Gebr Bgm Fr Hptm Mme Mlle =rer =oec
@@ -75,7 +75,7 @@ LANGUAGES = {
     },
     "es": {
         "always": """
-            Sr Sra Sres Sras Srta Srtas D Dª Dña Dr Dra Dres Profa Lic Ing Arq Gral Cnel Cap Tte Sgto Fr Sto Sta p.ej
+            sr sra sres sras srta srtas D Dª dña dra dres profa lic ing Arq Gral Cnel Cap Tte Sgto Fr Sto Sta p.ej
             Mons Excmo Excma Ilmo Ilma Avda Rvdo dir
         """,
         "unless": "Ud Uds Vd Vds EE.UU ee tel tfno depto prov pdte Av",
@@ -87,7 +87,7 @@ LANGUAGES = {
     },
     "pt": {
         "always": """
-            Sr Sra Srs Sras Srta D Dr Dra Drs Dras Profa Profs Exmo Exma Ilmo Ilma Eng Arq Gen Cel Cap Ten Sgt Fr Pe
+            sr sra srs sras srta D dr dra drs dras profa profs exmo Exma Ilmo Ilma Eng Arq Gen Cel Cap Ten Sgt Fr Pe
             Sto Sta p.ex v.Exa Mons
         """,
         "unless": "Av tel R",
@@ -99,7 +99,7 @@ LANGUAGES = {
     },
     "it": {
         "always": """
-            Sig Sigg Sig.ra Sig.na Sig.re Dott Dott.ssa Dr.ssa Prof.ssa Proff Avv Ing Arch Geom Rag On Sen Gen Col Cap
+            sig sigg sig.ra sig.na sig.re dott dott.ssa dr.ssa prof.ssa proff avv ing arch geom Rag On Sen Gen Col Cap
             Ten Mons S SS p.es =cfr ecc.mo V.le P.zza
         """,
         "unless": "tel",
@@ -109,11 +109,11 @@ LANGUAGES = {
             di del della con senza per se quando come dopo prima da dal suo sua che chi cosa non oggi
         """,
     },
-    "ca": {"always": "Sr Sra Srs Sres Dr Dra p.ex", "numbers": "pàg pàgs núm art fig vol"},
-    "gl": {"always": "Sr Sra Sres D Dna Dr Dra p.ex", "numbers": "páx núm art fig vol"},
+    "ca": {"always": "sr sra srs sres dr dra p.ex", "numbers": "pàg pàgs núm art fig vol"},
+    "gl": {"always": "sr sra sres D dna dr dra p.ex", "numbers": "páx núm art fig vol"},
     "nl": {
         "always": """
-            Dhr Mevr Mw Mej Dr Drs Ir Ing Mr Mrs Ds Kol Lt Kap Gen bijv =bv d.w.z m.a.w m.b.t i.v.m m.i.v o.a o.l.v
+            dhr mevr mw mej drs ir ing mr mrs ds Kol Lt Kap Gen bijv =bv d.w.z m.a.w m.b.t i.v.m m.i.v o.a o.l.v
             t.a.v t.g.v t.o.v n.a.v a.d.h.v m.n evt excl incl =vgl z.g zog resp vs St
         """,
         "numbers": "nr nrs blz pag art fig tel",
@@ -229,7 +229,8 @@ LANGUAGES = {
     "sq": {"always": "z znj dr prof p.sh", "numbers": "nr f"},
     "ru": {
         "always": """
-            гр доц инж кв акад проф св см =ср =ст =т.е =т.к =т.н ул просп пер наб =напр =др.-греч =англ =фр =лат =греч
+            гр доц инж кв акад проф св см =ср =ст =т.е =т.к =т.н =т.ч ул просп пер наб =напр =др.-греч =англ
+            =фр =лат =греч
             =исп =итал корп =в.т.ч
         """,
         "unless": "им обл пр пл",

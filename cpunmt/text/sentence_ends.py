@@ -217,7 +217,7 @@ def _kind_of_letters(letters, word, after_word, known) -> int | None:
         if letters in _HOURS:
             return ALWAYS if _AFTER_HOURS.fullmatch(word) else None
         capitals = letters.replace(".", "").replace("-", "").isupper()
-        return UNLESS if capitals or f"{letters}.{word}" in known.kinds else None
+        return UNLESS if capitals or f"{letters}.{word}".lower() in known.capitals else None
     if len(word) == 1 and after_word == "." and letters.islower():
         return ALWAYS  # "z. B."
     if letters in _NO_INITIALS and (letters != "I" or known.language in ("en", None)):
