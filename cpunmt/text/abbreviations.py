@@ -19,6 +19,10 @@ COMMON = {
 }
 
 LANGUAGES = {
+    None: {  # not known: what is no word of another language
+        "always": "Sens Rep Reps Gov Capt Cpt Cmdr Lt Sgt Cpl Pvt Mme Mmes Mlle bzw bspw ggf Mrd Mio vgl zzgl z.B u.a",
+        "unless": "Sen Gen Jan Feb Sept Oct Nov Dec Okt Dez",
+    },
     "en": {
         "always": """
             Messrs Mlle Mme Mmes Rev Hon Gen Col Maj Capt Cpt Cmdr Cdr Lt Sgt Cpl Pvt Pfc Adm Brig Gov Sen Sens Rep
@@ -229,9 +233,8 @@ LANGUAGES = {
     "sq": {"always": "z znj dr prof p.sh", "numbers": "nr f"},
     "ru": {
         "always": """
-            гр доц инж кв акад проф св см =ср =ст =т.е =т.к =т.н =т.ч ул просп пер наб =напр =др.-греч =англ
-            =фр =лат =греч
-            =исп =итал корп =в.т.ч
+            гр доц инж кв акад проф св см =ср =ст =т.е =т.к =т.н =т.ч =в.т.ч ул просп пер наб =напр =др.-греч =англ =фр
+            =лат =греч =исп =итал корп
         """,
         "unless": "им обл пр пл",
         "numbers": "с стр рис табл гл ч п пп д тел",

@@ -19,7 +19,9 @@ _NO_INITIALS = frozenset(("I", "م", "ه"))  # "as do I."; AD and AH after years
 _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1([{*_~`\u200e\u200f"
 _TAIL = re.compile(r"(?<=[()\[\]{}/\u2010-\u2015+'\u2019-])[^\s()\[\]{}/\u2010-\u2015+'\u2019-]{2,}\Z")
 _ORDINAL = re.compile(r"\d{3}|(?:\d{1,2}(?:\.?[/\u2013-]|\.))?\d{1,2}")  # "3", "165", "1.-3", "24.12"
-_GERMAN_DATES = re.compile("Januar|Jänner|Februar|März|Juni|Juli|Oktober|Dezember|Jahrhunderts?")
+_GERMAN_DATES = re.compile(
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhunderts?"
+)
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_]|[IVX]{1,5})")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 _LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
@@ -193,7 +195,7 @@ def _starts(word, known) -> bool:
 
 
 def _number_goes_on(before, rest, word, known) -> bool:
-    if word.startswith("000") or (known.language is None and _GERMAN_DATES.fullmatch(word)):
+    if word.startswith("000") or (known.language is None and len(before) < 3 and _GERMAN_DATES.fullmatch(word)):
         return True
     if word[:1].isdecimal():  # a date, "3. 10. 1990"
         return (known.ordinals and len(before) < 6) or known.language == "ko"
