@@ -26,9 +26,13 @@ class Doubts:
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             if result.truncated:
                 self._cut.add(line)
-                self._reached |= self._limits_of(text, len(result.pieces))
-            if result.repeats and not repeats(self._translator.tokenize(text)):  # no loop that the source has too
+                self._reached |= self._limits_of(text, result)
+            if result.repeats and any(self._is_loop(text, sentence) for sentence in result.sentences):
                 self._loops.add(line)
+
+    def _is_loop(self, text, sentence) -> bool:
+        """Whether a sentence's translation repeats something, and the sentence itself does not."""
+        return sentence.repeats and not repeats(self._translator.tokenize(text[slice(*sentence.source)]))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -50,11 +54,13 @@ class Doubts:
             what_to_do = f": {', '.join(advice)}" if advice else ""
             say(f"cpunmt: of the translations {' and '.join(found)}; look at them{what_to_do}")
 
-    def _limits_of(self, text: str, pieces: int) -> set[str]:
-        """The limits that may have cut off a translation of so many pieces; in a text of parts each has its own."""
+    def _limits_of(self, text: str, result) -> set[str]:
+        """The limits that may have cut off a translation; each sentence, and each part of a long one, has its own."""
         longest, factor = self._limits.values()
-        if longest is None or pieces < longest:
+        if longest is None or len(result.pieces) < longest:
             return {"max_length_factor"}
+        if len(result.sentences) > 1:
+            return set(self._limits)
         source = len(self._translator.tokenize(text)) + 1
         in_parts = source > self._translator.config.max_source_length
         return set(self._limits) if in_parts or math.ceil(factor * source) <= longest else {"max_length"}

@@ -9,8 +9,9 @@ tells where it came from.
 import hashlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import read_json
@@ -166,7 +167,7 @@ def installed() -> list[Installed]:
     return sorted(models, key=lambda model: model.name)
 
 
-def languages_of(metadata: dict) -> tuple[str, str] | None:
+def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
     """(source, target) of a model, as its metadata names them; None if it does not.
 
     Fetched ones name them as Firefox does; those that we pack, as our other fields.

@@ -33,6 +33,7 @@ COMMANDS = {
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
+    "bench.sentences": ["SET", "--rounds", "1"],
     "bench.threads": [*FEW, *MODEL],
     "bench.translate": [*FEW, *MODEL],
 }
@@ -43,7 +44,7 @@ SAID = {  # by those that tell more than a speed
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.threads": "same bits",
 }
-QUICK = ("bench.peers", "bench.threads")
+QUICK = ("bench.peers", "bench.sentences", "bench.threads")
 
 
 def modules() -> set[str]:

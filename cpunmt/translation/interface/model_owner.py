@@ -19,6 +19,9 @@ from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translation.texts.languages import model_languages
+from cpunmt.translation.texts.sentence_cache import SentenceCache
 from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
@@ -71,6 +74,7 @@ class ModelOwner:
         inter_threads: int = 1,
         intra_threads: int = 0,
         max_queued_batches: int = 0,
+        sentence_cache: int = 0,
         flash_attention: bool = False,
         tensor_parallel: bool = False,
         files: object = None,
@@ -86,6 +90,8 @@ class ModelOwner:
             the calling thread does all work, and no thread is started but for texts so long that an interrupt would
             have to wait for them.
         max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
+        sentence_cache : keep the translations of so many sentences, the last ones that were asked for, of at most 2,000
+            characters each; 0: of none. Results are the same.
 
         The other arguments are CTranslate2's, at the values that mean what is done here.
 
@@ -101,6 +107,7 @@ class ModelOwner:
             whole("inter_threads", inter_threads, 1, MOST_THREADS),
             whole("max_queued_batches", max_queued_batches, -1, 1 << 30),
         )
+        self._cache_size = whole("sentence_cache", sentence_cache, 0, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
         if isinstance(model_path, str):
@@ -121,9 +128,14 @@ class ModelOwner:
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
         self._default = settings_of(self.options)
+        self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked = {}
+        self._cache = self._new_cache()
         self._loaded = model
+
+    def _new_cache(self) -> SentenceCache[Aligned] | None:
+        return SentenceCache(self._cache_size) if self._cache_size else None
 
     def unload_model(self, to_cpu: bool = False) -> None:
         """Give the memory of the weights back, when calls that are running have ended."""
@@ -221,8 +233,8 @@ class ModelOwner:
 
     def __repr__(self) -> str:
         said = [self.config.scheme]
-        if languages := languages_of(self.metadata):
-            said.append("{!r} to {!r}".format(*languages))
+        if known := languages_of(self.metadata):
+            said.append("{!r} to {!r}".format(*known))
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")
@@ -238,6 +250,7 @@ class ModelOwner:
             "activation_scales": activation_scales,
             "inter_threads": threads,
             "max_queued_batches": queued,
+            "sentence_cache": self._cache_size,
         }
         added = {name: value for name, value in self.__dict__.items() if name not in ModelOwner.__annotations__}
         return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}
@@ -253,7 +266,7 @@ class ModelOwner:
         """One that shares the weights, which nothing changes; threads are its own."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
-        copied._workers, copied._checked = Workers(*self._threads), {}
+        copied._workers, copied._checked, copied._cache = Workers(*self._threads), {}, self._new_cache()
         return copied
 
     def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:

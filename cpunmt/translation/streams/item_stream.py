@@ -102,6 +102,16 @@ def _uneven(number: int, shorter: int) -> ValueError:
     return ValueError(f"target_prefix has {has} items, expected one for each sentence")
 
 
+def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
+    """The items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
+    for item in items:
+        if item.ids is not None:
+            raise ValueError(
+                f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
+            )
+        yield item
+
+
 def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven) -> Iterator[tuple[object, object]]:
     """Source and target of each pair. If one side ends first, raises `uneven(pairs, 0 for the source or 1)`."""
     for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
