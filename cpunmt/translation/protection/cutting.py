@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from cpunmt.translation.protection.edits import Edit
 from cpunmt.translation.protection.finding import Unit
 from cpunmt.translation.texts.aligned import Aligned, Span
 
-_PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">", '"': '"', "'": "'", "\u201c": "\u201d", "\u201e": "\u201c"} | {
-    "\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2039": "\u203a", "\u2018": "\u2019", "\u300c": "\u300d", "\uff08": "\uff09"
-}  # fmt: skip
+_PAIRS = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}", "<": ">", "\uff08": "\uff09", "\u300c": "\u300d"}
+_PAIRS |= {"\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u2039": "\u203a"}
 _OPENING, _CLOSING = frozenset("([{<\u201e\u00ab\u2039\u00a1\u00bf"), frozenset(")]}>,.;:!?\u2026\u00bb\u203a\u201d")
 _ENDS = re.compile(r"[\W_]*")
 _MARK_BEHIND = re.compile(r"[,:;](?=\s)")
@@ -22,7 +21,9 @@ _SPACES = re.compile(r"\s*")
 _NEAR = 24  # pieces before and behind, whose links count
 _MOST = 256  # links, and pieces of a word, that are looked at
 # Chinese, Japanese, Thai, Lao, Burmese, Khmer: no spaces between words
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 
 
 class Cut(NamedTuple):
@@ -39,21 +40,24 @@ class Cut(NamedTuple):
     edit: Edit
 
 
-def cut(sentence: str, unit: Unit) -> Cut:
-    """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma."""
+def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
+    """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma.
+
+    The sentence begins at `first`; what is before that names a language.
+    """
     begin, end = unit.begin, unit.end
-    while 0 < begin and end < len(sentence) and _PAIRS.get(sentence[begin - 1]) == sentence[end]:
+    while first < begin and end < len(sentence) and _PAIRS.get(sentence[begin - 1]) == sentence[end]:
         begin, end = begin - 1, end + 1
-    if begin == 0 and (mark := _MARK_BEHIND.match(sentence, end)):
+    if begin == first and (mark := _MARK_BEHIND.match(sentence, end)):
         end = mark.end()
-    elif (mark := _MARK_BEFORE.search(sentence, max(begin - 3, 0), begin)) and _ENDS.fullmatch(sentence, end):
+    elif (mark := _MARK_BEFORE.search(sentence, max(begin - 3, first), begin)) and _ENDS.fullmatch(sentence, end):
         begin = mark.start()
     text = sentence[begin:end]
-    before, after = sentence[max(begin - 1, 0) : begin].strip(), sentence[end : end + 1].strip()
+    before, after = sentence[max(begin - 1, first) : begin].strip(), sentence[end : end + 1].strip()
     if after.isalnum():
         words = before.isalnum()
         return Cut(text, before, after, Edit(begin, end, " " if words else ""))
-    if begin == 0 or before in _OPENING:  # the spaces behind it go too
+    if begin == first or before in _OPENING:  # the spaces behind it go too
         end = _SPACES.match(sentence, end).end()  # type: ignore[union-attr]
     elif not before:
         begin -= 1
@@ -66,11 +70,12 @@ class Places:
     It goes where the fewest links cross it, near ones counting most; at either end of the sentence it stays there.
     """
 
-    def __init__(self, below: Aligned) -> None:
-        self._below = below
+    def __init__(self, below: Aligned, first: int = 0) -> None:
+        """`first`: where the source begins; what is before that names a language."""
+        self._below, self._first = below, first
         self._links = sorted(below.links)
         self._begins = [begin for begin, _ in below.source_spans]
-        self._source_ends = _inner(below.source)
+        self._source_ends = _inner(below.source, first)
         self._target_ends = _inner(below.target)
         self._marks: dict[str, list[list[int]]] = {}  # punctuation -> where it is in the source, and in the target
 
@@ -80,7 +85,7 @@ class Places:
         if first < at < last and (mark := self._same_mark(at, cut)) is not None:
             return mark
         if at <= first:
-            return 0 if not self._below.source[:at].strip() else self._target_ends[0]
+            return 0 if not self._below.source[self._first : at].strip() else self._target_ends[0]
         if at >= last:
             return len(target) if not self._below.source[at:].strip() else self._target_ends[1]
         piece = bisect_left(self._begins, at)
@@ -136,31 +141,39 @@ def _places_of(mark: str, text: str) -> list[int]:
     return [match.start() for match in re.finditer(re.escape(mark), text)]
 
 
-def _inner(text: str) -> Span:
-    """The first letter or digit of `text`, and the end of its last one."""
-    first = _ENDS.match(text).end()  # type: ignore[union-attr]
+def _inner(text: str, begin: int = 0) -> Span:
+    """The first letter or digit of `text` from `begin` on, and the end of its last one."""
+    first = _ENDS.match(text, begin).end()  # type: ignore[union-attr]
     last = len(text)
     while last > first and not text[last - 1].isalnum():
         last -= 1
     return first, last
 
 
-def put_back(target: str, cuts: Sequence[tuple[int, Cut]]) -> list[tuple[Edit, int]]:
+def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
     """Edits of `target` that put `cuts` back, each at its place; ascending, with the number of the cut that each is.
 
-    Spaces stand around it as they did in the source, and where punctuation allows.
+    Spaces stand around it as they did in the source, and where punctuation allows. What is `taken`, a stand-in, is not
+    cut in two.
     """
+    cuts = [(next((begin for begin, end in taken if begin < place < end), place), cut) for place, cut in cuts]
     placed = sorted((_glued(target, place, cut), number) for number, (place, cut) in enumerate(cuts))
     found: list[tuple[Edit, int]] = []
     for position, (place, number) in enumerate(placed):
         cut = cuts[number][1]
-        last = found[-1][0].text[-1:] if found and found[-1][0].begin == place else target[max(place - 1, 0) : place]
-        next_ = target[place : place + 1] if [next_place for next_place, _ in placed[position + 1 : position + 2]] != [place] else ""
-        left = last and not (cut.before and _is_same(last, cut.before) or last in _OPENING or _UNSPACED.match(last))
-        right = next_ and not (cut.after and _is_same(next_, cut.after) or next_ in _CLOSING or _UNSPACED.match(next_))
-        text = f"{' ' if left and not last.isspace() else ''}{cut.text}{' ' if right and not next_.isspace() else ''}"
-        found.append((Edit(place, place, text), number))
+        behind = found[-1][0].text if found and found[-1][0].begin == place else target[max(place - 1, 0) : place]
+        is_last = position + 1 == len(placed) or placed[position + 1][0] != place
+        left = _needs_space(behind[-1:], cut.before, _OPENING)
+        right = is_last and _needs_space(target[place : place + 1], cut.after, _CLOSING)
+        found.append((Edit(place, place, f"{' ' if left else ''}{cut.text}{' ' if right else ''}"), number))
     return found
+
+
+def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
+    """Whether between a cut and `beside`, where in the source `glued` was beside it; either may be nothing."""
+    if not beside or beside.isspace() or beside in punctuation or _UNSPACED.match(beside):
+        return False
+    return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))
 
 
 def _glued(target: str, place: int, cut: Cut) -> int:
@@ -172,8 +185,3 @@ def _glued(target: str, place: int, cut: Cut) -> int:
         while place < len(target) and target[place].isspace():
             place += 1
     return place
-
-
-def _is_same(character: str, glued: str) -> bool:
-    """Whether what stood beside `glued` may stand beside `character`: the same sign, or a letter as that was."""
-    return character == glued or (character.isalnum() and glued.isalnum())

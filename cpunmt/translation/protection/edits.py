@@ -89,23 +89,46 @@ def _moved_ends(ends: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -
     return found
 
 
-def rebuilt(
-    below: Aligned,
-    source: str,
-    source_edits: tuple[Sequence[Span], Sequence[Span]],
-    target: str,
-    target_edits: tuple[Sequence[Span], Sequence[Span]],
-    pairs: Sequence[tuple[int, int]],
-) -> Aligned:
-    """A translation whose source and target were edited: `below` as the alignment of `source` and `target`.
+def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> list[Span]:
+    """As `moved`, but one span for each piece: of those within an edit the first has all its characters."""
+    begins = _moved_begins([begin for begin, _ in spans], old, new)
+    ends = _moved_ends([end for _, end in spans], old, new)
+    found: list[Span] = []
+    last = 0
+    for begin, end in zip(begins, ends, strict=True):
+        begin = max(begin, last)
+        last = max(begin, end)
+        found.append((begin, last))
+    return found
 
-    Both edits are as of `moved`, from the texts of `below` to `source` and `target`. `pairs` are the edits that became
-    one another (of source, of target): each is linked to the other alone.
+
+class Edits(NamedTuple):
+    """What became of a text: `old` are spans of it as it was, `new` those that are there instead."""
+
+    text: str
+    old: Sequence[Span]
+    new: Sequence[Span]
+
+
+def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[int, int]]) -> Aligned:
+    """`below` with its source and its target edited, and their pieces and links moved.
+
+    `pairs` are the edits that became one another (of source, of target): each is linked to the other alone.
     """
-    if not below.source_spans and not below.target_spans and not below.links:
-        return Aligned(source, target)
-    sources, targets = moved(below.source_spans, *source_edits), moved(below.target_spans, *target_edits)
-    known = {targets.edits[t]: {sources.edits[s] for s, other in pairs if other == t} for _, t in pairs}
+    sources, targets = moved(below.source_spans, *source[1:]), moved(below.target_spans, *target[1:])
+    for text, found in ((source.text, sources), (target.text, targets)):
+        for number in found.edits:
+            found.spans[number] = _without_spaces(text, found.spans[number])
+    known: dict[int, set[int]] = {}
+    for s, t in pairs:
+        known.setdefault(targets.edits[t], set()).add(sources.edits[s])
     links = {(sources.pieces[s], targets.pieces[t]) for s, t in below.links}
     links = {(s, t) for s, t in links if t not in known} | {(s, t) for t, all_s in known.items() for s in all_s}
-    return Aligned(source, target, sources.spans, targets.spans, sorted(links, key=lambda link: link[::-1]))
+    ordered = sorted(links, key=lambda link: link[::-1])
+    return Aligned(source.text, target.text, sources.spans, targets.spans, ordered)
+
+
+def _without_spaces(text: str, span: Span) -> Span:
+    part = text[slice(*span)]
+    begin = span[0] + len(part) - len(part.lstrip())
+    return begin, max(begin, span[1] - (len(part) - len(part.rstrip())))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from string import ascii_letters, digits
+from typing import NamedTuple
 
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII
 from cpunmt.translation.protection.unknown import UnknownWords
-from cpunmt.translation.texts.aligned import Span
 
-Kind = Literal["url", "email", "placeholder", "code", "path", "mention", "emoji", "unknown"]
-KINDS: tuple[Kind, ...] = (*PATTERNS, "unknown")  # type: ignore[assignment]
+KINDS = (*PATTERNS, "unknown")
 
 _NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
+_WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")
+_WORD = re.compile("[0-9A-Za-z_]*")
 _URL_TAIL = ".,;:!?'\"*_~\u2019\u201d\u00bb\u2026"
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
@@ -56,16 +57,25 @@ class Finder:
             return False
         return not (self._unknown and self._unknown.are_in(text))
 
-    def units(self, text: str) -> list[Unit]:
-        """What is in `text`, ascending, without overlaps; neighbours with no word between them are one."""
+    def units(self, text: str, first: int = 0) -> list[Unit]:
+        """What is in `text`, which begins at `first`: ascending, without overlaps.
+
+        Neighbours with no word between them are one. Where no word is left, the whole text is one.
+        """
+        if self.is_clean(text):
+            return []
         found = sorted([*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)])
         units: list[Unit] = []
         for unit in found:
             last = units[-1] if units else None
+            if unit.begin < first:
+                continue
             if last and (unit.begin < last.end or _NO_TEXT.fullmatch(text, last.end, unit.begin)):
                 units[-1] = Unit(last.begin, max(last.end, unit.end), last.loose and unit.loose)
             else:
                 units.append(unit)
+        if units and not any(map(str.isalnum, _left(text, first, units))):
+            return [Unit(first, len(text), True)]
         return units
 
     def _of_patterns(self, text: str) -> Iterator[Unit]:
@@ -83,6 +93,10 @@ class Finder:
                 at = ends[begin]
             elif match.lastgroup == "url":
                 at = begin + _url_length(match.group())
+            if match.lastgroup == "placeholder":  # "{width}px", "user_{id}"
+                at = _WORD.match(text, at).end()  # type: ignore[union-attr]
+                while begin and text[begin - 1] in _WORD_CHARACTERS:
+                    begin -= 1
             yield Unit(begin, at, match.lastgroup == "emoji")
 
     def _of_unknown(self, text: str) -> Iterator[Unit]:
@@ -95,6 +109,14 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, TypeError) as error:
         raise ValueError(f"protect: {pattern!r} is no regular expression ({error})") from None
+
+
+def _left(text: str, first: int, units: Sequence[Unit]) -> Iterator[str]:
+    """The characters of `text` that are in no unit."""
+    for unit in units:
+        yield from text[first : unit.begin]
+        first = unit.end
+    yield from text[first:]
 
 
 def _url_length(url: str) -> int:

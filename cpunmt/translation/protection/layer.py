@@ -1,16 +1,22 @@
-"""Keeps what must not be translated: a stand-in that the model copies, or out of the sentence and back by alignment."""
+"""Keeps what must not be translated: a stand-in that the model copies, or out of the sentence and back by alignment.
+
+Where it is a part of what is said ("Ask {name} about it."), a name in its place makes the best translation; where it
+stands beside ("Ask me 😀 about it."), it does harm, and what it stands in is best translated without it. So both are
+translated, and that is taken of which the model is surer.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from cpunmt.translation.protection.cutting import Cut, Places, cut, put_back
-from cpunmt.translation.protection.edits import Edit, edited, rebuilt
 from cpunmt.translation.protection.finding import KINDS, Finder, Unit
-from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.protection.hypotheses import mean_log_prob
+from cpunmt.translation.protection.plan import Plan
+from cpunmt.translation.protection.stand_ins import variants
+from cpunmt.translation.texts.aligned import Aligned, Layer
 
-STAND_INS = ("X1", "X2", "X3", "X4")
+MARGIN = 0.05  # of mean log-probability, that the model must be surer for each stand-in
 
 
 def protection_layer(
@@ -18,98 +24,64 @@ def protection_layer(
     kinds: Collection[str] = KINDS,
     patterns: Iterable[str | re.Pattern[str]] = (),
     knows: Callable[[str], bool] | None = None,
+    language_end: Callable[[str], int] | None = None,
 ) -> Layer:
-    """A layer that keeps what must not be translated: see `Finder` for arguments and errors."""
+    """A layer that keeps what must not be translated, byte for byte, as often as it is there.
+
+    Parameters
+    ----------
+    below : translates sentences
+    kinds : of `KINDS`, what is looked for
+    patterns : the caller's own regular expressions; what they match is kept
+    knows : whether the source's vocabulary has pieces for all of a text; None: it has for every text
+    language_end : where the sentence begins in a text that begins with the language to translate into
+
+    Raises
+    ------
+    ValueError
+        An unknown kind, or what is no regular expression.
+    """
     finder = Finder(kinds, patterns, knows)
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
         if all(map(finder.is_clean, texts)):
             return below(texts, align)
-        units = [[] if finder.is_clean(text) else finder.units(text) for text in texts]
-        return _translated(below, texts, units, align)
+        firsts = [language_end(text) if language_end else 0 for text in texts]
+        units = [finder.units(text, first) for text, first in zip(texts, firsts, strict=True)]
+        return _translated(below, texts, firsts, units, align)
 
     return translate
 
 
-class _Plan:
-    """A sentence with stand-ins for some of its units, and without the others."""
-
-    def __init__(self, sentence: str, units: Sequence[Unit], stand_ins: Sequence[str | None]) -> None:
-        self.sentence, self.units, self.stand_ins = sentence, units, stand_ins
-        self.cuts: dict[int, Cut] = {}  # number of a unit -> how it is cut out
-        edits: list[Edit] = []
-        for number, (unit, stand_in) in enumerate(zip(units, stand_ins, strict=True)):
-            if stand_in is None:
-                self.cuts[number] = cut(sentence, unit)
-                edits.append(self.cuts[number].edit)
-            else:
-                edits.append(Edit(unit.begin, unit.end, stand_in))
-        self.given: list[Span] = [(edit.begin, edit.end) for edit in edits]
-        self.text, self.spans = edited(sentence, edits)
-
-    def restored(self, below: Aligned, align: bool) -> Aligned | None:
-        """The translation of the sentence, out of that of `text`; None if a stand-in was not copied."""
-        target = below.target
-        edits: list[tuple[Edit, int]] = []
-        cuts: list[tuple[int, Cut]] = []
-        places = Places(below) if self.cuts else None
-        for number, stand_in in enumerate(self.stand_ins):
-            if stand_in is not None:
-                if (span := _copied(target, stand_in, self._is_glued(number))) is None:
-                    return None
-                edits.append((Edit(*span, self._text(number)), number))
-            elif places:
-                cuts.append((places.of(self.spans[number][0], self.cuts[number]), self.cuts[number]))
-        numbers = list(self.cuts)
-        edits += [(edit, numbers[number]) for edit, number in put_back(target, cuts)]
-        edits.sort(key=lambda item: item[0][:2])
-        final, spans = edited(target, [edit for edit, _ in edits])
-        if not align:
-            return Aligned(self.sentence, final)
-        old = [(edit.begin, edit.end) for edit, _ in edits]
-        pairs = [(number, position) for position, (_, number) in enumerate(edits)]
-        return rebuilt(below, self.sentence, (self.spans, self.given), final, (old, spans), pairs)
-
-    def _text(self, number: int) -> str:
-        return self.sentence[self.units[number].begin : self.units[number].end]
-
-    def _is_glued(self, number: int) -> bool:
-        end = self.units[number].end
-        return end < len(self.sentence) and not self.sentence[end].isspace()
+def _translated(
+    below: Layer, texts: Sequence[str], firsts: Sequence[int], units: Sequence[list[Unit]], align: bool
+) -> list[Aligned]:
+    plain = [number for number, some in enumerate(units) if not some]
+    plans = [
+        (number, Plan(texts[number], some, stand_ins, firsts[number]))
+        for number, some in enumerate(units)
+        if some
+        for stand_ins in variants(texts[number], some)
+    ]
+    kept = [plan.text for _, plan in plans]
+    unchanged = [texts[number] for number in plain]
+    if align or not plain:
+        translated = below([*unchanged, *kept], True)
+    else:
+        translated = [*below(unchanged, False), *below(kept, True)]
+    results = dict(zip(plain, translated, strict=False))
+    tries: dict[int, list[tuple[float, Plan, Aligned]]] = {}
+    for (number, plan), aligned in zip(plans, translated[len(plain) :], strict=True):
+        tries.setdefault(number, []).append((_preference(plan, aligned), plan, aligned))
+    for number, some in tries.items():
+        for _, plan, aligned in sorted(some, key=lambda item: -item[0]):
+            if (restored := plan.restored(aligned, align)) is not None:
+                results[number] = restored
+                break
+    return [results[number] for number in range(len(texts))]
 
 
-def _copied(target: str, stand_in: str, glued: bool) -> Span | None:
-    """Where in `target` the stand-in is: once, and as a word of its own; None if it is not."""
-    if target.count(stand_in) != 1:
-        return None
-    begin = target.index(stand_in)
-    end = begin + len(stand_in)
-    if target[begin - 1 : begin].isalnum() or (target[end : end + 1].isalnum() and not glued):
-        return None
-    return begin, end
-
-
-def _translated(below: Layer, texts: Sequence[str], units: Sequence[list[Unit]], align: bool) -> list[Aligned]:
-    found: dict[int, Aligned] = {}
-    plans = {i: _Plan(text, u, _stand_ins(text, u)) for i, (text, u) in enumerate(zip(texts, units, strict=True))}
-    while plans:
-        for wanted in (False, True):  # whether something was cut out, so that the alignment is needed
-            group = {i: plan for i, plan in plans.items() if (align or bool(plan.cuts)) == wanted}
-            if not group:
-                continue
-            results = below([plan.text for plan in group.values()], wanted)
-            for (i, plan), result in zip(group.items(), results, strict=True):
-                restored = plan.restored(result, align) if plan.units else result
-                if restored is not None:
-                    found[i] = restored
-        plans = {
-            i: _Plan(plan.sentence, plan.units, [None] * len(plan.units))
-            for i, plan in plans.items()
-            if i not in found
-        }
-    return [found[i] for i in range(len(texts))]
-
-
-def _stand_ins(sentence: str, units: Sequence[Unit]) -> list[str | None]:
-    free = (stand_in for stand_in in STAND_INS if stand_in not in sentence)
-    return [None if unit.loose else next(free, None) for unit in units]
+def _preference(plan: Plan, aligned: Aligned) -> float:
+    """How good a translation with these stand-ins is, if all were copied; if nobody knows, the more the better."""
+    mean = mean_log_prob(aligned)
+    return plan.stand_ins if mean is None else mean - MARGIN * plan.stand_ins
