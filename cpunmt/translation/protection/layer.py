@@ -16,7 +16,9 @@ from cpunmt.translation.protection.plan import Plan
 from cpunmt.translation.protection.stand_ins import variants
 from cpunmt.translation.texts.aligned import Aligned, Layer
 
-MARGIN = 0.05  # of mean log-probability, that the model must be surer for each stand-in
+# How much surer the model must be for each stand-in, in mean log-probability of a piece: of many combinations of several
+# stand-ins one may win by chance
+MARGIN, MARGIN_OF_SEVERAL = 0.05, 0.1
 
 
 def protection_layer(
@@ -70,18 +72,27 @@ def _translated(
     else:
         translated = [*below(unchanged, False), *below(kept, True)]
     results = dict(zip(plain, translated, strict=False))
-    tries: dict[int, list[tuple[float, Plan, Aligned]]] = {}
+    tries: dict[int, list[tuple[Plan, Aligned]]] = {}
     for (number, plan), aligned in zip(plans, translated[len(plain) :], strict=True):
-        tries.setdefault(number, []).append((_preference(plan, aligned), plan, aligned))
+        tries.setdefault(number, []).append((plan, aligned))
     for number, some in tries.items():
-        for _, plan, aligned in sorted(some, key=lambda item: -item[0]):
-            if (restored := plan.restored(aligned, align)) is not None:
-                results[number] = restored
-                break
+        results[number] = _best(some, align)
     return [results[number] for number in range(len(texts))]
 
 
-def _preference(plan: Plan, aligned: Aligned) -> float:
-    """How good a translation with these stand-ins is, if all were copied; if nobody knows, the more the better."""
-    mean = mean_log_prob(aligned)
-    return plan.stand_ins if mean is None else mean - MARGIN * plan.stand_ins
+def _best(tries: Sequence[tuple[Plan, Aligned]], align: bool) -> Aligned:
+    """Of the translations of a sentence that of which the model is surest, if it copied the stand-ins in it.
+
+    If nobody knows how sure it is, that with most of them. The last has none.
+    """
+    margin = MARGIN if len(tries) <= 2 else MARGIN_OF_SEVERAL
+
+    def preference(item: tuple[Plan, Aligned]) -> float:
+        plan, aligned = item
+        mean = mean_log_prob(aligned)
+        return plan.stand_ins if mean is None else mean - margin * plan.stand_ins
+
+    for plan, aligned in sorted(tries, key=preference, reverse=True):
+        if (restored := plan.restored(aligned, align)) is not None:
+            return restored
+    raise AssertionError("what is cut out can always be put back")
