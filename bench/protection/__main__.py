@@ -18,6 +18,7 @@ from bench.translate import SHIPPED
 from cpunmt import Translator
 from cpunmt.translation.protection import layer as protection
 from cpunmt.translation.protection.capitals import capitals_layer
+from cpunmt.translation.protection.finding import Finder
 from cpunmt.translation.protection.numbers import agree, number_layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
@@ -42,7 +43,7 @@ def spans(translator, below, sources, references) -> None:
     def knows(text):
         return vocabulary.unk_id not in vocabulary.encode(text)
 
-    layer = protection.protection_layer(below, knows=knows)
+    layer = protection.protection_layer(below, Finder(knows=knows))
     for most in (1, 3):
         marked = beside(sources, references, most)
         made = targets(layer, [one.text for one in marked])
@@ -51,13 +52,14 @@ def spans(translator, below, sources, references) -> None:
         # a protected reading of the plain sentence too: signs without a piece are in both or in none
         plain = bleu(targets(layer, [one.plain for one in marked]), references)
         count = sum(len(one.spans) for one in marked)
-        print(f"  up to {most} beside: {whole} of {count} once; BLEU of the rest {bleu(rest, references):.2f}, {plain:.2f} alone")
+        shown = f"BLEU of the rest {bleu(rest, references):.2f}, {plain:.2f} alone"
+        print(f"  up to {most} beside: {whole} of {count} once; {shown}")
     marked = within(sources, references)
     wanted = [one.reference for one in marked]
     if len(marked) < 20:
         return
     found, margin = [], protection.MARGIN
-    for protection.MARGIN in (margin, -ALWAYS, ALWAYS):
+    for protection.MARGIN in (margin, -ALWAYS, ALWAYS):  # each sentence has one
         found.append(bleu(targets(layer, [one.text for one in marked]), wanted))
     protection.MARGIN = margin
     chosen, always, cut = found

@@ -5,11 +5,30 @@ import re
 from typing import NamedTuple
 
 # Of every kind that is found by default
-SPANS = (
-    "https://example.com/a_(b)?c=d&e", "www.example.org/x", "jane.doe+x@mail.example.co.uk", "{name}", "{{ total }}",
-    "%s", "%1$s", "%(user)s", "${HOME}", "{n, plural, one {# file} other {{m} files}}", "`make all`", "😀", "👩‍👩‍👧", "🇩🇪",
-    "1️⃣", "👍🏽", "/usr/local/bin", "config.json", "@jane", "#python", "東京", "Москва",
-)  # fmt: skip
+SPANS = """
+https://example.com/a_(b)?c=d&e
+www.example.org/x
+jane.doe+x@mail.example.co.uk
+{name}
+{{ total }}
+%s
+%1$s
+%(user)s
+${HOME}
+{n, plural, one {# file} other {{m} files}}
+`make all`
+😀
+👩‍👩‍👧
+🇩🇪
+1️⃣
+👍🏽
+/usr/local/bin
+config.json
+@jane
+#python
+東京
+Москва
+""".strip().split("\n")
 NAMES = ("Tom", "Mary", "John", "Boston", "Maria", "Bill", "Jack", "Japan", "Peter", "Anna", "Jim", "Paris")
 _ENDS = re.compile(r"[.!?]$")
 

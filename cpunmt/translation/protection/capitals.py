@@ -1,4 +1,4 @@
-"""Sentences in CAPITALS, which many models have hardly seen: translated in small letters, then put in capitals again."""
+"""Sentences in CAPITALS, which many models have hardly seen: translated in small letters, then put in capitals."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII
 from cpunmt.translation.protection.unknown import UnknownWords
+from cpunmt.translation.texts.aligned import Span
 
 KINDS = (*PATTERNS, "unknown")
 
@@ -57,14 +58,15 @@ class Finder:
             return False
         return not (self._unknown and self._unknown.are_in(text))
 
-    def units(self, text: str, first: int = 0) -> list[Unit]:
-        """What is in `text`, which begins at `first`: ascending, without overlaps.
+    def units(self, text: str, first: int = 0, given: Iterable[Span] = ()) -> list[Unit]:
+        """What is in `text`, which begins at `first`, and `given`: ascending, without overlaps.
 
         Neighbours with no word between them are one. Where no word is left, the whole text is one.
         """
-        if self.is_clean(text):
-            return []
-        found = sorted([*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)])
+        found = [Unit(begin, end, False) for begin, end in given if first <= begin < end <= len(text)]
+        if not self.is_clean(text):
+            found += [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
+        found.sort()
         units: list[Unit] = []
         for unit in found:
             last = units[-1] if units else None

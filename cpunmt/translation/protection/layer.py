@@ -7,52 +7,50 @@ translated, and that is taken of which the model is surer.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from cpunmt.translation.protection.finding import KINDS, Finder, Unit
+from cpunmt.translation.protection.finding import Finder, Unit
 from cpunmt.translation.protection.hypotheses import mean_log_prob
 from cpunmt.translation.protection.plan import Plan
 from cpunmt.translation.protection.stand_ins import variants
-from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 
-# How much surer the model must be for each stand-in, in mean log-probability of a piece: of many combinations of several
-# stand-ins one may win by chance
-MARGIN, MARGIN_OF_SEVERAL = 0.05, 0.1
+# How much surer the model must be for each stand-in, in mean log-probability of a piece. Of the many combinations of
+# several units one may win by chance.
+MARGIN, MARGIN_OF_SEVERAL = 0.1, 0.15
 
 
 def protection_layer(
     below: Layer,
-    kinds: Collection[str] = KINDS,
-    patterns: Iterable[str | re.Pattern[str]] = (),
-    knows: Callable[[str], bool] | None = None,
+    finder: Finder,
     language_end: Callable[[str], int] | None = None,
+    spans: Sequence[Sequence[Span]] | None = None,
 ) -> Layer:
     """A layer that keeps what must not be translated, byte for byte, as often as it is there.
 
     Parameters
     ----------
     below : translates sentences
-    kinds : of `KINDS`, what is looked for
-    patterns : the caller's own regular expressions; what they match is kept
-    knows : whether the source's vocabulary has pieces for all of a text; None: it has for every text
+    finder : finds what is kept
     language_end : where the sentence begins in a text that begins with the language to translate into
-
-    Raises
-    ------
-    ValueError
-        An unknown kind, or what is no regular expression.
+    spans : for each text of the only call what of it is kept besides, see `clipped`
     """
-    finder = Finder(kinds, patterns, knows)
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        if all(map(finder.is_clean, texts)):
+        if spans is None and all(map(finder.is_clean, texts)):
             return below(texts, align)
         firsts = [language_end(text) if language_end else 0 for text in texts]
-        units = [finder.units(text, first) for text, first in zip(texts, firsts, strict=True)]
+        given = spans or [()] * len(texts)
+        units = [finder.units(*arguments) for arguments in zip(texts, firsts, given, strict=True)]
         return _translated(below, texts, firsts, units, align)
 
     return translate
+
+
+def clipped(spans: Iterable[Span], begin: int, end: int) -> list[Span]:
+    """What of the `spans` of a text is in the sentence that stands from `begin` to `end` in it, counted from there."""
+    found = [(max(b, begin) - begin, min(e, end) - begin) for b, e in spans]
+    return [(b, e) for b, e in found if b < e]
 
 
 def _translated(
@@ -85,7 +83,7 @@ def _best(tries: Sequence[tuple[Plan, Aligned]], align: bool) -> Aligned:
 
     If nobody knows how sure it is, that with most of them. The last has none.
     """
-    margin = MARGIN if len(tries) <= 2 else MARGIN_OF_SEVERAL
+    margin = MARGIN if tries[0][0].units == 1 else MARGIN_OF_SEVERAL
 
     def preference(item: tuple[Plan, Aligned]) -> float:
         plan, aligned = item

@@ -25,7 +25,7 @@ def number_layer(below: Layer) -> Layer:
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
         found = below(texts, align)
-        wrong = [number for number, aligned in enumerate(found) if not agree(aligned.source, aligned.target)]
+        wrong = [number for number, aligned in enumerate(found) if _is_doubtful(aligned)]
         if not wrong:
             return found
         again = [found[number] for number in wrong] if align else below([texts[number] for number in wrong], True)
@@ -41,6 +41,14 @@ def agree(source: str, target: str) -> bool:
     if not _DIGIT.search(source):
         return True
     return Counter(_digits(source)) == Counter(_digits(target))
+
+
+def _is_doubtful(aligned: Aligned) -> bool:
+    """Whether a number of the source is missing, and another one there, so that it may be in its place."""
+    source, target = aligned.source, aligned.target
+    if not _DIGIT.search(source):
+        return False
+    return bool(_unmatched(source, target) and _unmatched(target, source))
 
 
 def _digits(text: str) -> list[str]:
@@ -73,8 +81,14 @@ def _edits(aligned: Aligned) -> list[Edit]:
         place = target_range(aligned, begin, end)
         touched = [span for span in surplus if place and span[0] < place[1] and span[1] > place[0]]
         if len(touched) == 1 and touched[0] not in found:
-            found[touched[0]] = aligned.source[begin:end]
+            found[touched[0]] = _separated(aligned.source[begin:end], aligned.target[slice(*touched[0])])
     return [Edit(*span, text) for span, text in sorted(found.items())]
+
+
+def _separated(number: str, like: str) -> str:
+    """`number` with the separator that another one has, if each has but one kind."""
+    own, other = set(_NO_DIGIT.findall(number)), set(_NO_DIGIT.findall(like))
+    return number.replace(own.pop(), other.pop()) if len(own) == len(other) == 1 else number
 
 
 def _unmatched(text: str, other: str) -> list[Span]:

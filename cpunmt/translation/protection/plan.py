@@ -30,6 +30,11 @@ class Plan:
         self._source = Edits(sentence, self._spans, [(edit.begin, edit.end) for edit in edits])
 
     @property
+    def units(self) -> int:
+        """How many are kept."""
+        return len(self._units)
+
+    @property
     def stand_ins(self) -> int:
         """How many there are."""
         return len(self._stand_ins) - len(self._cuts)
