@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 from typing import NamedTuple
 
 from cpunmt.translation.protection.braces import brace_ends
-from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII
+from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII, UNITS
 from cpunmt.translation.protection.unknown import UnknownWords
 from cpunmt.translation.texts.aligned import Span
 
@@ -16,7 +16,7 @@ KINDS = (*PATTERNS, "unknown")
 
 _NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
 _WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")
-_WORD = re.compile("[0-9A-Za-z_]*")
+_GLUED = re.compile(rf"_[0-9A-Za-z_]*|(?:{UNITS})(?![0-9A-Za-z_{{])")
 _URL_TAIL = ".,;:!?'\"*_~\u2019\u201d\u00bb\u2026"
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
@@ -95,10 +95,8 @@ class Finder:
                 at = ends[begin]
             elif match.lastgroup == "url":
                 at = begin + _url_length(match.group())
-            if match.lastgroup == "placeholder":  # "{width}px", "user_{id}"
-                at = _WORD.match(text, at).end()  # type: ignore[union-attr]
-                while begin and text[begin - 1] in _WORD_CHARACTERS:
-                    begin -= 1
+            if match.lastgroup == "placeholder":
+                begin, at = _with_what_is_glued(text, begin, at)
             yield Unit(begin, at, match.lastgroup == "emoji")
 
     def _of_unknown(self, text: str) -> Iterator[Unit]:
@@ -119,6 +117,16 @@ def _left(text: str, first: int, units: Sequence[Unit]) -> Iterator[str]:
         yield from text[first : unit.begin]
         first = unit.end
     yield from text[first:]
+
+
+def _with_what_is_glued(text: str, begin: int, end: int) -> Span:
+    """A placeholder with the unit behind it, and as a part of a name: `{width}px`, `user_{id}`."""
+    if glued := _GLUED.match(text, end):
+        end = glued.end()
+    if text[max(begin - 1, 0) : begin] == "_":
+        while begin and text[begin - 1] in _WORD_CHARACTERS:
+            begin -= 1
+    return begin, end
 
 
 def _url_length(url: str) -> int:

@@ -12,7 +12,7 @@ _SUFFIX = (
     "py|js|ts|json|ya?ml|toml|xml|html?|css|md|rst|txt|csv|tsv|po|pdf|docx?|xlsx?|pptx?|odt|png|jpe?g|gif|svg|mp[34]"
     "|zip|gz|exe|dll|so|sh|bat|cfg|conf|ini|log|cpp|java|sql|lock"
 )
-_UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a %d
+UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a placeholder
 _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
 # How what could be protected begins or goes on: what has none of these, ASCII or not, has nothing to be protected.
@@ -29,7 +29,7 @@ PATTERNS: dict[str, str] = {
         r"|\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}"  # of templates
         r"|[$#]?\{\s{0,2}[\w.:@#$!,+*<>=%\[\]'\"/-]{0,64}\s{0,2}\}"
         rf"|%\(\w{{1,64}}\){_CONVERSION}[a-zA-Z]"
-        rf"|(?<![\d%])%(?:\d{{1,3}}\$)?{_CONVERSION}[diouxXeEfFgGcsSpr@](?=(?:{_UNITS})?(?![a-zA-Z]))"
+        rf"|(?<![\d%])%(?:\d{{1,3}}\$)?{_CONVERSION}[diouxXeEfFgGcsSpr@](?=(?:{UNITS})?(?![a-zA-Z]))"
         r"|(?<![\d%])%\d{1,2}\b(?! ?%)"  # of Qt
         r"|(?<!\d)(?:\d{1,9}(?:[.,]\d{1,9})?)?%%"
         r"|(?<!\w)\$[a-zA-Z_]\w{0,63}"
