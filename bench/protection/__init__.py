@@ -1,0 +1,1 @@
+"""What protected spans, copied digits and capitals cost and give."""

@@ -1,0 +1,74 @@
+"""Sentences with spans that must not be translated: put beside what is said, or in the place of a name."""
+
+import random
+import re
+from typing import NamedTuple
+
+# Of every kind that is found by default
+SPANS = """
+https://example.com/a_(b)?c=d&e
+www.example.org/x
+jane.doe+x@mail.example.co.uk
+{name}
+{{ total }}
+%s
+%1$s
+%(user)s
+${HOME}
+{n, plural, one {# file} other {{m} files}}
+`make all`
+😀
+👩‍👩‍👧
+🇩🇪
+1️⃣
+👍🏽
+/usr/local/bin
+config.json
+@jane
+#python
+東京
+Москва
+""".strip().split("\n")
+NAMES = ("Tom", "Mary", "John", "Boston", "Maria", "Bill", "Jack", "Japan", "Peter", "Anna", "Jim", "Paris")
+_ENDS = re.compile(r"[.!?]$")
+
+
+class Marked(NamedTuple):
+    """A sentence with spans in it, as it was without them, and its reference."""
+
+    text: str
+    plain: str
+    spans: list[str]
+    reference: str
+
+
+def beside(sources, references, most, seed=1) -> list[Marked]:
+    """One to `most` different spans between any two words of each sentence, or at an end."""
+    chance, found = random.Random(seed), []
+    for source, reference in zip(sources, references, strict=True):
+        words = source.split(" ")
+        if end := _ENDS.search(words[-1]):
+            words = [*words[:-1], words[-1][:-1]]
+        spans = chance.sample(SPANS, chance.randint(1, most))
+        for span in spans:
+            words.insert(chance.randint(0, len(words)), span)
+        found.append(Marked(" ".join(words) + (end.group() if end else ""), source, spans, reference))
+    return found
+
+
+def within(sources, references, span="{name}") -> list[Marked]:
+    """A placeholder in the place of a name, of the sentences that have one in common with their reference."""
+    found = []
+    for source, reference in zip(sources, references, strict=True):
+        names = re.findall(rf"\b(?:{'|'.join(NAMES)})\b", source)
+        if len(names) == 1 and len(re.findall(rf"\b{names[0]}\b", reference)) == 1:
+            text, wanted = (re.sub(rf"\b{names[0]}\b", span, line) for line in (source, reference))
+            found.append(Marked(text, source, [span], wanted))
+    return found
+
+
+def without(text: str, spans) -> str:
+    """`text` without spans, each once, and without the spaces that are then too many."""
+    for span in spans:
+        text = text.replace(span, "", 1)
+    return re.sub(r" +([.,!?])", r"\1", " ".join(text.split()))

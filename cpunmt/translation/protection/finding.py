@@ -1,0 +1,143 @@
+"""Where in a sentence that stands which must not be translated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from string import ascii_letters, digits
+from typing import NamedTuple
+
+from cpunmt.translation.protection.braces import brace_ends
+from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII, UNITS
+from cpunmt.translation.protection.unknown import UnknownWords
+from cpunmt.translation.texts.aligned import Span
+
+KINDS = (*PATTERNS, "unknown")
+
+_NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
+_WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")
+_GLUED = re.compile(rf"_[0-9A-Za-z_]*|(?:{UNITS})(?![0-9A-Za-z_{{])")
+_URL_TAIL = ".,;:!?'\"*_~\u2019\u201d\u00bb\u2026"
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+class Unit(NamedTuple):
+    """`begin` to `end` of a sentence, in code points; `loose`: it stands beside what is said, as an emoji does."""
+
+    begin: int
+    end: int
+    loose: bool
+
+
+class Finder:
+    """Finds what must not be translated; safe to share between threads.
+
+    `kinds` are of `KINDS`; `patterns` are the caller's own regular expressions, what they match is kept, whether a kind
+    has it too or not; `knows` tells whether the vocabulary has pieces for all of a text.
+    """
+
+    def __init__(
+        self,
+        kinds: Collection[str] = KINDS,
+        patterns: Iterable[str | re.Pattern[str]] = (),
+        knows: Callable[[str], bool] | None = None,
+    ) -> None:
+        """Raises ValueError for a kind that there is not, and for a pattern that is no regular expression."""
+        if isinstance(kinds, str) or not set(kinds) <= set(KINDS):
+            raise ValueError(f"protect: {kinds!r}, expected a list of kinds, of {', '.join(KINDS)}")
+        self._patterns = [_compiled(pattern) for pattern in patterns]
+        self._unknown = UnknownWords(knows) if knows and "unknown" in kinds else None
+        chosen = {kind: pattern for kind, pattern in PATTERNS.items() if kind in kinds}
+        self._kinds = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in chosen.items()) or "(?!)")
+        self._trigger = re.compile(TRIGGER if chosen else "(?!)").search
+        self._trigger_ascii = re.compile(TRIGGER_ASCII if chosen else "(?!)").search
+
+    def is_clean(self, text: str) -> bool:
+        """Whether nothing is in `text`; False if it takes a closer look to know."""
+        if self._patterns or (self._trigger_ascii if text.isascii() else self._trigger)(text):
+            return False
+        return not (self._unknown and self._unknown.are_in(text))
+
+    def units(self, text: str, first: int = 0, given: Iterable[Span] = ()) -> list[Unit]:
+        """What is in `text`, which begins at `first`, and `given`: ascending, without overlaps.
+
+        Neighbours with no word between them are one. Where no word is left, the whole text is one.
+        """
+        found = [Unit(begin, end, False) for begin, end in given if first <= begin < end <= len(text)]
+        if not self.is_clean(text):
+            found += [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
+        found.sort()
+        units: list[Unit] = []
+        for unit in found:
+            last = units[-1] if units else None
+            if unit.begin < first:
+                continue
+            if last and (unit.begin < last.end or _NO_TEXT.fullmatch(text, last.end, unit.begin)):
+                units[-1] = Unit(last.begin, max(last.end, unit.end), last.loose and unit.loose)
+            else:
+                units.append(unit)
+        if units and not any(map(str.isalnum, _left(text, first, units))):
+            return [Unit(first, len(text), True)]
+        return units
+
+    def _of_patterns(self, text: str) -> Iterator[Unit]:
+        for pattern in self._patterns:
+            yield from (Unit(*match.span(), False) for match in pattern.finditer(text) if match.group())
+
+    def _of_kinds(self, text: str) -> Iterator[Unit]:
+        ends = brace_ends(text) if "{" in text else {}
+        at = 0
+        while match := self._kinds.search(text, at):
+            begin, at = match.span()
+            if match.lastgroup == "placeholder" and match.group(MESSAGE) is not None:
+                if begin not in ends:  # it never ends
+                    continue
+                at = ends[begin]
+            elif match.lastgroup == "url":
+                at = begin + _url_length(match.group())
+            if match.lastgroup == "placeholder":
+                begin, at = _with_what_is_glued(text, begin, at)
+            yield Unit(begin, at, match.lastgroup == "emoji")
+
+    def _of_unknown(self, text: str) -> Iterator[Unit]:
+        if self._unknown and self._unknown.are_in(text):
+            yield from (Unit(*span, not is_word) for span, is_word in self._unknown.spans(text))
+
+
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise ValueError(f"protect: {pattern!r} is no regular expression ({error})") from None
+
+
+def _left(text: str, first: int, units: Sequence[Unit]) -> Iterator[str]:
+    """The characters of `text` that are in no unit."""
+    for unit in units:
+        yield from text[first : unit.begin]
+        first = unit.end
+    yield from text[first:]
+
+
+def _with_what_is_glued(text: str, begin: int, end: int) -> Span:
+    """A placeholder with the unit behind it, and as a part of a name: `{width}px`, `user_{id}`."""
+    if glued := _GLUED.match(text, end):
+        end = glued.end()
+    if text[max(begin - 1, 0) : begin] == "_":
+        while begin and text[begin - 1] in _WORD_CHARACTERS:
+            begin -= 1
+    return begin, end
+
+
+def _url_length(url: str) -> int:
+    """Characters of `url` without the punctuation of the sentence that it stands in."""
+    end = len(url)
+    surplus = {closing: url.count(closing) - url.count(opening) for closing, opening in _CLOSING.items()}
+    while end:
+        last = url[end - 1]
+        if surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+        elif last not in _URL_TAIL:
+            break
+        end -= 1
+    return end or len(url)

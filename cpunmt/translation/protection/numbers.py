@@ -1,0 +1,103 @@
+"""Digits that the model changed are copied from the source again, by alignment."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from cpunmt.translation.protection.edits import Edit, Edits, edited, moved_each, rebuilt
+from cpunmt.translation.protection.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.texts.projection import target_range
+
+_NUMBER = re.compile(r"\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*(?:[ \u00a0\u202f]\d{3}(?!\d))*")
+_NO_DIGIT = re.compile(r"\D+")
+_DIGIT = re.compile(r"\d")
+
+
+def number_layer(below: Layer) -> Layer:
+    """A layer that sees to it that a translation has the numbers of its source.
+
+    Numbers agree if their digits do: how thousands and decimals are separated is the model's. A number of the target
+    that is none of the source's is replaced by the one that it is aligned with, if the target lacks that.
+    """
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        found = below(texts, align)
+        wrong = [number for number, aligned in enumerate(found) if _is_doubtful(aligned)]
+        if not wrong:
+            return found
+        again = [found[number] for number in wrong] if align else below([texts[number] for number in wrong], True)
+        for number, aligned in zip(wrong, again, strict=True):
+            found[number] = _copied(aligned, align)
+        return found
+
+    return translate
+
+
+def agree(source: str, target: str) -> bool:
+    """Whether two texts have the same numbers."""
+    if not _DIGIT.search(source):
+        return True
+    return Counter(_digits(source)) == Counter(_digits(target))
+
+
+def _is_doubtful(aligned: Aligned) -> bool:
+    """Whether a number of the source is missing, and another one there, so that it may be in its place."""
+    source, target = aligned.source, aligned.target
+    if not _DIGIT.search(source):
+        return False
+    return bool(_unmatched(source, target) and _unmatched(target, source))
+
+
+def _digits(text: str) -> list[str]:
+    return [_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text)]
+
+
+def _copied(below: Aligned, align: bool) -> Aligned:
+    targets = [(aligned, _edits(aligned)) for aligned in aligned_hypotheses(below)]
+    texts = []
+    for aligned, edits in targets:
+        text, new = edited(aligned.target, edits)
+        old = [(edit.begin, edit.end) for edit in edits]
+        texts.append((Edits(text, old, new), moved_each(aligned.target_spans, old, new)))
+    best = texts[0][0]
+    found = below.found
+    if found is not None:
+        changed = [(target.text, spans) for target, spans in texts]
+        found = changed_result(found, below.source, below.source_spans, changed, align)
+    if not align:
+        return Aligned(below.source, best.text, found=found)
+    return rebuilt(below, Edits(below.source, [], []), best, [])._replace(found=found)
+
+
+def _edits(aligned: Aligned) -> list[Edit]:
+    """What must be replaced in the target, ascending."""
+    missing = _unmatched(aligned.source, aligned.target)
+    surplus = _unmatched(aligned.target, aligned.source)
+    found: dict[Span, str] = {}
+    for begin, end in missing:
+        place = target_range(aligned, begin, end)
+        touched = [span for span in surplus if place and span[0] < place[1] and span[1] > place[0]]
+        if len(touched) == 1 and touched[0] not in found:
+            found[touched[0]] = _separated(aligned.source[begin:end], aligned.target[slice(*touched[0])])
+    return [Edit(*span, text) for span, text in sorted(found.items())]
+
+
+def _separated(number: str, like: str) -> str:
+    """`number` with the separator that another one has, if each has but one kind."""
+    own, other = set(_NO_DIGIT.findall(number)), set(_NO_DIGIT.findall(like))
+    return number.replace(own.pop(), other.pop()) if len(own) == len(other) == 1 else number
+
+
+def _unmatched(text: str, other: str) -> list[Span]:
+    """The numbers of `text` that are not in `other`, or not as often."""
+    there = Counter(_digits(other))
+    found = []
+    for match in _NUMBER.finditer(text):
+        digits = _NO_DIGIT.sub("", match.group())
+        there[digits] -= 1
+        if there[digits] < 0:
+            found.append(match.span())
+    return found

@@ -1,0 +1,62 @@
+"""Words in characters that a vocabulary has no piece for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from cpunmt.translation.texts.aligned import Span
+
+_WORD = re.compile(r"\S{1,1024}")
+_PRINTABLE = "".join(map(chr, range(32, 127)))
+
+
+class UnknownWords:
+    """Finds them; safe to share between threads.
+
+    `knows` tells whether the vocabulary has pieces for all of a text. It is asked for each character once.
+    """
+
+    def __init__(self, knows: Callable[[str], bool]) -> None:
+        self._knows = knows
+        self._known = {" ", "\t", "\n", "\r"}
+        self._unknown: set[str] = set()
+
+    def are_in(self, text: str) -> bool:
+        """Whether a character of `text` is unknown."""
+        if self._known.issuperset(text):
+            return False
+        for character in set(text) - self._known - self._unknown:
+            known = character.isspace() or self._knows(character)
+            (self._known if known else self._unknown).add(character)
+        return not self._unknown.isdisjoint(text)
+
+    def spans(self, text: str) -> Iterator[tuple[Span, bool]]:
+        """Where they stand in `text`, ascending, and whether it is a word; else it is a sign or some."""
+        for word in _WORD.finditer(text):
+            if self.are_in(word.group()) and not self._knows(word.group()):
+                yield from self._within(text, *word.span())
+
+    def _within(self, text: str, begin: int, end: int) -> Iterator[tuple[Span, bool]]:
+        """Runs of letters, marks and digits with an unknown one among them; runs of unknown signs."""
+        at = begin
+        while at < end:
+            is_word, first, unknown = _is_word(text[at]), at, False
+            while at < end and _is_word(text[at]) == is_word:
+                if not is_word and (text[at] in self._unknown) != (text[first] in self._unknown):
+                    break
+                unknown = unknown or text[at] in self._unknown
+                at += 1
+            apostrophe = not is_word and at - first == 1 and begin < first and at < end and _is_mark(text[first])
+            if unknown and not apostrophe:
+                yield (first, at), is_word
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character)[0] in "MC"
+
+
+def _is_mark(character: str) -> bool:
+    """Punctuation that may stand within a word: an apostrophe, a hyphen."""
+    return unicodedata.category(character)[0] == "P"
