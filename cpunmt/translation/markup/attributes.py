@@ -11,8 +11,12 @@ from cpunmt.translation.markup.scanner import SPACE
 _ATTRIBUTE = re.compile(
     rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
 )
-# Without one of these a tag is as any other.
-INTERESTING = re.compile(r"translate|lang|editable|title|alt|aria-|placeholder|label|abbr|download|content|value", re.I)
+# A tag with none of these attributes is as any other, but for the class notranslate.
+INTERESTING = re.compile(
+    rf"[{SPACE}/\"'](?=[tTlLcCaApPdDvV])"
+    r"(?i:translate|lang|contenteditable|title|alt|aria-|placeholder|label|abbr|download|content|value)"
+)
+NOTRANSLATE = re.compile("notranslate", re.I)
 
 
 class Value(NamedTuple):

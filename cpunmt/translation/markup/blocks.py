@@ -285,4 +285,6 @@ def _settle(element: Element, plain: str, html: str) -> None:
             has_space = inner[:1].isspace() or inner[-1:].isspace()
             element.points.append(Point(span, child.begin, child.order, has_space))
     element.children = kept
+    for point in element.points:
+        point.offset = min(point.offset, len(plain))
     element.points.sort(key=lambda point: point.order)

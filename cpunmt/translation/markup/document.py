@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from cpunmt.translation.markup.attributes import INTERESTING, Value, attributes_of, is_to_be_left, to_translate
+from cpunmt.translation.markup.attributes import (
+    INTERESTING,
+    NOTRANSLATE,
+    Value,
+    attributes_of,
+    is_to_be_left,
+    to_translate,
+)
 from cpunmt.translation.markup.names import BREAK, HELD, IMPLIED_ENDS, INLINE, ROLES, SKIPPED, VOID, VOID_ELEMENTS
 from cpunmt.translation.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
 
@@ -58,6 +65,7 @@ class _Reader:
         self.depth = 0
         self.preformatted = 0
         self.option: int | None = None
+        self.has_class = NOTRANSLATE.search(html) is not None
 
     def read(self) -> Document:
         at = 0
@@ -101,7 +109,7 @@ class _Reader:
         is_left = role in (HELD, SKIPPED)
         bare = begin + len(name) + 2
         attributes = {}
-        if end > bare and INTERESTING.search(html, bare - 1, end):
+        if end > bare and self._is_interesting(bare - 1, end):
             attributes = attributes_of(html, begin, end)
             is_left_by_attribute = is_to_be_left(html, name, attributes, self.language)
             if not is_left_by_attribute:
@@ -127,6 +135,11 @@ class _Reader:
         elif name == "option" and "value" not in attributes:
             self.option = bare - 1
         return None
+
+    def _is_interesting(self, begin: int, end: int) -> bool:
+        return bool(
+            INTERESTING.search(self.html, begin, end) or (self.has_class and NOTRANSLATE.search(self.html, begin, end))
+        )
 
     def _closes_itself(self, end: int, bare: int) -> bool:
         """Whether a tag ends with a slash of its own: not `<a href=b/>`."""
@@ -212,10 +225,9 @@ class _Left:
                 return self.depth > 0
             if name in self.parents:
                 self.nested -= 1
-                self.includes = False
-                return self.nested >= 0
-            if ROLES.get(name, INLINE) == BREAK:
+                self.includes = self.nested >= 0
+            elif self.is_held and ROLES.get(name, INLINE) == BREAK:
                 self.blocks -= 1
-                self.includes = not self.is_held
-                return not self.is_held or self.blocks >= 0
+                self.includes = self.blocks >= 0
+            return self.includes
         return True

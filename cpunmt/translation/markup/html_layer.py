@@ -104,15 +104,16 @@ class _Page:
             target = answers.to(plain).target.strip()
             if target != plain:
                 self._add_value(edits, value, target)
-        changed = []
+        changed: list[tuple[Block, Aligned]] = []
         for content, blocks in self.contents:
             news = [(block, answers.to(block)) for block in blocks]
             news = [(block, found) for block, found in news if found.target != block.plain]
             changed += news
             if news and content.option is not None:  # what a form sends is not translated
-                value = encoded(self._option(content), {}, '"')
-                edits.add(content.option, content.option, f' value="{value}"')
-        parts, at = [], 0
+                sent = encoded(self._option(content), {}, '"')
+                edits.add(content.option, content.option, f' value="{sent}"')
+        parts: list[str] = []
+        at = 0
         for block, found in changed:
             parts += edits.text(at, block.begin), rendered(block, found, edits)
             at = block.end

@@ -38,7 +38,7 @@ class Edits:
         number = bisect_left(self._begins, begin)
         if number == len(self._begins) or self._begins[number] >= end:
             return self.html[begin:end]
-        made = []
+        made: list[str] = []
         while number < len(self._begins) and self._begins[number] < end:
             first, last, text = self._edits[number]
             made += self.html[begin:first], text

@@ -15,10 +15,11 @@ OPEN, CLOSE, OTHER, RAW, REST = range(5)
 Token = tuple[int, int, int, str]  # kind, begin, end, name of the element in small letters
 
 SPACE = " \t\n\r\f"
-# Up to the end of a tag, or a part of it: a longer one takes more memory than there is. It never fails, and the
-# lookahead around it is never entered again: there is nothing to try a second time.
-_INNER = rf"(?:[^>=]+|=[{SPACE}]*(?:\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*)?){{0,60}}"
-_MARKUP = re.compile(rf"<(/?)([a-zA-Z][^{SPACE}/>]*)(?=({_INNER}))\3(>?)|<(?:[!?]|/(?![a-zA-Z]))")
+# Up to the end of a tag, or of a part of it: a longer one takes more memory than there is. It never fails, and what the
+# lookahead around it found is never tried a second time.
+_VALUE = rf"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*"
+_INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30}}"
+_MARKUP = re.compile(rf"<(/?)([a-zA-Z][^{SPACE}/>]*)(?:>|(?=({_INNER}))\3(>?))|<(?:[!?]|/(?![a-zA-Z]))")
 _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
 _RAW_ENDS = {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
@@ -35,7 +36,7 @@ def scan(html: str) -> Iterator[Token]:
     at = 0
     while True:
         for found in _MARKUP.finditer(html, at):
-            slash, name, _, complete = found.groups()
+            slash, name, inner, complete = found.groups()
             begin, end = found.span()
             at = end
             if name is None:
@@ -45,7 +46,8 @@ def scan(html: str) -> Iterator[Token]:
                     return
                 yield OTHER, begin, at, ""
                 break
-            if not complete:
+            is_long = inner is not None and not complete
+            if is_long:
                 at = _end_of_tag(html, end)
                 if at < 0:
                     yield REST, begin, len(html), ""
@@ -64,7 +66,7 @@ def scan(html: str) -> Iterator[Token]:
                         yield RAW, at, close.start(), name
                     at = close.start()
                     break
-            if not complete:
+            if is_long:
                 break
         else:
             return
