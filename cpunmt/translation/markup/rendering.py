@@ -85,7 +85,8 @@ class _Writer:
             (child.begin, True, child.element.order, child, False) for child in place.children
         ]
         events += [(at, behind, point.order, point.span, point.joined) for at, behind, point in place.points]
-        events.sort(key=lambda event: event[:3])
+        has_units = place.begin < place.end
+        events.sort(key=lambda event: (event[0], event[1] and has_units, event[2]))
         unit, has_gap = place.begin, True  # the gap before the first unit is the parent's
         last: Place | None = None  # child, after which nothing came
         for at, behind, _, what, joined in events:
@@ -101,6 +102,8 @@ class _Writer:
                 if what.begin < what.end:
                     unit, has_gap = what.end, False
             else:
+                if not behind:
+                    self.parts.append(self._space_before(what[0]))
                 self.parts.append(self.edits.text(*what))
                 if behind and at < place.end:
                     self.parts.append(self._space_after(what[1]))
