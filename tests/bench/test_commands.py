@@ -22,6 +22,7 @@ MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
 # module -> its arguments, "HOME", "SET" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.html": ["--rounds", "1", str(ROOT / "README.md")],
     "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
     "bench.marian_equality": [
         *("HOME/models/copy/model.npz", "--vocab", "HOME/data/vocab.deen.spm"),
@@ -36,7 +37,7 @@ COMMANDS = {
     "bench.translate": [*FEW, *MODEL],
 }
 
-QUICK = ("bench.peers", "bench.threads")
+QUICK = ("bench.html", "bench.peers", "bench.threads")
 
 
 def modules() -> set[str]:
