@@ -19,10 +19,12 @@ SPACE = " \t\n\r\f"
 # lookahead around it found is never tried a second time.
 _VALUE = rf"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*"
 _INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30}}"
-_MARKUP = re.compile(rf"<(/?)([a-zA-Z][^{SPACE}/>]*)(?:>|(?=({_INNER}))\3(>?))|<(?:[!?]|/(?![a-zA-Z]))")
+_NAME = rf"[a-zA-Z][^{SPACE}/>]*"
+_MARKUP = re.compile(rf"</({_NAME})>|<({_NAME})(?:>|(?=({_INNER}))\3(>?))|<[!?/]")
 _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
-_RAW_ENDS = {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
+_ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
+_END_TAG = re.compile(rf"</({_NAME})")
 
 
 def scan(html: str) -> Iterator[Token]:
@@ -36,40 +38,48 @@ def scan(html: str) -> Iterator[Token]:
     at = 0
     while True:
         for found in _MARKUP.finditer(html, at):
-            slash, name, inner, complete = found.groups()
+            kind = found.lastindex
             begin, end = found.span()
-            at = end
-            if name is None:
-                at = _end_of_other(html, begin)
-                if at < 0:
-                    yield REST, begin, len(html), ""
-                    return
-                yield OTHER, begin, at, ""
-                break
-            is_long = inner is not None and not complete
-            if is_long:
-                at = _end_of_tag(html, end)
-                if at < 0:
-                    yield REST, begin, len(html), ""
-                    return
-            name = name.lower()
-            if slash:
-                yield CLOSE, begin, at, name
-            else:
-                yield OPEN, begin, at, name
-                if name in RAW_TEXT or name == "plaintext":
-                    close = _RAW_ENDS[name].search(html, at) if name in RAW_TEXT else None
-                    if close is None:
-                        yield REST, at, len(html), name
-                        return
-                    if close.start() > at:
-                        yield RAW, at, close.start(), name
-                    at = close.start()
+            if kind == 1:
+                yield CLOSE, begin, end, found[1].lower()
+            elif kind is not None:
+                is_long = kind == 4 and not found[4]
+                if is_long:
+                    end = _end_of_tag(html, end)
+                    if end < 0:
+                        break
+                name = found[2].lower()
+                yield OPEN, begin, end, name
+                if name in _ENDS:
+                    at = end
+                    end = _end_of_raw(html, at, name)
+                    if end < 0:
+                        begin = at
+                        break
+                    if at < end:
+                        yield RAW, at, end, name
                     break
-            if is_long:
+                if is_long:
+                    break
+            else:
+                end, name = _end_of_other(html, begin)
+                if end < 0:
+                    break
+                yield CLOSE if name else OTHER, begin, end, name
                 break
         else:
             return
+        if end < 0:
+            yield REST, begin, len(html), ""
+            return
+        at = end
+
+
+def _end_of_raw(html: str, at: int, name: str) -> int:
+    """Where the content of an element ends that has no tags; -1: nowhere."""
+    pattern = _ENDS[name]
+    found = pattern.search(html, at) if pattern else None
+    return found.start() if found else -1
 
 
 def _end_of_tag(html: str, at: int) -> int:
@@ -82,14 +92,18 @@ def _end_of_tag(html: str, at: int) -> int:
     return -1
 
 
-def _end_of_other(html: str, begin: int) -> int:
-    """The end of what begins with `<!`, `<?` or `</`; -1: it has none."""
+def _end_of_other(html: str, begin: int) -> tuple[int, str]:
+    """The end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
+
+    -1: it has no end.
+    """
+    if tag := _END_TAG.match(html, begin):
+        return _end_of_tag(html, tag.end()), tag[1].lower()
     if html.startswith("<!--", begin):
         if html.startswith((">", "->"), begin + 4):
-            return html.index(">", begin) + 1
+            return html.index(">", begin) + 1, ""
         found = _COMMENT_END.search(html, begin + 4)
-        return found.end() if found else -1
-    if html.startswith("<![CDATA[", begin):
-        end = html.find("]]>", begin)
-        return end + 3 if end >= 0 else -1
-    return html.find(">", begin) + 1 or -1
+        return found.end() if found else -1, ""
+    last = "]]>" if html.startswith("<![CDATA[", begin) else ">"
+    end = html.find(last, begin)
+    return end + len(last) if end >= 0 else -1, ""
