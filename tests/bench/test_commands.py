@@ -23,6 +23,7 @@ MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
 # module -> its arguments, "HOME", "SET" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.html": ["--rounds", "1", str(ROOT / "README.md")],
     "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
     "bench.marian_equality": [
         *("HOME/models/copy/model.npz", "--vocab", "HOME/data/vocab.deen.spm"),
@@ -44,7 +45,7 @@ SAID = {  # by those that tell more than a speed
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.threads": "same bits",
 }
-QUICK = ("bench.peers", "bench.sentences", "bench.threads")
+QUICK = ("bench.html", "bench.peers", "bench.sentences", "bench.threads")
 
 
 def modules() -> set[str]:

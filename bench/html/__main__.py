@@ -1,0 +1,101 @@
+"""HTML: MB/s of finding its tags and of all that is done but translating, and whether pages keep what they have.
+
+    python -m bench.html PAGE.html ... [--rounds 5]
+
+Each page is translated by a layer that changes nothing, which must give the same bytes, and by one that says its texts
+backwards, word by word, after which the tags must be the same, in an order that nests where it nested before.
+"""
+
+import argparse
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+from bench.timing import machine, save
+from cpunmt.translation.markup.html_layer import translate_html
+from cpunmt.translation.markup.names import VOID_ELEMENTS
+from cpunmt.translation.markup.scanner import CLOSE, OPEN, scan
+from cpunmt.translation.texts.aligned import Aligned
+
+_WORD = re.compile(r"\S+")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.html", description=__doc__.split("\n")[0])
+    parser.add_argument("pages", type=Path, nargs="+", help="HTML, UTF-8")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    pages = {path: path.read_bytes().decode("utf-8", "surrogateescape") for path in chosen.pages}
+    texts = list(pages.values())
+    size = sum(path.stat().st_size for path in pages) / 1e6
+    figures = {
+        "machine": machine(),
+        "pages": len(pages),
+        "MB": size,
+        "scan MB/s": size / fastest(lambda: [sum(1 for _ in scan(text)) for text in texts], chosen.rounds),
+        "all MB/s": size / fastest(lambda: translate_html(texts, unchanged), chosen.rounds),
+        "wrong": sum(not keeps(path, text) for path, text in pages.items()),
+    }
+    for name, value in figures.items():
+        print(f"{name:10} {value:.1f}" if isinstance(value, float) else f"{name:10} {value}")
+    save(chosen.json, figures)
+
+
+def fastest(call, rounds: int) -> float:
+    """Seconds of the fastest of `rounds` calls."""
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def unchanged(texts, align):
+    return [Aligned(text, text) for text in texts]
+
+
+def backwards(texts, align):
+    found = []
+    for text in texts:
+        sources = [word.span() for word in _WORD.finditer(text)]
+        target = " ".join(text[begin:end].swapcase() for begin, end in sources[::-1])
+        targets = [word.span() for word in _WORD.finditer(target)]
+        links = [(len(sources) - 1 - number, number) for number in range(len(sources))]
+        found.append(Aligned(text, target, sources, targets, links))
+    return found
+
+
+def keeps(path: Path, text: str) -> bool:
+    """Whether the page keeps its bytes, or its tags; otherwise what it lost is printed."""
+    if translate_html([text], unchanged) != [text]:
+        print(f"{path}: not the same bytes")
+        return False
+    before, nested = tags_of(text)
+    after, nests = tags_of(translate_html([text], backwards)[0])
+    lost, more = list((before - after).items())[:3], list((after - before).items())[:3]
+    if lost or more or (nested and not nests):
+        print(f"{path}: lost {lost}, more {more}, nested {nested}, now {nests}")
+        return False
+    return True
+
+
+def tags_of(text: str) -> tuple[Counter, bool]:
+    """The names of a page's tags, with a slash those that end, and whether they nest."""
+    names, opened, nests = [], [], True
+    for kind, _, _, name in scan(text):
+        if kind == OPEN:
+            names.append(name)
+            if name not in VOID_ELEMENTS:
+                opened.append(name)
+        elif kind == CLOSE:
+            names.append(f"/{name}")
+            nests = nests and opened[-1:] == [name]
+            del opened[-1:]
+    return Counter(names), nests and not opened
+
+
+if __name__ == "__main__":
+    main()

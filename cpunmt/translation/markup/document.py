@@ -1,0 +1,233 @@
+"""An HTML text as what is to be translated of it: blocks of text, and values of attributes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from cpunmt.translation.markup.attributes import (
+    INTERESTING,
+    NOTRANSLATE,
+    Value,
+    attributes_of,
+    is_to_be_left,
+    to_translate,
+)
+from cpunmt.translation.markup.names import BREAK, HELD, IMPLIED_ENDS, INLINE, ROLES, SKIPPED, VOID, VOID_ELEMENTS
+from cpunmt.translation.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+
+MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
+
+TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
+Item = tuple[int, int, int, str]  # one of these, begin, end, name
+
+_LETTER = re.compile(r"[^\W\d_]")
+_LINE = re.compile(r"[\r\n]+")
+
+
+@dataclass(slots=True)
+class Content:
+    """Items of a block: of text that belongs together, with the inline tags in it.
+
+    preformatted  white space is text
+    option        where an <option> without a value would have it; None: the block is no such option's
+    """
+
+    items: list[Item]
+    preformatted: bool
+    option: int | None
+
+
+@dataclass(slots=True)
+class Document:
+    """What is to be translated: contents of blocks, ascending; values of attributes, each with the begin of its tag."""
+
+    html: str
+    contents: list[Content] = field(default_factory=list)
+    values: list[tuple[int, Value]] = field(default_factory=list)
+
+
+def read_document(html: str, language: str | None = None) -> Document:
+    """The parts of `html`. `language`: that of the text, so that elements of another are left; None: all are the same.
+
+    Never raises: what is not complete or not closed is left as it is.
+    """
+    return _Reader(html, language).read()
+
+
+class _Reader:
+    def __init__(self, html: str, language: str | None) -> None:
+        self.html = html
+        self.language = language
+        self.document = Document(html)
+        self.items: list[Item] = []
+        self.has_letters = False
+        self.depth = 0
+        self.preformatted = 0
+        self.option: int | None = None
+        self.has_class = NOTRANSLATE.search(html) is not None
+
+    def read(self) -> Document:
+        at = 0
+        left: _Left | None = None
+        for token in scan(self.html):
+            kind, begin, end, name = token
+            if left is not None:
+                if not left.goes_on(token):
+                    end_of_it = end if left.includes else begin
+                    if left.is_held:
+                        self.items.append((HOLD, left.begin, end_of_it, left.name))
+                    includes, left = left.includes, None
+                    at = end_of_it
+                    if includes:
+                        continue
+                else:
+                    continue
+            if at < begin:
+                self._text(at, begin)
+            at = end
+            if kind == OPEN:
+                left = self._open(begin, end, name)
+            elif kind == CLOSE:
+                self._close(begin, end, name)
+            elif kind == RAW:
+                if name == "title":
+                    self._text(begin, end)
+            elif kind != REST:
+                self.items.append((POINT, begin, end, ""))
+        if left is not None:
+            if left.is_held:
+                self.items.append((HOLD, left.begin, len(self.html), left.name))
+        elif at < len(self.html):
+            self._text(at, len(self.html))
+        self._break()
+        return self.document
+
+    def _open(self, begin: int, end: int, name: str) -> _Left | None:
+        html = self.html
+        role = ROLES.get(name, INLINE)
+        is_left = role in (HELD, SKIPPED)
+        bare = begin + len(name) + 2
+        attributes = {}
+        if end > bare and self._is_interesting(bare - 1, end):
+            attributes = attributes_of(html, begin, end)
+            is_left_by_attribute = is_to_be_left(html, name, attributes, self.language)
+            if not is_left_by_attribute:
+                values = to_translate(html, name, attributes)
+                if values:
+                    values = [value for value in values if _LETTER.search(html, value.begin, value.end)]
+                    self.document.values += [(begin, value) for value in values]
+            is_left = is_left or is_left_by_attribute
+        if role in (BREAK, SKIPPED):
+            self._break()
+        elif name in VOID_ELEMENTS or self._closes_itself(end, bare):
+            self.items.append((POINT, begin, end, name))
+            return None
+        if name in VOID_ELEMENTS:
+            return None
+        if is_left:
+            return _Left(begin, name, role in (INLINE, HELD))
+        if role == INLINE:
+            self._nest(1)
+            self.items.append((START, begin, end, name))
+        elif name in ("pre", "listing"):
+            self.preformatted += 1
+        elif name == "option" and "value" not in attributes:
+            self.option = bare - 1
+        return None
+
+    def _is_interesting(self, begin: int, end: int) -> bool:
+        return bool(
+            INTERESTING.search(self.html, begin, end) or (self.has_class and NOTRANSLATE.search(self.html, begin, end))
+        )
+
+    def _closes_itself(self, end: int, bare: int) -> bool:
+        """Whether a tag ends with a slash of its own: not `<a href=b/>`."""
+        return self.html[end - 2] == "/" and (end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'")
+
+    def _close(self, begin: int, end: int, name: str) -> None:
+        role = ROLES.get(name, INLINE)
+        if role in (BREAK, SKIPPED):
+            self._break()
+            if name in ("pre", "listing") and self.preformatted:
+                self.preformatted -= 1
+        elif role == VOID:
+            self.items.append((POINT, begin, end, name))
+        else:
+            self._nest(-1)
+            self.items.append((END, begin, end, name))
+
+    def _nest(self, change: int) -> None:
+        self.depth += change
+        if abs(self.depth) > MOST_NESTED:
+            self._break()
+
+    def _text(self, begin: int, end: int) -> None:
+        if self.preformatted:
+            at = begin
+            for found in _LINE.finditer(self.html, begin, end):
+                self._add(at, found.start())
+                self._break()
+                at = found.end()
+            begin = at
+        self._add(begin, end)
+
+    def _add(self, begin: int, end: int) -> None:
+        if begin < end:
+            if not self.has_letters and _LETTER.search(self.html, begin, end):
+                self.has_letters = True
+            self.items.append((TEXT, begin, end, ""))
+
+    def _break(self) -> None:
+        if self.has_letters:
+            self.document.contents.append(Content(self.items, self.preformatted > 0, self.option))
+            self.has_letters = False
+            self.items = []
+        elif self.items:
+            self.items = []
+        self.depth = 0
+        self.option = None
+
+
+class _Left:
+    """An element that is not translated, from its begin on.
+
+    It ends with its end tag, before a tag that implies its end or, one in a sentence, before the end of a block that it
+    stands in.
+    """
+
+    def __init__(self, begin: int, name: str, is_held: bool) -> None:
+        self.begin = begin
+        self.name = name
+        self.is_held = is_held
+        self.includes = True  # the tag that ends it
+        self.depth = 1  # of elements of its name
+        self.blocks = 0  # that begin within it
+        self.siblings, self.parents = IMPLIED_ENDS.get(name, (frozenset(), frozenset()))
+        self.nested = 0  # of its parents' kind, within it
+
+    def goes_on(self, token: Token) -> bool:
+        """Whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
+        kind, _, _, name = token
+        if kind == OPEN:
+            if name in self.siblings and not self.nested:
+                self.includes = False
+                return False
+            if name == self.name and name not in VOID_ELEMENTS:
+                self.depth += 1
+            elif name in self.parents:
+                self.nested += 1
+            elif ROLES.get(name, INLINE) == BREAK and name not in VOID_ELEMENTS:
+                self.blocks += 1
+        elif kind == CLOSE:
+            if name == self.name:
+                self.depth -= 1
+                return self.depth > 0
+            if name in self.parents:
+                self.nested -= 1
+                self.includes = self.nested >= 0
+            elif self.is_held and ROLES.get(name, INLINE) == BREAK:
+                self.blocks -= 1
+                self.includes = self.blocks >= 0
+            return self.includes
+        return True

@@ -1,0 +1,63 @@
+"""Which units of a translation come from which of its source, out of a layer's links between pieces."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cpunmt.translation.markup.units import overlapping, units_of
+from cpunmt.translation.texts.aligned import Aligned, Span
+
+
+@dataclass(slots=True)
+class Links:
+    """Units of both sides.
+
+    origins  for each target unit the source unit that it comes from, most of all; -1: from none
+    reach    for each source unit the first and the last target unit that come from it; (-1, -1): none does
+    """
+
+    sources: list[Span]
+    targets: list[Span]
+    origins: list[int]
+    reach: list[Span]
+
+
+def unit_links(aligned: Aligned, has_stand_ins: bool = False) -> Links:
+    """The links of units. Where a layer gives none at all, units are linked by their place; stand-ins by their text."""
+    sources = units_of(aligned.source, aligned.source_spans)
+    targets = units_of(aligned.target, aligned.target_spans)
+    origins = _voted(aligned, sources, targets) if aligned.links else _by_place(len(sources), len(targets))
+    if has_stand_ins:
+        numbers = {
+            aligned.source[begin:end]: number
+            for number, (begin, end) in enumerate(sources)
+            if aligned.source[begin] == "{"
+        }
+        for number, (begin, end) in enumerate(targets):
+            if aligned.target[begin] == "{" and end - begin > 1:
+                origins[number] = numbers.get(aligned.target[begin:end], origins[number])
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, origin in enumerate(origins):
+        first.setdefault(origin, number)
+        last[origin] = number
+    reach = [(first.get(source, -1), last.get(source, -1)) for source in range(len(sources))]
+    return Links(sources, targets, origins, reach)
+
+
+def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span]) -> list[int]:
+    of_source = overlapping(sources, aligned.source_spans)
+    of_target = overlapping(targets, aligned.target_spans)
+    votes: list[dict[int, float]] = [defaultdict(float) for _ in targets]
+    for source, target in aligned.links:
+        total = sum(count for _, count in of_source[source])
+        for number, weight in of_target[target]:
+            for origin, count in of_source[source]:
+                votes[number][origin] += weight * count / total
+    return [max(found, key=lambda origin: (found[origin], -origin)) if found else -1 for found in votes]
+
+
+def _by_place(sources: int, targets: int) -> list[int]:
+    return [(2 * number + 1) * sources // (2 * targets) for number in range(targets)]

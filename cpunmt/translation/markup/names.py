@@ -1,0 +1,73 @@
+"""What the elements and attributes of HTML mean to a translator. Names are in small letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+INLINE, BREAK, VOID, HELD, SKIPPED = range(5)
+
+# Nothing crosses these: what stands before and after them are different texts.
+_BREAKS = """
+address article aside blockquote body br button canvas caption center col colgroup dd desc details dialog div dl dt
+fieldset figcaption figure footer foreignobject form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html input
+legend li listing main menu nav ol optgroup option p pre search section select summary svg table tbody td text tfoot
+th thead title tr ul video audio progress meter datalist map fieldset marquee rt rp
+"""
+_VOIDS = "area base basefont bgsound embed img keygen link meta param source track wbr"  # within a text
+# Never translated. Those in a sentence stay part of it; others separate texts.
+_HELD = "acronym code kbd math samp var"
+_SKIPPED = "applet dir iframe noembed noframes noscript object plaintext script style template textarea xmp metadata"
+
+ROLES: Mapping[str, int] = {
+    name: role
+    for role, names in ((BREAK, _BREAKS), (VOID, _VOIDS), (HELD, _HELD), (SKIPPED, _SKIPPED))
+    for name in names.split()
+}
+
+# Elements without an end tag.
+VOID_ELEMENTS = frozenset([*_VOIDS.split(), "br", "col", "frame", "hr", "input"])
+
+# Elements whose content has no tags: up to the end tag of the name.
+RAW_TEXT = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp"])
+
+_BEFORE_BLOCKS = """
+address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5
+h6 header hgroup hr main menu nav ol p pre search section summary table ul
+"""
+_AROUND_P = "article aside blockquote body button dd div footer form header li main nav section td th"
+
+# An element that ends where one of some others begins, or the one ends that it stands in.
+IMPLIED_ENDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    name: (frozenset(siblings.split()), frozenset(parents.split()))
+    for name, siblings, parents in (
+        ("li", "li", "ul ol menu dir"),
+        ("dt", "dt dd", "dl"),
+        ("dd", "dt dd", "dl"),
+        ("option", "option optgroup", "select datalist"),
+        ("tr", "tr tbody tfoot", "table"),
+        ("td", "td th tr", "table"),
+        ("th", "td th tr", "table"),
+        ("p", _BEFORE_BLOCKS, _AROUND_P),
+    )
+}
+
+# Attributes whose value people read: name -> the elements that have it, None: all.
+_EVERYWHERE = """
+title aria-label aria-description aria-placeholder aria-roledescription aria-valuetext aria-braillelabel
+aria-brailleroledescription aria-colindextext aria-rowindextext
+"""
+READ: Mapping[str, frozenset[str] | None] = {
+    **dict.fromkeys(_EVERYWHERE.split()),
+    "alt": frozenset(["area", "img", "image", "input"]),
+    "placeholder": frozenset(["input", "textarea"]),
+    "label": frozenset(["track", "optgroup", "option"]),
+    "abbr": frozenset(["th"]),
+    "download": frozenset(["a", "area"]),
+    "content": frozenset(["meta"]),
+    "value": frozenset(["input"]),
+}
+# Of these only with another attribute's value: what a form sends is never touched.
+ONLY_WITH: Mapping[str, tuple[str, frozenset[str]]] = {
+    "content": ("name", frozenset(["description", "keywords"])),
+    "value": ("type", frozenset(["button", "reset"])),
+}

@@ -1,0 +1,164 @@
+"""A translated block as HTML again: its text encoded, its tags and what has no text as the source has them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+
+from cpunmt.translation.markup.blocks import Block, Element
+from cpunmt.translation.markup.entities import encoded
+from cpunmt.translation.markup.links import Links
+from cpunmt.translation.markup.placement import Place, placed
+from cpunmt.translation.markup.scanner import SPACE
+from cpunmt.translation.texts.aligned import Aligned, Span
+
+_STAND_IN = re.compile(r"\{\d+\}")
+_SPACES = re.compile(rf"[{SPACE}]*")
+
+
+class Edits:
+    """An HTML text and what is put in place of parts of it."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+        self._edits: list[tuple[int, int, str]] = []
+        self._begins: list[int] | None = None
+
+    def add(self, begin: int, end: int, text: str) -> None:
+        """Puts `text` in place of the part from `begin` to `end`, which overlaps no other."""
+        self._edits.append((begin, end, text))
+        self._begins = None
+
+    def text(self, begin: int, end: int) -> str:
+        """The part from `begin` to `end` with all edits in it."""
+        if self._begins is None:
+            self._edits.sort(key=lambda edit: edit[:2])
+            self._begins = [edit[0] for edit in self._edits]
+        number = bisect_left(self._begins, begin)
+        if number == len(self._begins) or self._begins[number] >= end:
+            return self.html[begin:end]
+        made: list[str] = []
+        while number < len(self._begins) and self._begins[number] < end:
+            first, last, text = self._edits[number]
+            made += self.html[begin:first], text
+            begin = last
+            number += 1
+        return "".join(made) + self.html[begin:end]
+
+
+def stand_ins(block: Block) -> dict[str, Span]:
+    """What stands in the block's text for what is held -> its span in the HTML."""
+    return {block.plain[at : block.plain.index("}", at) + 1]: span for at, span in block.holds.items()}
+
+
+def has_all(block: Block, target: str) -> bool:
+    """Whether each stand-in is in the translation, once."""
+    if not block.holds:
+        return True
+    counts = Counter(_STAND_IN.findall(target))
+    return all(counts[name] == 1 for name in stand_ins(block))
+
+
+def rendered(block: Block, aligned: Aligned, edits: Edits) -> str:
+    """The HTML of the block's translation, without what is before its first and after its last word."""
+    if not block.has_tags and not block.holds:
+        return encoded(aligned.target.strip(), block.spellings)
+    root, links = placed(block, aligned)
+    written = _Writer(block, aligned, links, edits)
+    written.inside(root)
+    return "".join(written.parts)
+
+
+class _Writer:
+    def __init__(self, block: Block, aligned: Aligned, links: Links, edits: Edits) -> None:
+        self.block = block
+        self.target = aligned.target
+        self.units = links.targets
+        self.edits = edits
+        self.held = stand_ins(block)
+        self.parts: list[str] = []
+
+    def inside(self, place: Place) -> None:
+        """What is in an element, its own tags left out."""
+        events: list[tuple[int, bool, int, Place | Span, bool]] = [
+            (child.begin, True, child.element.order, child, False) for child in place.children
+        ]
+        events += [(at, behind, point.order, point.span, point.joined) for at, behind, point in place.points]
+        has_units = place.begin < place.end
+        events.sort(key=lambda event: (event[0], event[1] and has_units, event[2]))
+        unit, has_gap = place.begin, True  # the gap before the first unit is the parent's
+        last: Place | None = None  # child, after which nothing came
+        for at, behind, _, what, joined in events:
+            if unit < at:
+                self._units(unit, at, has_gap)
+                unit, has_gap, last = at, False, None
+            if behind and not has_gap and at < place.end:
+                self._gap(at, what, joined or (isinstance(what, Place) and last is not None and _joins(what, last)))
+                has_gap = True
+            if isinstance(what, Place):
+                self._element(what)
+                last = what
+                if what.begin < what.end:
+                    unit, has_gap = what.end, False
+            else:
+                if not behind:
+                    self.parts.append(self._space_before(what[0]))
+                self.parts.append(self.edits.text(*what))
+                if behind and at < place.end:
+                    self.parts.append(self._space_after(what[1]))
+                elif joined:
+                    has_gap = True
+                last = None
+        self._units(unit, place.end, has_gap)
+
+    def _element(self, place: Place) -> None:
+        element = place.element
+        if element.opening is not None:
+            self.parts.append(self.edits.text(*element.opening))
+        self.inside(place)
+        if element.closing is not None:
+            self.parts.append(self.edits.text(*element.closing))
+
+    def _units(self, begin: int, end: int, has_gap: bool) -> None:
+        """The text of units, each after its gap, but the first if that is there."""
+        if begin >= end:
+            return
+        first = self.units[begin][0] if has_gap or begin == 0 else self.units[begin - 1][1]
+        text = self.target[first : self.units[end - 1][1]]
+        spellings = self.block.spellings
+        if not self.held or "{" not in text:
+            self.parts.append(encoded(text, spellings))
+            return
+        at = 0
+        for found in _STAND_IN.finditer(text):
+            if found[0] in self.held:
+                self.parts += encoded(text[at : found.start()], spellings), self.edits.text(*self.held[found[0]])
+                at = found.end()
+        self.parts.append(encoded(text[at:], spellings))
+
+    def _gap(self, at: int, what: Place | Span, joined: bool) -> None:
+        """White space before a unit and the tag that stands before it: with line ends where the source has them."""
+        gap = self.target[self.units[at - 1][1] : self.units[at][0]] if at else ""
+        if gap == " " and joined:
+            return
+        opening = what.element.opening if isinstance(what, Place) else what
+        if gap == " " and opening is not None:
+            before = self._space_before(opening[0])
+            gap = before if "\n" in before else gap
+        self.parts.append(encoded(gap, self.block.spellings))
+
+    def _space_before(self, at: int) -> str:
+        html, begin = self.edits.html, at
+        while begin > self.block.begin and html[begin - 1] in SPACE:
+            begin -= 1
+        return html[begin:at]
+
+    def _space_after(self, at: int) -> str:
+        found = _SPACES.match(self.edits.html, at, self.block.end)
+        return found[0] if found else ""
+
+
+def _joins(place: Place, last: Place) -> bool:
+    element: Element | None = place.element.joined
+    return element is last.element

@@ -1,0 +1,118 @@
+"""Input that someone made to harm: linear time, little memory, no exception."""
+
+import time
+import tracemalloc
+
+import pytest
+
+from cpunmt.translation.markup.html_layer import translate_html
+from cpunmt.translation.markup.scanner import scan
+from cpunmt.translation.texts.aligned import Aligned
+from tests.support.html_layers import identity, shuffled, upper
+
+# What is repeated, what comes before and after.
+TEXTS = {
+    "tags without an end": ('<a "', "", ""),
+    "values without an end": ('<a b="', "", ""),
+    "other values without an end": ("<a b='c\" ", "", ""),
+    "comments without an end": ("<!-- a ", "", ""),
+    "declarations without an end": ("<!a ", "", ""),
+    "end tags without an end": ("</a ", "", ""),
+    "scripts without an end": ("<script>a", "", ""),
+    "scripts in scripts": ("<script>a", "", "</script>"),
+    "titles without an end": ("<title>a</titl", "", ""),
+    "CDATA without an end": ("<![CDATA[a ", "", ""),
+    "less-than signs": ("< a ", "", ""),
+    "only less-than signs": ("<", "", "a"),
+    "ampersands": ("a&", "", ""),
+    "references without an end": ("&#0000000", "a", ""),
+    "long names of references": ("&aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "a", ""),
+    "attributes": ("b=c ", "<a ", ">d"),
+    "equals signs": ("=", "<a ", ">d"),
+    "white space in a tag": (" ", "<a title", "='a'>d"),
+    "quotes": ('"', "<a title=", ">d"),
+    "nested": ("<b>", "", "a"),
+    "nested blocks": ("<div>", "", "a"),
+    "nested texts": ("<b>a ", "", ""),
+    "siblings": ("<b>a</b> ", "c ", ""),
+    "siblings without space": ("<b>a</b>", "c ", ""),
+    "end tags": ("a</b>", "", ""),
+    "tags that do not nest": ("<b><i>a</b>c</i>", "", ""),
+    "many that never close": ("<b><i>a</b>", "", ""),
+    "points": ("a <img> ", "", ""),
+    "only points": ("<img>", "a ", " b"),
+    "empty elements": ("<b></b>", "a ", " b"),
+    "held": ("<code>x</code> ", "a ", " b"),
+    "held without an end": ("<code>x", "a ", " b"),
+    "left without an end": ("<p translate=no>x", "a ", " b"),
+    "stand-ins": ("{1} <code></code>", "a ", " b"),
+    "comments": ("<!-->a<!--->", "", ""),
+    "white space": (" \n", "a", "b"),
+    "white space at the ends": (" ", "", "a<b>"),
+    "titles": ("<a title=c>", "", "d"),
+    "NUL": ("\0<b\0>\0", "a", ""),
+    "surrogates": ("\ud800<b>\udc00</b>", "a", ""),
+    "bidirectional controls": ("\u202e<b>a</b>\u202d", "", ""),
+    "options": ("<option>a", "<select>", ""),
+    "preformatted": ("a<b>\n", "<pre>", ""),
+    "quoted text": ('"', "", "a"),
+}
+LAYERS = {"identity": identity, "upper": upper, "shuffled": shuffled}
+
+
+def text_of(name, size):
+    part, before, after = TEXTS[name]
+    return before + part * (size // len(part)) + after
+
+
+def seconds(html, layer):
+    began = time.process_time()
+    (result,) = translate_html([html], layer, "en")
+    if layer is identity:
+        assert result == html
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_time_is_linear(name):
+    """Ten times the text takes less than thirty times as long: with a square it is a hundred."""
+    for layer in (identity, upper):
+        small = min(seconds(text_of(name, 4_000), layer) for _ in range(3))
+        large = min(seconds(text_of(name, 40_000), layer) for _ in range(2))
+        assert large < 30 * max(small, 0.002), (small, large)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_shuffled(name):
+    assert isinstance(translate_html([text_of(name, 4_000)], shuffled)[0], str)
+
+
+@pytest.mark.parametrize("inner", ["b", "div", "code", "my-word", "p translate=no"])
+def test_nesting_of_a_hundred_thousand(inner):
+    html = f"<{inner}>" * 100_000 + "text" + f"</{inner.split()[0]}>" * 100_000
+    for layer in (identity, upper):
+        (result,) = translate_html([html], layer)
+        assert result in (html, html.replace("text", "TEXT"))
+
+
+def test_a_line_of_ten_megabytes():
+    html = (
+        "<p>" + "A line with <b>one</b> word, " * 10_000 + "x" * 9_000_000 + '<a href="' + "y" * 1_000_000 + '">z</a>'
+    )
+    assert sum(1 for _ in scan(html)) == 20_003
+    assert translate_html([html], lambda texts, align: _plain(texts)) == [html]
+
+
+def _plain(texts):
+    return [Aligned(text, text) for text in texts]
+
+
+@pytest.mark.parametrize("part", ["b=c ", 'b="c" ', "b ", "=", "/", "b='c'"])
+def test_a_tag_of_megabytes_takes_little_memory(part):
+    html = "<a " + part * (2_000_000 // len(part)) + ">text"
+    tracemalloc.start()
+    try:
+        assert [token[:3] for token in scan(html)] == [(0, 0, len(html) - 4)]
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(html)
+    finally:
+        tracemalloc.stop()
