@@ -24,7 +24,7 @@ def glossary_layer(
     below: Layer,
     method: Method = "replace",
     forced: Forced | None = None,
-    told: Callable[[str, GlossaryUse], None] | None = None,
+    noted: Callable[[Aligned, GlossaryUse], Aligned] | None = None,
 ) -> Layer:
     """A layer that sees to it that translations of sentences use the terms of `glossary`.
 
@@ -34,7 +34,7 @@ def glossary_layer(
         and replaced; nothing else changes. "constrain": it translates again, from there on: what it had said before,
         the term, and what it then says; where that fails, as "replace".
     forced : translates with a beginning that is given; "constrain" needs it
-    told : called with each text, in order, and what became of its terms
+    noted : makes of each result, with terms, and what became of them, the result that is returned
     """
     if method == "constrain" and forced is None:
         raise ValueError("method is 'constrain', but this model cannot be told how a translation begins; use 'replace'")
@@ -42,19 +42,18 @@ def glossary_layer(
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
         matches = [glossary.matches(text) for text in texts]
         chosen = [number for number, found in enumerate(matches) if found]
-        results, uses = _translated(texts, chosen, below, align), dict.fromkeys(chosen, GlossaryUse())
+        results = _translated(texts, chosen, below, align)
         plans = {number: planned(results[number], matches[number]) for number in chosen}
         fates = {number: plan.fates for number, plan in plans.items()}
         if method == "constrain" and forced is not None:
             _constrain(texts, matches, results, plans, forced)
         for number in chosen:
             results[number] = edited(results[number], plans[number].edits)
-            uses[number] = use_of(matches[number], _together(fates[number], plans[number].fates))
             if not align:
-                results[number] = Aligned(*results[number][:2])
-        if told is not None:
-            for number, text in enumerate(texts):
-                told(text, uses.get(number, GlossaryUse()))
+                results[number] = results[number]._replace(source_spans=(), target_spans=(), links=())
+            if noted is not None:
+                use = use_of(matches[number], _together(fates[number], plans[number].fates))
+                results[number] = noted(results[number], use)
         return results
 
     return layer

@@ -117,7 +117,7 @@ def edited(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
     """
     if not edits:
         return aligned
-    _, target, source_spans, target_spans, links = aligned
+    target, target_spans, links = aligned.target, aligned.target_spans, aligned.links
     texts: list[str] = []
     news: list[int] = []  # where each edit's text begins in the new target
     pieces: list[tuple[int, int, list[int]]] = []  # begin, end, source pieces
@@ -141,7 +141,7 @@ def edited(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
             pieces.append((kept[0] + shift, kept[1] + shift, linked))
     pieces.sort(key=lambda piece: piece[0])
     made = [(source, number) for number, (_, _, linked) in enumerate(pieces) for source in linked]
-    return Aligned(aligned.source, "".join(texts), source_spans, [piece[:2] for piece in pieces], made)
+    return aligned._replace(target="".join(texts), target_spans=[piece[:2] for piece in pieces], links=made)
 
 
 def _kept(first: int, last: int, edits: Sequence[Edit], begins: Sequence[int], target: str) -> Span | None:

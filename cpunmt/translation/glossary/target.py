@@ -18,13 +18,14 @@ class Target:
     """The target of an `Aligned`."""
 
     def __init__(self, aligned: Aligned) -> None:
-        _, self._text, self._source_spans, self._target_spans, links = aligned
+        self._text = aligned.target
+        self._source_spans, self._target_spans = aligned.source_spans, aligned.target_spans
         self._tokens = tokens(self._text)
         self._words = [(begin, end) for token, begin, end in self._tokens if is_word(token)]
         self._word_ends = [end for _, end in self._words]
         self._source_ends = _rising(end for _, end in self._source_spans)
         self._linked: dict[int, list[int]] = {}
-        for source, target in links:
+        for source, target in aligned.links:
             self._linked.setdefault(source, []).append(target)
 
     @property
