@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ScoringResult,
         TranslationResult,
     )
+    from cpunmt.translation.texts.sentence import Sentence
     from cpunmt.translation.translator import Translator
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "ScoringOptions",
     "ScoringResult",
+    "Sentence",
     "TranslationOptions",
     "TranslationResult",
     "Translator",
@@ -52,6 +54,7 @@ _MODULES = {
     "loading": ("contains_model", "get_supported_compute_types"),
     "options": ("Options",),
     "results": ("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
+    "texts.sentence": ("Sentence",),
     "translator": ("Translator",),
 }
 

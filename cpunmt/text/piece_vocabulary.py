@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.text.piece_spans import Span
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Ids, Vocabulary, before_end, call_processor, clean, load_processor
+from cpunmt.text.vocabulary import Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -107,6 +108,22 @@ class PieceVocabulary:
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         language, rest = self._language(clean(text))
         return language + self._cut(rest)
+
+    def spans(self, text: str) -> list[Span]:
+        """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
+        text = clean(text)
+        language, rest = self._language(text)
+        before = len(text) - len(rest)
+        found = located(self._pieces_path, self._processor, rest, self._cut(rest))
+        first = [(before - len(piece), before) for piece in language]
+        return [*first, *[(begin + before, end + before) for begin, end in found]]
+
+    def language_end(self, text: str) -> int:
+        """Where the text begins after the name of the language to translate into; 0 if it names none."""
+        if not self.languages or ">>" not in text[:2] + text.lstrip()[:2]:
+            return 0
+        language, rest = self._language(text)
+        return len(text) - len(rest.lstrip()) if language else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""

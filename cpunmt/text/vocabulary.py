@@ -15,6 +15,7 @@ import sentencepiece
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import expanded
 from cpunmt.process.native_calls import native
+from cpunmt.text.piece_spans import Span, source_spans
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
@@ -101,6 +102,14 @@ class Vocabulary:
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         return call_processor(self.path, self._processor.encode, clean(text), out_type=str)[:-1]
 
+    def spans(self, text: str) -> list[Span]:
+        """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
+        return located(self.path, self._processor, clean(text), self.surfaces(text))
+
+    def language_end(self, text: str) -> int:
+        """Where the text begins after the name of the language to translate into: 0, such names there are not."""
+        return 0
+
     def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
@@ -140,6 +149,12 @@ def call_processor(
             return method(*arguments, **options)
     except UnicodeDecodeError as error:
         raise ModelFileError(f"{path}: a piece is not UTF-8 ({error}); fetch or pack the model again") from None
+
+
+def located(path: str | os.PathLike[str], processor: Any, text: str, pieces: Sequence[str]) -> list[Span]:
+    """Where each of the `pieces` into which a SentencePiece model cuts `text` stands in it."""
+    normalized, origins = call_processor(path, processor.normalize, text, with_offsets=True)
+    return source_spans(pieces, normalized, origins)
 
 
 def before_end(ids: Ids, eos_id: int) -> list[int]:

@@ -2,12 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from cpunmt.engine import engine
+from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.alignments import Matrix
 from cpunmt.translation.batching import cut_sentences, translate_parts
@@ -20,22 +21,39 @@ from cpunmt.translation.splitting import joined
 T = TypeVar("T")
 
 
+class Source(NamedTuple):
+    """What results tell of a sentence's source.
+
+    characters  how many it has; None: it was given as pieces
+    pieces      without </s>; None if nothing has to know them
+    spans       where each stands in the text; None if it was given as pieces, or alignments are not wanted
+    """
+
+    characters: int | None = None
+    pieces: Sequence[str] | None = None
+    spans: Sequence[Span] | None = None
+
+
+PIECES = Source()  # given as pieces, which nothing has to know
+
+
 def translate_sentences(
     model: LoadedModel,
     settings: Settings,
     sentences: list[list[int]],
     prefixes: Sequence[list[int]],
-    source_pieces: Sequence[list[str]] | None,
+    given: Sequence[str] | Sequence[list[str]],
 ) -> list[Result]:
     """Results of sentences, which are id lists, each with its </s>.
 
     Parameters
     ----------
     prefixes : for each sentence the target ids that its translation begins with
-    source_pieces : of each sentence, without </s>; None if the search keeps no attention
+    given : each sentence as it was given: a text, or its pieces without </s>
     """
     options, search = settings
     vocabulary = model.target_vocabulary
+    sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
     lengths: list[list[int]] = [[] for _ in sentences]
@@ -45,18 +63,27 @@ def translate_sentences(
     results = []
     for number, of_sentence in enumerate(found):
         if of_sentence:
-            pieces = source_pieces[number] if source_pieces and search.attention else None
-            results.append(make_result(of_sentence, lengths[number], vocabulary, pieces, options))
+            results.append(make_result(of_sentence, lengths[number], vocabulary, sources[number], options))
         else:
-            results.append(blank_result(prefixes[number], vocabulary, options))
+            results.append(blank_result(prefixes[number], vocabulary, sources[number], options))
     return results
+
+
+def _source(model: LoadedModel, given: str | list[str], settings: Settings) -> Source:
+    if not settings.search.attention:
+        return Source(len(given)) if isinstance(given, str) else PIECES
+    if not isinstance(given, str):
+        return Source(pieces=given)
+    vocabulary = model.source_vocabulary
+    spans = vocabulary.spans(given) if settings.options.return_alignments else None
+    return Source(len(given), vocabulary.surfaces(given), spans)
 
 
 def make_result(
     found: list[list[engine.Hypothesis]],
     lengths: list[int],
     vocabulary: AnyVocabulary,
-    source_pieces: list[str] | None,
+    source: Source,
     options: Options,
 ) -> Result:
     """The Result of a sentence. Its k-th translation joins the k-th of each part, or the last that a part has.
@@ -66,27 +93,33 @@ def make_result(
     found : hypotheses of each part, best first
     lengths : source pieces of each part, without </s>
     vocabulary : the target's
-    source_pieces : of the whole sentence, without </s>; None if nothing has to know them
     """
-    known = source_pieces if options.replace_unknowns else None
+    known = source.pieces if options.replace_unknowns else None
     keep = options.return_alignments
+    locate = keep and source.characters is not None
     if len(found) == 1:
-        hypotheses = [_of_part(hypothesis, vocabulary, known, keep) for hypothesis in found[0]]
+        hypotheses = [_of_part(hypothesis, vocabulary, known, keep, locate) for hypothesis in found[0]]
     else:
         ends = list(itertools.accumulate(lengths))
         parts = [
-            [_of_part(hypothesis, vocabulary, known and known[end - length : end], keep) for hypothesis in of_part]
-            for of_part, length, end in zip(found, lengths, ends, strict=True)
+            [_of_part(hypothesis, vocabulary, known and known[end - length : end], keep, locate) for hypothesis in some]
+            for some, length, end in zip(found, lengths, ends, strict=True)
         ]
         ranks = range(max(map(len, parts)))
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
-    if not keep or source_pieces is None:
-        return Result(tuple(hypotheses))
-    return Result(tuple(hypotheses), tuple(source_pieces[: sum(lengths)]))
+    count = sum(lengths)
+    if not keep or source.pieces is None:
+        return Result(tuple(hypotheses), None, None, count, source.characters or 0)
+    spans = None if source.spans is None else tuple(source.spans[:count])
+    return Result(tuple(hypotheses), tuple(source.pieces[:count]), spans, count, source.characters or 0)
 
 
 def _of_part(
-    found: engine.Hypothesis, vocabulary: AnyVocabulary, source_pieces: list[str] | None, keep_attention: bool
+    found: engine.Hypothesis,
+    vocabulary: AnyVocabulary,
+    source_pieces: Sequence[str] | None,
+    keep_attention: bool,
+    locate: bool,
 ) -> Hypothesis:
     ids, log_prob, score, truncated, token_log_probs, attention = found
     if not truncated:
@@ -101,10 +134,13 @@ def _of_part(
         text = vocabulary.decode(ids)
     terms = None if token_log_probs is None else tuple(token_log_probs)
     kept = (attention,) if keep_attention and attention is not None else None
-    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept)
+    spans = tuple(target_spans(pieces, text)) if locate else None
+    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept, spans)
 
 
-def replaced(pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: list[str]) -> list[str]:
+def replaced(
+    pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: Sequence[str]
+) -> list[str]:
     """`pieces`, with the source piece that got most attention for each that is unknown."""
     best = attention.argmax(1)
     return [
@@ -125,20 +161,31 @@ def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
         _chained(part.pieces for part in parts),
         None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
         None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
+        None if given.spans is None else tuple(_shifted(parts)),
     )
+
+
+def _shifted(parts: list[Hypothesis]) -> Iterator[Span]:
+    """Where the pieces of parts stand in their joined texts."""
+    begin = 0
+    for part in parts:
+        yield from ((b + begin, e + begin) for b, e in part.spans or ())
+        begin += len(part.text) + (part.text != "")
 
 
 def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
     return tuple(itertools.chain.from_iterable(tuples))
 
 
-def blank_result(prefix: list[int], vocabulary: AnyVocabulary, options: Options) -> Result:
+def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, options: Options) -> Result:
     """The Result of a blank sentence: the empty translation is certain, so all that is forced is impossible."""
     ids = prefix[:-1] if prefix[-1:] == [vocabulary.eos_id] else prefix
     log_prob = -math.inf if ids else 0.0
     terms = (-math.inf,) * len(ids) + (0.0,) if options.return_token_log_probs else None
     attention = (np.zeros((len(ids), 0), np.float32),) if options.return_alignments else None
-    hypothesis = Hypothesis(
-        vocabulary.decode(ids), log_prob, log_prob, False, tuple(vocabulary.pieces(ids)), terms, attention
-    )
-    return Result((hypothesis,), () if options.return_alignments else None)
+    text, pieces = vocabulary.decode(ids), vocabulary.pieces(ids)
+    keep, characters = options.return_alignments, source.characters
+    located = keep and characters is not None
+    spans = tuple(target_spans(pieces, text)) if located else None
+    hypothesis = Hypothesis(text, log_prob, log_prob, False, tuple(pieces), terms, attention, spans)
+    return Result((hypothesis,), () if keep else None, () if located else None, 0, characters or 0)

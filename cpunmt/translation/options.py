@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
+from cpunmt.translation.texts.units import NAMES, Splitter
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean
 
@@ -59,9 +60,13 @@ def _option(
     high: float | None = None,
     choices: Collection[str] | None = None,
     alone: object = None,
+    function: bool = False,
 ) -> Any:
-    """A field of Options. `alone`: what its flag means when no value follows. Without a range it is yes or no."""
-    rule = {"help": text, "low": low, "high": high, "choices": choices, "alone": alone}
+    """A field of Options. Without a range it is yes or no.
+
+    `alone`: what its flag means when no value follows. `function`: in Python it may also be a function.
+    """
+    rule = {"help": text, "low": low, "high": high, "choices": choices, "alone": alone, "function": function}
     return field(default=default, metadata=rule)
 
 
@@ -79,6 +84,17 @@ class Options:
     None means: what the model's config says, or else what is said below. Raises TypeError or ValueError, which names
     the option, for a wrong value.
     """
+
+    split: Literal["sentence", "paragraph", "line", "none"] | Splitter = _option(
+        "sentence",
+        "what of a text is translated by itself: sentences, in a line or in a paragraph of lines; lines; or the text, "
+        "as one sentence",
+        choices=NAMES,
+        function=True,
+    )
+    """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
+    each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
+    that is given a text and returns (begin, end) of each unit, in characters. What is between stays as it is."""
 
     beam_size: int = _option(1, "hypotheses kept at each step; 1 is greedy search", 1, MOST_BEAM)
     """Hypotheses kept at each step, 1 to 64; 1 is greedy search."""
@@ -174,6 +190,8 @@ SCORING = (
 )
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {option.name: option for option in _FIELDS}
+TEXT_ONLY = ("split",)  # what is given as pieces is not split
+OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 
 
 def kind(option: dataclasses.Field[Any]) -> type:
@@ -188,6 +206,8 @@ def _checked(option: dataclasses.Field[Any], value: object) -> object:
     name, rule = option.name, option.metadata
     if value is None and option.default is None:
         return None
+    if rule["function"] and callable(value):
+        return value
     if rule["choices"]:
         return choice(name, value, rule["choices"])
     if rule["low"] is None:

@@ -11,6 +11,8 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
+from cpunmt.translation.texts.aligned import Span
+from cpunmt.translation.texts.sentence import Part, Sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +23,7 @@ _SHOWN = 300  # characters of a text in a repr
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hypothesis:
-    """One translation of a sentence.
+    """One translation of a text.
 
     text             the translation
     score            (log_prob - word_penalty n) / n^length_penalty for n pieces, </s> included, and the coverage's part
@@ -31,9 +33,12 @@ class Hypothesis:
     token_log_probs  the terms of that sum, in order; None unless asked for (return_token_log_probs)
     attention_parts  float32 [pieces, source pieces] of each part that was translated, mostly one, </s> left out; None
                      unless asked for (return_alignments)
+    spans            where each piece stands in `text`: begin and end, in code points; None unless alignments of a text
+                     were asked for
 
-    Of a sentence that was translated in parts, `log_prob` is the sum over the parts, and there is one </s> for each;
-    `score` is the mean of their scores, weighted by their source pieces.
+    Of a text that was translated in parts, sentences or parts of them, `pieces` are those of all parts, `log_prob` is
+    the sum over the parts, and there is one </s> for each; `score` is the mean of their scores, weighted by their
+    source pieces. What stands between the parts is in `text` and has no pieces.
     """
 
     text: str
@@ -43,6 +48,8 @@ class Hypothesis:
     pieces: tuple[str, ...]
     token_log_probs: tuple[float, ...] | None = None
     attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
+    spans: tuple[Span, ...] | None = field(default=None, compare=False)
+    _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
@@ -56,8 +63,8 @@ class Hypothesis:
 
     @property
     def repeats(self) -> bool:
-        """Whether it looks like a loop, of the same pieces or nearly the same: see `repetition.repeats`."""
-        return repeats(self.pieces)
+        """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
+        return any(part.hypothesis.repeats for part in self._parts) if self._parts else repeats(self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it.
@@ -97,13 +104,19 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """The translations of one sentence, best first, and as attributes of its own what the best one has.
+    """The translations of one text, best first, and as attributes of its own what the best one has.
 
-    `source_pieces` are those that alignments count, without </s>; None unless alignments were asked for.
+    source_pieces          those that alignments count, without </s>; None unless alignments were asked for
+    source_spans           where each stands in the text: begin and end, in code points; None as `source_pieces`
+    num_source_pieces      how many were translated
+    num_source_characters  how many the text has; 0 where it was given as pieces
     """
 
     hypotheses: tuple[Hypothesis, ...]
     source_pieces: tuple[str, ...] | None = None
+    source_spans: tuple[Span, ...] | None = field(default=None, compare=False)
+    num_source_pieces: int = 0
+    num_source_characters: int = field(default=0, compare=False)
 
     @property
     def text(self) -> str:
@@ -150,13 +163,25 @@ class Result:
         """Of the best translation: whether it looks like a loop, see `Hypothesis.repeats`."""
         return self.hypotheses[0].repeats
 
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the text, in order, with their best translations; what has no letters is none."""
+        best = self.hypotheses[0]
+        if best._parts:
+            return tuple(part.sentence() for part in best._parts)
+        if not self.num_source_pieces:
+            return ()
+        return (Part((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
+
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it: `json.dumps(result.to_dict())`.
 
         Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were asked for;
-        alternatives, a list of the other translations with the same keys.
+        sentences, a list, see `Sentence.to_dict`; alternatives, a list of the other translations with the keys of the
+        best.
         """
         best, *others = [hypothesis.to_dict() for hypothesis in self.hypotheses]
+        best["sentences"] = [sentence.to_dict() for sentence in self.sentences]
         if self.source_pieces is not None:
             best["source_pieces"] = list(self.source_pieces)
         return {**best, "alternatives": others}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cpunmt.translation.arguments import text_ids, text_list
@@ -10,10 +11,14 @@ from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import Call, Settings
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
-from cpunmt.translation.joining import make_result, translate_sentences
+from cpunmt.translation.joining import Source, make_result
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Result, TranslationResult
-from cpunmt.translation.streams.item_stream import Item, checked_items
+from cpunmt.translation.streams.item_stream import Item, checked_items, texts_only
+from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translation.texts.engine_layer import engine_layer
+from cpunmt.translation.texts.languages import is_unspaced
+from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
@@ -65,27 +70,28 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Any,
     ) -> Result | list[Result]:
-        """Translate one sentence, or a list of sentences: text gives a Result, a list gives a list of equal length.
+        """Translate a text, or a list of texts: text gives a Result, a list gives a list of equal length.
 
-        Blank text gives empty text. A sentence longer than the model takes is split at the best place, and the
-        translations are joined. A Result does not depend on what is translated beside it.
+        Each sentence is translated by itself; what is between sentences, and what has no letters, stays as it is. See
+        the option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
+        Result does not depend on what is translated beside it.
 
         A list may be any iterable that has an order: a tuple, a generator, a pandas or polars Series, an array.
 
-        `target_prefix` is how the translation must begin: one text for all sentences, or a list with a text or None
-        for each. Of a sentence that is split it is the first part's.
+        `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
+        It is that of the text's first sentence. What options say of lengths holds for each sentence.
 
         Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
         ValueError for a wrong value.
         """
         settings = self._settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
-            if target_prefix is None and (alone := self._alone(text, settings)):
+            if target_prefix is None and (alone := self._alone(text, settings, self._cutter(settings))):
                 return alone
-            return self._texts([text], [self._prefixes(text_ids).ids(target_prefix)], settings).results()[0]
+            return self._texts([text], [self._prefixes(text_ids).ids(target_prefix)], settings)[0]
         texts = text_list(text, "translate")
         forced = self._prefixes(text_ids).of_all(target_prefix, len(texts))
-        return self._texts(texts, forced, settings).results()
+        return self._texts(texts, forced, settings)
 
     @overload
     def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
@@ -128,39 +134,70 @@ class Translator(PieceTranslator):
         result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
         item is wrong, the results of what came before are given first.
 
-        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too.
+        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too. Raises ValueError, as the
+        first result is asked for, if `split` is given and the items are pieces: those are not split.
         """
         settings = self._settings({**given, "max_batch_size": max_batch_size, "batch_type": batch_type}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
-        return self._stream(checked_items(source, target_prefix, vocabularies, self.config), settings)
+        items = checked_items(source, target_prefix, vocabularies, self.config)
+        return self._stream(texts_only(items, "split") if "split" in given else items, settings)
 
-    def _alone(self, text: str, settings: Settings) -> Result | None:
-        """One text in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
+    def _alone(self, text: str, settings: Settings, cutter: Cutter | None) -> Result | None:
+        """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
         options, search = settings
         model = self._model
-        ids = self.source_vocabulary.encode(text)
         config = model.config
-        simple = not (search.attention or options.max_input_length or config.right_to_left)
-        if not simple or not 1 < len(ids) <= config.max_source_length:
+        if search.attention or options.max_input_length or config.right_to_left:
+            return None
+        if cutter and cutter.cut(text).parts != [text]:
+            return None
+        ids = self.source_vocabulary.encode(text)
+        if not 1 < len(ids) <= config.max_source_length:
             return None
         limit = target_limit(len(ids), 0, options, config)
         found = model.engine.translate([ids], [limit], search)
-        return make_result(found, [len(ids) - 1], model.target_vocabulary, None, options)
+        return make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options)
 
-    def _call(self, items: Sequence[Item], settings: Settings) -> Call[Any]:
-        """A call that translates items, all of which are texts, or all pieces."""
+    def _results(self, items: Sequence[Item], settings: Settings) -> list[Any]:
+        """Results of items, all of which are texts, or all pieces."""
         if items[0].ids is not None:
-            return super()._call(items, settings)
+            return super()._results(items, settings)
         return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
 
-    def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> Call[Result]:
-        """A call that translates texts, each of which begins with the ids forced upon it, to Results."""
-        model = self._model
+    def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
+        """Results of texts, each of whose translations begins with the ids forced upon it."""
+        cutter = self._cutter(settings)
+        if cutter is None:
+            return [_found(aligned) for aligned in self._sentences(texts, forced, settings)]
+        cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+        wanted = [handed_down(cut) for cut in cuts]
+        prefixes: list[list[int]] = []
+        for sentences, prefix in zip(wanted, forced, strict=True):
+            prefixes += [prefix, *[[]] * (len(sentences) - 1)]
+        found = iter(self._sentences(list(chain.from_iterable(wanted)), prefixes, settings))
+        align = settings.options.return_alignments
+        results = []
+        for cut, sentences in zip(cuts, wanted, strict=True):
+            below = list(islice(found, len(sentences)))
+            results.append(_found(put_together(cut, below, cutter.unspaced(cut.text), align)))
+        return results
 
-        def translate(numbers: Sequence[int]) -> list[Result]:
-            chosen = [texts[number] for number in numbers]
-            ids = model.source_vocabulary.encode_batch(chosen)
-            pieces = [model.source_vocabulary.surfaces(text) for text in chosen] if settings.search.attention else None
-            return translate_sentences(model, settings, ids, [forced[number] for number in numbers], pieces)
+    def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        """Sentences, shared among the workers."""
+        model, unspaced = self._model, is_unspaced(self._languages.target)
 
-        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate)
+        def translate(numbers: Sequence[int]) -> list[Aligned]:
+            layer = engine_layer(model, settings, [forced[number] for number in numbers], unspaced)
+            return layer([texts[number] for number in numbers], settings.options.return_alignments)
+
+        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+
+    def _cutter(self, settings: Settings) -> Cutter | None:
+        """What cuts texts to sentences; None: nothing does."""
+        split = settings.options.split
+        return None if split == "none" else Cutter(split, self._languages, self.source_vocabulary)
+
+
+def _found(aligned: Aligned) -> Result:
+    assert aligned.found is not None  # the engine's layer gives one, and those above it hand it on
+    return aligned.found

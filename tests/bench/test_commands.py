@@ -32,11 +32,12 @@ COMMANDS = {
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
+    "bench.sentences": ["SET", "--rounds", "1"],
     "bench.threads": [*FEW, *MODEL],
     "bench.translate": [*FEW, *MODEL],
 }
 
-QUICK = ("bench.peers", "bench.threads")
+QUICK = ("bench.peers", "bench.sentences", "bench.threads")
 
 
 def modules() -> set[str]:

@@ -18,10 +18,10 @@ from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.translation.texts.languages import model_languages, said_languages
 from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
-_LANGUAGES = (("source_language", "target_language"), ("sourceLanguage", "targetLanguage"))  # in metadata
 
 
 class ModelOwner:
@@ -106,6 +106,7 @@ class ModelOwner:
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
         self._default = settings_of(self.options)
+        self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked: dict[object, Settings] = {}  # options of earlier calls: checking takes 20 us
         self._loaded: LoadedModel | None = model
@@ -204,11 +205,8 @@ class ModelOwner:
 
     def __repr__(self) -> str:
         said = [self.config.scheme]
-        for names in _LANGUAGES:
-            source, target = map(self.metadata.get, names)
-            if isinstance(source, str) and isinstance(target, str):
-                said.append(f"{source!r} to {target!r}")
-                break
+        if (known := said_languages(self.metadata)) is not None:
+            said.append(f"{known.source!r} to {known.target!r}")
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")

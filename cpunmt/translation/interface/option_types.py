@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict
 
 
@@ -46,6 +46,12 @@ class _Search(_Scores, _Lengths, total=False):
     return_scores: bool
     return_token_log_probs: bool
     return_alignments: bool
+
+
+class _Texts(TypedDict, total=False):
+    """What of a text is translated by itself."""
+
+    split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
 
 
 class _TheirSizes(_Sizes, total=False):
@@ -92,7 +98,7 @@ class ScoringOptions(_Scores, _Sizes, total=False):
     """Keywords of `score`: the fields of `Options` that say something about a translation that is given."""
 
 
-class TranslationOptions(_Search, _Sizes, total=False):
+class TranslationOptions(_Texts, _Search, _Sizes, total=False):
     """Keywords of `translate`: the fields of `Options`."""
 
 
@@ -110,7 +116,7 @@ class BatchOptions(_Search, _TheirBatch, _TheirSizes, total=False):
     """Keywords of `translate_batch` and `translate_file`: CTranslate2's names too."""
 
 
-class StreamOptions(_Search, _TheirBatch, total=False):
+class StreamOptions(_Texts, _Search, _TheirBatch, total=False):
     """The same of `translate_iterable`, where the sizes are arguments."""
 
     max_batch_tokens: int

@@ -10,7 +10,7 @@ from cpunmt.translation.arguments import IdsOf, Prefixes, piece_list, piece_list
 from cpunmt.translation.calls import AsyncResult, Call, Settings
 from cpunmt.translation.interface.scorer import WINDOW, Scorer
 from cpunmt.translation.joining import translate_sentences
-from cpunmt.translation.options import Options
+from cpunmt.translation.options import OF_PIECES, Options
 from cpunmt.translation.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
 from cpunmt.translation.streams.item_stream import Item, checked_items
 from cpunmt.translation.streams.line_files import AnyPath, Detokenize, FilePaths, Tokenize, Tokenizers, translate_file
@@ -62,7 +62,7 @@ class PieceTranslator(Scorer):
         </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
         sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
         """
-        settings, pieces = self._settings(given, options), piece_lists(source, "translate_batch")
+        settings, pieces = self._settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
         call = self._pieces(pieces, sentences, forced, settings)
@@ -99,7 +99,7 @@ class PieceTranslator(Scorer):
 
         Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
         """
-        settings = self._settings({**given, "return_scores": switch("with_scores", with_scores)}, options)
+        settings = self._settings({**given, "return_scores": switch("with_scores", with_scores)}, options, OF_PIECES)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return translate_file(
             lambda sources, prefixes: self._stream(
@@ -143,13 +143,13 @@ class PieceTranslator(Scorer):
     def _stream(self, items: Iterator[Item], settings: Settings) -> Iterator[Any]:
         """Results of items, in order."""
         for window in windows(items, 1, WINDOW):
-            yield from self._call(window, settings).results()
+            yield from self._results(window, settings)
 
-    def _call(self, items: Sequence[Item], settings: Settings) -> Call[Any]:
-        """A call that translates items, all of which are pieces."""
+    def _results(self, items: Sequence[Item], settings: Settings) -> list[Any]:
+        """Results of items, all of which are pieces."""
         sources = [list(item.source) for item in items]
         ids = [item.ids or [] for item in items]
-        return self._pieces(sources, ids, [item.prefix for item in items], settings)
+        return self._pieces(sources, ids, [item.prefix for item in items], settings).results()
 
     def _pieces(
         self,

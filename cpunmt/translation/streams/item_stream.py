@@ -87,6 +87,16 @@ def _items(
         yield Item(given, ids, ids_of.ids(prefix, number))
 
 
+def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
+    """The items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
+    for item in items:
+        if item.ids is not None:
+            raise ValueError(
+                f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
+            )
+        yield item
+
+
 def _text(name: str, number: int, item: object) -> str:
     if not isinstance(item, str):
         raise wrong_item(name, number, item, "str")

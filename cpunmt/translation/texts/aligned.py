@@ -8,7 +8,10 @@ translates single sentences.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from cpunmt.translation.results import Result
 
 Span = tuple[int, int]  # begin and end, in code points
 
@@ -21,6 +24,7 @@ class Aligned(NamedTuple):
     source_spans  where each source piece stands in `source`, ascending; a piece may have no characters
     target_spans  the same of each target piece in `target`
     links         (source piece, target piece), ascending by target piece: what each comes from, most of all
+    found         what the engine found, with its scores; a layer that changes the texts hands it on as it is
     """
 
     source: str
@@ -28,6 +32,7 @@ class Aligned(NamedTuple):
     source_spans: Sequence[Span] = ()
     target_spans: Sequence[Span] = ()
     links: Sequence[tuple[int, int]] = ()
+    found: Result | None = None
 
 
 # (texts, whether their alignment is wanted) -> as many translations, in order

@@ -1,0 +1,96 @@
+"""The sentence splitter: precision, recall and F1 of the ends it finds where sentences were joined, and MB/s.
+
+    python -m bench.sentences FILE.tsv.gz ... [--languages en de] [--sentences 15] [--errors]
+
+A file has a sentence a line in each of its columns. Those that end with a stop are joined by spaces, some to a
+document; the end of a document is not counted. Speed is that of the whole column in one piece, UTF-8.
+"""
+
+import argparse
+import gzip
+import re
+import statistics
+import time
+from pathlib import Path
+
+from bench.timing import machine, save
+
+# what a sentence ends with that can be found: a stop, what closes
+STOP = re.compile(
+    "[.?!\u2026\u3002\uff01\uff1f\u061f\u06d4\u0964\u0589\u1362\u17d4\u104b][\"'\u201d\u2019\u201c\u00bb)]*$"
+)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.sentences", description=__doc__.split("\n")[0])
+    parser.add_argument("files", type=Path, nargs="+", help="TSV, packed by gzip or not")
+    parser.add_argument("--languages", nargs="+", default=["en", "de"], help="of the columns; 'none': not known")
+    parser.add_argument("--sentences", type=int, default=15, help="of a document (default: 15)")
+    parser.add_argument("--errors", action="store_true", help="print where it is wrong")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    print(machine())
+    figures = []
+    for path in chosen.files:
+        for column, name in enumerate(chosen.languages):
+            language = None if name == "none" else name
+            sentences = read_column(path, column)
+            found = measure(sentences, language, chosen.sentences)
+            found |= {"file": path.name, "language": name, "MB/s": speed(" ".join(sentences), language, chosen.rounds)}
+            print(
+                f"{path.name:32} {name:5} {len(sentences):6} sentences  precision {found['precision']:.4f}  "
+                f"recall {found['recall']:.4f}  F1 {found['f1']:.4f}  {found['MB/s']:5.1f} MB/s"
+            )
+            if chosen.errors:
+                print("\n".join(found["errors"]))
+            figures.append(found)
+    save(chosen.json, {"machine": machine(), "figures": figures})
+
+
+def read_column(path: Path, column: int) -> list[str]:
+    """The sentences of a column that end with a stop."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8", newline="\n") as lines:
+        found = [line.rstrip("\n").split("\t")[column].strip() for line in lines]
+    return [line for line in found if STOP.search(line)]
+
+
+def measure(sentences: list[str], language: str | None, count: int) -> dict:
+    """Precision, recall, F1 and errors ("+" one too many, "-" one missed) in documents of `count` sentences."""
+    from cpunmt.text.sentences import sentence_spans
+
+    right = extra = missed = 0
+    errors = []
+    for first in range(0, len(sentences), count):
+        text, ends = "", set()
+        for sentence in sentences[first : first + count]:
+            text += sentence
+            ends.add(len(text))
+            text += " "
+        last = len(text) - 1
+        found = {end for _, end in sentence_spans(text, language)} - {last}
+        ends -= {last}
+        right += len(ends & found)
+        extra += len(found - ends)
+        missed += len(ends - found)
+        for sign, wrong in (("+", found - ends), ("-", ends - found)):
+            errors += [f"  {sign} {text[max(0, end - 40) : end]} |{text[end : end + 25]}" for end in sorted(wrong)]
+    precision, recall = right / max(1, right + extra), right / max(1, right + missed)
+    f1 = 2 * right / max(1, 2 * right + extra + missed)
+    return {"precision": precision, "recall": recall, "f1": f1, "errors": errors}
+
+
+def speed(text: str, language: str | None, rounds: int) -> float:
+    """10^6 bytes of UTF-8 per second, the median."""
+    from cpunmt.text.sentences import sentence_spans
+
+    seconds = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        sentence_spans(text, language)
+        seconds.append(time.perf_counter() - began)
+    return len(text.encode()) / 1e6 / statistics.median(seconds)
+
+
+if __name__ == "__main__":
+    main()

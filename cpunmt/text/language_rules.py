@@ -1,0 +1,66 @@
+"""What a language's abbreviations, ordinal numbers and first words of sentences say of a point."""
+
+import dataclasses
+import functools
+
+from cpunmt.text.abbreviations import COMMON, LANGUAGES, ORDINALS, SAME
+
+ALWAYS, UNLESS, NUMBERS, UNITS = range(4)
+_KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What a language says of the words around a point.
+
+    Attributes
+    ----------
+    kinds : of each abbreviation, without its last point: ALWAYS, UNLESS, NUMBERS or UNITS
+    capitals : the same for texts in capitals; keys are in lower case
+    starters : words, in lower case, that begin a sentence after initials, numbers and what is UNLESS
+    ordinals : whether a number with a point is an ordinal number
+    before_ordinals : words that show that one is
+    language : its code, without a region; None: not known
+    """
+
+    kinds: dict[str, int]
+    capitals: dict[str, int]
+    starters: frozenset[str]
+    ordinals: bool
+    before_ordinals: frozenset[str]
+    language: str | None
+
+
+def rules(language: str | None) -> Rules:
+    """Those of a language, as ISO 639 has it ("de", "pt-BR", "zh_Hant"); one that is not listed has what is common."""
+    code = (language or "").replace("_", "-").split("-")[0].lower() or None
+    code = SAME.get(code, code)
+    return _rules(code if code in LANGUAGES or code in ORDINALS.split() else code and "")
+
+
+@functools.cache
+def _rules(code) -> Rules:
+    own = LANGUAGES.get(code, {})
+    kinds = {}
+    for listed in (COMMON, own):
+        for name, kind in _KINDS.items():
+            for word in listed.get(name, "").split():
+                kinds.update(dict.fromkeys(_forms(word), kind))
+    starters = LANGUAGES["en"]["starters"] if code is None else own.get("starters", "")
+    return Rules(
+        kinds,
+        {word.lower(): kind for word, kind in kinds.items()},
+        frozenset(starters.split()),
+        code in ORDINALS.split(),
+        frozenset(own.get("before_ordinals", "").split()),
+        code,
+    )
+
+
+def _forms(word):
+    if word.startswith("="):
+        return {word[1:]}
+    if len(word) == 1:
+        return {word}  # in capitals it is an initial
+    forms = {word, word[:1].upper() + word[1:]}
+    return forms | {word.lower()} if "." in word else forms

@@ -1,0 +1,89 @@
+"""Where pieces stand in a text, in code points, through what normalization changes, joins and leaves out.
+
+A span is (begin, end). White space belongs to no piece: its span is empty, or begins and ends with something else.
+"""
+
+import re
+from collections.abc import Sequence
+
+_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
+_SPACES = " " + _WORD
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece of a vocabulary that falls back to bytes
+_UNKNOWN = " \u2047 "  # what SentencePiece writes for <unk>
+_SKIPPED = 16  # characters that are looked through for a piece that is not where it should be
+
+Span = tuple[int, int]
+
+
+def source_spans(pieces: Sequence[str], normalized: str, origins: Sequence[int]) -> list[Span]:
+    """Where each piece of a text stands in it. A piece that is part of a character stands on all of it.
+
+    Parameters
+    ----------
+    pieces : of the text; one after the other they are `normalized`, but for bytes
+    normalized : the text as SentencePiece cuts it
+    origins : for each character of that, and for its end, where in the text it comes from
+    """
+    found, last = [], len(origins) - 1
+    ends = _ends(origins)
+    for begin, end in _walked(pieces, normalized):
+        begin, end = _trimmed(normalized, begin, end)
+        begin, end = min(begin, last), min(end, last)
+        found.append((origins[begin], ends[end - 1] if end > begin else origins[begin]))
+    return found
+
+
+def _ends(origins: Sequence[int]) -> list[int]:
+    """For each character of a normalized text where that which it comes from ends."""
+    ends = list(origins[1:])
+    for place in range(len(ends) - 2, -1, -1):
+        if ends[place] == origins[place]:  # its neighbour comes from the same character
+            ends[place] = ends[place + 1]
+    return ends
+
+
+def target_spans(pieces: Sequence[str], text: str) -> list[Span]:
+    """Where each of the pieces that `text` was made of stands in it; one that is not there has an empty span."""
+    return [_trimmed(text, begin, end) for begin, end in _walked([piece.replace(_WORD, " ") for piece in pieces], text)]
+
+
+def _walked(pieces: Sequence[str], text: str) -> list[Span]:
+    """Where each piece stands in a text that is these pieces one after the other, or nearly so."""
+    spans: list[Span] = []
+    at = left = 0  # left: bytes of the character at `at` that are still to come
+    for piece in pieces:
+        byte = _BYTE.fullmatch(piece)
+        if byte and not text.startswith(piece, at):
+            if left == 0:
+                left = len(text[at : at + 1].encode(errors="replace"))
+                if left == 0 or text[at].encode(errors="replace")[0] != int(byte[1], 16):
+                    left = 0
+                    spans.append((at, at))
+                    continue
+            spans.append((at, at + 1))
+            left -= 1
+            at += left == 0
+            continue
+        begin, end = _found(piece, text, at)
+        spans.append((begin, end))
+        at, left = end, 0
+    return spans
+
+
+def _found(piece: str, text: str, at: int) -> Span:
+    """Where a piece stands that should be at `at`."""
+    for form in (piece, piece.lstrip(" "), piece.rstrip(" "), piece.strip(" ")):
+        if text.startswith(form, at):
+            return at, at + len(form)
+    if piece == "<unk>" and text.startswith(_UNKNOWN.lstrip() if at == 0 else _UNKNOWN, at):
+        return at, at + len(_UNKNOWN) - (at == 0)
+    begin = text.find(piece.strip(" "), at, at + len(piece) + _SKIPPED)
+    return (at, at) if begin < 0 else (begin, begin + len(piece.strip(" ")))
+
+
+def _trimmed(text: str, begin: int, end: int) -> Span:
+    while begin < end and (text[begin] in _SPACES or text[begin].isspace()):
+        begin += 1
+    while begin < end and (text[end - 1] in _SPACES or text[end - 1].isspace()):
+        end -= 1
+    return begin, end

@@ -1,0 +1,154 @@
+"""A text cut to parts that are translated one by one, and its translation put together again of theirs.
+
+What stands between the parts stays as it is. Where the target's language writes no space between sentences, a gap that
+is one space is left out; where the source's writes none, one is put in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.translation.texts.aligned import Span
+from cpunmt.translation.texts.sentence import Part, shifted
+
+T = TypeVar("T")
+
+# Scripts whose sentences follow one another without a space: ideographs, kana, their marks
+_UNSPACED = re.compile(
+    "[\u2e80-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff65\U00020000-\U0003ffff]"
+)
+_LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+class Cut(NamedTuple):
+    """A text and its parts.
+
+    text    the text
+    spans   where the parts stand, ascending
+    begin   where the text begins: what is before that names the language to translate into
+    """
+
+    text: str
+    spans: Sequence[Span]
+    begin: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text is its only part."""
+        return len(self.spans) == 1 and self.spans[0] == (0, len(self.text)) and not self.begin
+
+    @property
+    def parts(self) -> list[str]:
+        """What is translated: the parts, each after the name of the language, without line breaks."""
+        language = self.text[: self.begin]
+        found = [language + self.text[begin:end] for begin, end in self.spans]
+        return [_LINE_ENDS.sub(" ", part) for part in found]
+
+
+def assembled(cut: Cut, targets: Sequence[str], unspaced: bool | None) -> tuple[str, list[Span]]:
+    """The translation of the text, and where those of its parts stand in it.
+
+    Parameters
+    ----------
+    targets : the translation of each part
+    unspaced : whether the target's language has no space between sentences; None: as what is beside it looks
+    """
+    made, spans, length, last = [], [], 0, cut.begin
+    for number, ((begin, end), target) in enumerate(zip(cut.spans, targets, strict=True)):
+        gap = cut.text[last:begin]
+        if number and gap in ("", " "):
+            gap = _seam(gap, cut.text[last - 1], targets[number - 1], target, unspaced)
+        made += [gap, target]
+        spans.append((length + len(gap), length + len(gap) + len(target)))
+        length, last = spans[-1][1], end
+    made.append(cut.text[last:])
+    return "".join(made), spans
+
+
+def _seam(gap: str, before: str, target: str, following: str, unspaced: bool | None) -> str:
+    """What stands between two translations, where `gap`, nothing or a space, stands between their sources."""
+    if unspaced is None:
+        unspaced = bool(_UNSPACED.match(target[-1:]) and _UNSPACED.match(following))
+    if gap:
+        return "" if unspaced else gap
+    return " " if _UNSPACED.match(before) and not unspaced and target and following else gap
+
+
+def joined(cut: Cut, results: Sequence[Result], unspaced: bool | None, one: bool = False) -> Result:
+    """The Result of a text, from those of its parts. Its k-th translation has the k-th of each, or its last.
+
+    A mean of scores whose weights are the same for each rank keeps them sorted.
+
+    Parameters
+    ----------
+    unspaced : as of `assembled`
+    one : the text is one sentence, whatever its parts are
+    """
+    best = results[0]
+    weights = [result.num_source_pieces for result in results]
+    sources = None if best.source_spans is None else _moved(cut, results)
+    hypotheses = []
+    for rank in range(max(len(result.hypotheses) for result in results)):
+        parts = [result.hypotheses[min(rank, len(result.hypotheses) - 1)] for result in results]
+        text, spans = assembled(cut, [part.text for part in parts], unspaced)
+        given = parts[0]
+        hypotheses.append(
+            Hypothesis(
+                text,
+                _mean([part.score for part in parts], weights),
+                math.fsum(part.log_prob for part in parts),
+                any(part.truncated for part in parts),
+                _chained(part.pieces for part in parts),
+                None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
+                None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
+                None
+                if given.spans is None
+                else _chained(
+                    [shifted(piece, begin) for piece in part.spans or ()]
+                    for part, (begin, _) in zip(parts, spans, strict=True)
+                ),
+                () if one else _parts(cut, spans, parts, sources),
+            )
+        )
+    return Result(
+        tuple(hypotheses),
+        None if best.source_pieces is None else _chained(result.source_pieces or () for result in results),
+        None if sources is None else _chained(sources),
+        sum(weights),
+        len(cut.text),
+    )
+
+
+def _moved(cut: Cut, results: Sequence[Result]) -> list[list[Span]]:
+    """The spans of each part's source pieces, in the text; that of the name of the language is empty."""
+    moved = []
+    for (begin, _), result in zip(cut.spans, results, strict=True):
+        by = begin - cut.begin
+        found = [shifted(span, by) for span in result.source_spans or ()]
+        moved.append([(max(b, begin), max(e, begin)) for b, e in found])
+    return moved
+
+
+def _parts(
+    cut: Cut, spans: Sequence[Span], parts: Sequence[Hypothesis], sources: Sequence[Sequence[Span]] | None
+) -> tuple[Part, ...]:
+    found = []
+    for number, (source, target, part) in enumerate(zip(cut.spans, spans, parts, strict=True)):
+        own = None if sources is None else tuple(shifted(span, -source[0]) for span in sources[number])
+        found.append(Part(source, target, part, own))
+    return tuple(found)
+
+
+def _mean(scores: Sequence[float], weights: Sequence[int]) -> float:
+    if -math.inf in scores or not any(weights):
+        return min(scores)
+    return math.fsum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+
+
+def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(chain.from_iterable(tuples))

@@ -1,0 +1,40 @@
+"""From which language a model translates into which, as far as its metadata or its name say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+_KEYS = (("source_language", "target_language"), ("sourceLanguage", "targetLanguage"))  # in metadata
+_PAIR = re.compile(r"(?:.*[-_./:])?([a-z]{2,3})[-_]([a-z]{2,3})/?|.*:([a-z]{2})([a-z]{2})(?:@.*)?")
+_UNSPACED = {"ja", "jpn", "zh", "zho", "chi", "cmn", "yue", "wuu", "lzh"}  # no space between sentences
+
+
+class Languages(NamedTuple):
+    """Codes, as ISO 639 has them; None: not known."""
+
+    source: str | None = None
+    target: str | None = None
+
+
+def said_languages(metadata: Mapping[str, Any]) -> Languages | None:
+    """What metadata says; None: nothing."""
+    for keys in _KEYS:
+        source, target = map(metadata.get, keys)
+        if isinstance(source, str) and isinstance(target, str):
+            return Languages(source, target)
+    return None
+
+
+def model_languages(metadata: Mapping[str, Any], name: str) -> Languages:
+    """Of a model with this metadata; or else with this name, or in this directory: "opus-mt-en-de", "firefox:ende"."""
+    if (said := said_languages(metadata)) is not None:
+        return said
+    found = _PAIR.fullmatch(name.lower())
+    return Languages(found[1] or found[3], found[2] or found[4]) if found else Languages()
+
+
+def is_unspaced(language: str | None) -> bool | None:
+    """Whether sentences of a language follow one another without a space; None: the language is not known."""
+    return None if language is None else re.split("[-_]", language.lower())[0] in _UNSPACED

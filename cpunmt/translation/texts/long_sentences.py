@@ -1,0 +1,66 @@
+"""A sentence longer than the model takes, cut at a clause's end or between words; never in a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from cpunmt.translation.texts.aligned import Span
+
+# A word, or in a script without spaces a clause, with what closes it and the space behind
+_WORD = re.compile("[^\\s\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*[\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*\\s*")
+_CLAUSE_END = re.compile(
+    "[,;:.!?\u2026\u2013\u2014)\u060c\u061b\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]['\"\u2019\u201d\u00bb)]*\\s*$"
+)
+
+
+class _Place(NamedTuple):
+    """A place between two words where a sentence can be cut."""
+
+    begin: int  # of what follows
+    pieces: int  # before it, in the part that is cut off
+    is_clause: bool  # a clause ends before it
+
+
+def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> list[Span]:
+    """Begin and end of parts of `text` that have at most `room` pieces each, without the white space between them.
+
+    Each cut takes the last end of a clause in the second half of what fits; else the space in it that is nearest to
+    where parts of equal size would be cut, so that no stump is left over; else the last space. A single word that has
+    more pieces is a part of its own.
+
+    Parameters
+    ----------
+    count : pieces of a word
+    total : about how many pieces the text has
+    """
+    spans: list[Span] = []
+    places: list[_Place] = []
+    begin, pieces = 0, 0  # of the part that is being filled
+    for place, size, is_clause in _words(text, count):
+        while places and pieces + size > room:
+            cut = _best(places, total, room)
+            spans.append((begin, cut.begin))
+            begin, pieces, total = cut.begin, pieces - cut.pieces, total - cut.pieces
+            places = [later._replace(pieces=later.pieces - cut.pieces) for later in places if later.begin > cut.begin]
+        pieces += size
+        places.append(_Place(place, pieces, is_clause))
+    spans.append((begin, len(text)))
+    return [(begin, begin + len(text[begin:end].rstrip())) for begin, end in spans]
+
+
+def _words(text: str, count: Callable[[str], int]) -> Iterator[tuple[int, int, bool]]:
+    """Of each word: where the next one begins, how many pieces it has, and whether a clause ends with it."""
+    for found in _WORD.finditer(text):
+        if found[0]:
+            yield found.end(), count(found[0]), _CLAUSE_END.search(found[0], max(0, len(found[0]) - 8)) is not None
+
+
+def _best(places: list[_Place], total: int, room: int) -> _Place:
+    half, even = (room + 1) // 2, -(-total // max(2, -(-total // room)))
+    in_half = [place for place in places if place.pieces >= half]
+    for place in reversed(in_half):
+        if place.is_clause:
+            return place
+    return min(in_half, key=lambda place: abs(place.pieces - even)) if in_half else places[-1]

@@ -1,0 +1,103 @@
+"""Texts to sentences, and back: everything between two sentences stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.results import Result
+from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.texts.cut_text import Cut, joined
+from cpunmt.translation.texts.engine_layer import aligned_of
+from cpunmt.translation.texts.languages import Languages, is_unspaced
+from cpunmt.translation.texts.units import Splitter, units
+
+
+class Cutter:
+    """Cuts the texts of one call."""
+
+    def __init__(self, split: str | Splitter, languages: Languages, vocabulary: AnyVocabulary):
+        """`vocabulary`: the source's, which knows whether a text begins with the language to translate into."""
+        self._split, self._languages, self._vocabulary = split, languages, vocabulary
+
+    def spans(self, text: str) -> list[Span]:
+        """What of a text is translated: its sentences, but for those without a letter, which stay as they are.
+
+        Raises ValueError if a function that splits gives what it must not.
+        """
+        found = units(text, self._split, self._languages.source)
+        return [span for span in found if any(map(str.isalpha, text[slice(*span)]))]
+
+    def cut(self, text: str, forced: bool = False) -> Cut:
+        """A text and its sentences. `forced`: its translation must begin with something, so that there must be one.
+
+        A text without sentences has none: then `text` itself is what is handed down, empty.
+        """
+        begin = self._vocabulary.language_end(text)
+        spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
+        if forced and not spans and text.strip():
+            spans = [(len(text) - len(text.lstrip()), len(text.rstrip()))]
+        return Cut(text, spans, begin)
+
+    def unspaced(self, text: str) -> bool | None:
+        """Whether the language that a text is translated into has no space between sentences; None: not known."""
+        end = self._vocabulary.language_end(text)
+        return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
+
+
+def handed_down(cut: Cut) -> list[str]:
+    """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
+    return cut.parts or [""]
+
+
+def put_together(cut: Cut, below: Sequence[Aligned], unspaced: bool | None, align: bool) -> Aligned:
+    """The translation of a text, from what the layer below made of `handed_down(cut)`."""
+    if cut.is_whole:
+        return below[0] if below[0].source == cut.text else below[0]._replace(source=cut.text)
+    results = [_result(aligned) for aligned in below]
+    if not cut.spans:
+        return aligned_of(cut.text, _without_sentences(cut, results[0]), align)
+    return aligned_of(cut.text, joined(cut, results, unspaced), align)
+
+
+def _result(aligned: Aligned) -> Result:
+    """What the engine found, with the text that the layers above it made of the best translation."""
+    found = aligned.found
+    if found is None:
+        raise TypeError("a layer below the sentences dropped what the engine found")
+    if found.text == aligned.target:
+        return found
+    best = found.hypotheses[0]
+    spans = None if best.spans is None else tuple(aligned.target_spans)
+    best = replace(best, text=aligned.target, spans=spans)
+    sources = None if found.source_spans is None else tuple(aligned.source_spans)
+    return replace(
+        found,
+        hypotheses=(best, *found.hypotheses[1:]),
+        source_spans=sources,
+        num_source_characters=len(aligned.source),
+    )
+
+
+def _without_sentences(cut: Cut, blank: Result) -> Result:
+    """Of a text without letters: itself, unless something was forced."""
+    best = blank.hypotheses[0]
+    kept = replace(best, text=best.text or cut.text[cut.begin :])
+    return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))
+
+
+def sentence_layer(cutter: Cutter, below: Layer) -> Layer:
+    """A layer that translates whole texts; `below` translates sentences."""
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        cuts = [cutter.cut(text) for text in texts]
+        wanted = [handed_down(cut) for cut in cuts]
+        found = iter(below([sentence for sentences in wanted for sentence in sentences], align))
+        return [
+            put_together(cut, list(islice(found, len(sentences))), cutter.unspaced(cut.text), align)
+            for cut, sentences in zip(cuts, wanted, strict=True)
+        ]
+
+    return translate
