@@ -98,11 +98,11 @@ def use_of(matches: Sequence[Match], fates: Sequence[str]) -> GlossaryUse:
 
 def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span | None:
     """The first of places that overlaps `span` and is nobody's."""
-    for place in places[bisect_left(places, span[0] + 1, key=lambda place: place[1]) :]:
-        if place[0] >= span[1]:
-            break
-        if not any(taken[slice(*place)]):
-            return place
+    number = bisect_left(places, span[0] + 1, key=lambda place: place[1])
+    while number < len(places) and places[number][0] < span[1]:
+        if not any(taken[slice(*places[number])]):
+            return places[number]
+        number += 1
     return None
 
 
@@ -111,57 +111,72 @@ def _take(taken: bytearray, span: Span) -> None:
 
 
 def edited(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
-    """`aligned` with its edits made, which ascend: each word of them is a piece, linked to one of their source pieces.
+    """`aligned` with its edits made, which ascend.
 
-    Old pieces lose what is replaced, and are gone if no more than white space is left.
+    It keeps its pieces and links, and what the engine found: what changes is where the pieces stand. The words of an
+    edit are shared out among the pieces it replaces that come from the term; the others stand nowhere: their spans are
+    empty.
     """
     if not edits:
         return aligned
-    target, target_spans, links = aligned.target, aligned.target_spans, aligned.links
+    target, linked = aligned.target, _linked_sources(aligned)
     texts: list[str] = []
-    news: list[int] = []  # where each edit's text begins in the new target
-    pieces: list[tuple[int, int, list[int]]] = []  # begin, end, source pieces
-    length = end = 0
+    spans: list[Span] = []
+    length = end = number = 0  # of the new target, the old one, and of the next piece
+    old = aligned.target_spans
     for edit in edits:
         texts += target[end : edit.begin], edit.text
+        shift = length - end
+        while number < len(old) and old[number][1] <= edit.begin:
+            spans.append((old[number][0] + shift, old[number][1] + shift))
+            number += 1
         length += edit.begin - end
-        news.append(length)
-        pieces += _pieces_of(edit, length)
+        first = number
+        while number < len(old) and old[number][0] < edit.end:
+            number += 1
+        chosen = range(first, number)
+        spans += _shared_out(edit, length, [old[k] for k in chosen], [linked.get(k, ()) for k in chosen])
+        if spans and number > first and old[number - 1][1] > edit.end:  # it goes on after what is replaced
+            after = length + len(edit.text)
+            begin = spans[-1][0] if spans[-1][1] == after and spans[-1][0] < after else after
+            rest = next((other.begin for other in edits if edit.end <= other.begin < old[number - 1][1]), None)
+            last = min(old[number - 1][1], len(target) if rest is None else rest)
+            spans[-1] = begin, after + last - edit.end
         length, end = length + len(edit.text), edit.end
     texts.append(target[end:])
-    sources: list[list[int]] = [[] for _ in target_spans]
-    for source, piece in links:
-        sources[piece].append(source)
-    begins = [edit.begin for edit in edits]
-    for (first, last), linked in zip(target_spans, sources, strict=True):
-        kept = _kept(first, last, edits, begins, target)
-        if kept is not None:
-            number = bisect_left(begins, kept[0] + 1) - 1  # the last edit that begins there or before
-            shift = news[number] + len(edits[number].text) - edits[number].end if number >= 0 else 0
-            pieces.append((kept[0] + shift, kept[1] + shift, linked))
-    pieces.sort(key=lambda piece: piece[0])
-    made = [(source, number) for number, (_, _, linked) in enumerate(pieces) for source in linked]
-    return aligned._replace(target="".join(texts), target_spans=[piece[:2] for piece in pieces], links=made)
+    spans += [(begin + length - end, last + length - end) for begin, last in old[number:]]
+    return aligned._replace(target="".join(texts), target_spans=spans)
 
 
-def _kept(first: int, last: int, edits: Sequence[Edit], begins: Sequence[int], target: str) -> Span | None:
-    """What is left of a piece; of one around an edit the beginning is."""
-    whole = first, last
-    number = bisect_left(begins, first + 1) - 1
-    if number >= 0 and edits[number].end > first:
-        first = edits[number].end
-    if number + 1 < len(edits) and begins[number + 1] < last:
-        last = begins[number + 1]
-    if (first, last) == whole:
-        return whole
-    return (first, last) if first < last and not target[first:last].isspace() else None
+def _linked_sources(aligned: Aligned) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for source, piece in aligned.links:
+        found.setdefault(piece, []).append(source)
+    return found
 
 
-def _pieces_of(edit: Edit, place: int) -> list[tuple[int, int, list[int]]]:
-    """The words of an edit's text, which stands at `place` in the new target, as pieces."""
-    found, words, begin = [], edit.text.split(" "), place
-    for number, word in enumerate(words):
-        chosen = edit.sources[number * len(edit.sources) // len(words)]
-        found.append((begin, begin + len(word), [chosen]))
-        begin += len(word) + 1
+def _shared_out(edit: Edit, place: int, old: Sequence[Span], linked: Sequence[Sequence[int]]) -> list[Span]:
+    """New spans of the pieces that an edit replaces; its text begins at `place`. Old ones may begin before it."""
+    sources = set(edit.sources)
+    chosen = [number for number, found in enumerate(linked) if not sources.isdisjoint(found)]
+    words = _words(edit.text, place)
+    groups: dict[int, Span] = {}
+    for rank, number in enumerate(chosen[: len(words)]):
+        count = min(len(chosen), len(words))
+        first, last = rank * len(words) // count, (rank + 1) * len(words) // count - 1
+        groups[number] = words[first][0], words[last][1]
+    spans: list[Span] = []
+    at = place
+    for number, (begin, _) in enumerate(old):
+        before = max(0, edit.begin - begin)
+        first, at = groups.get(number, (at, at))
+        spans.append((place - before if before else first, at))
+    return spans
+
+
+def _words(text: str, place: int) -> list[Span]:
+    found = []
+    for word in text.split(" "):
+        found.append((place, place + len(word)))
+        place += len(word) + 1
     return found

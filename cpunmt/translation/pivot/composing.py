@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from cpunmt.translation.alignments import Matrix
+from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 
 
@@ -25,33 +27,63 @@ def composed(first: Aligned, second: Aligned) -> Aligned:
         shared = [(-size, piece) for piece, size in over[middle] if piece in sources]
         for source in sources[min(shared)[1]] if shared else ():
             links[source, target] = None
-    return second._replace(
-        source=first.source, source_spans=first.source_spans, links=sorted(links, key=lambda link: link[::-1])
+    found = second.found and first.found and composed_result(first.found, second.found)
+    return Aligned(
+        first.source,
+        second.target,
+        first.source_spans,
+        second.target_spans,
+        sorted(links, key=lambda link: link[::-1]),
+        found,
     )
 
 
-def composed_attention(
-    first: Matrix, first_spans: Sequence[Span], second: Matrix, second_spans: Sequence[Span]
-) -> Matrix:
-    """The attention of a target to a source through a middle text.
+def composed_result(first: Result, second: Result) -> Result:
+    """What the second model found, of the first one's source; truncated if either translation was.
 
-    A middle piece of `second` stands for those of `first` with which it shares characters, weighted by how many.
+    Attention, where both have it, is multiplied through the middle text.
+    """
+    over, cut = None, first.truncated
+    middle, seen = first.hypotheses[0].spans, second.source_spans
+    if first.attention is not None and middle is not None and seen is not None:
+        over = _weights(seen, middle)
+    made = []
+    for hypothesis in second.hypotheses:
+        parts = None
+        if over is not None and first.attention is not None and hypothesis.attention is not None:
+            parts = (composed_attention(first.attention, over, hypothesis.attention),)
+        made.append(replace(hypothesis, truncated=hypothesis.truncated or cut, attention_parts=parts))
+    return replace(first, hypotheses=tuple(made))
+
+
+Weights = Sequence[Sequence[tuple[int, float]]]  # of each middle piece of the second: (one of the first, its weight)
+
+
+def _weights(seen: Sequence[Span], made: Sequence[Span]) -> Weights:
+    """What each middle piece of the second model stands for among the first one's, by the characters that both have."""
+    found = []
+    for shared in overlaps(seen, made):
+        total = sum(size for _, size in shared)
+        found.append([(piece, size / total) for piece, size in shared])
+    return found
+
+
+def composed_attention(first: Matrix, over: Weights, second: Matrix) -> Matrix:
+    """The attention of a target to a source through a middle text.
 
     Parameters
     ----------
     first : float32 [middle pieces, source pieces]
-    first_spans : where its middle pieces stand in the middle text
+    over : what the middle pieces of `second` stand for
     second : float32 [target pieces, middle pieces], which are others
-    second_spans : where those stand
 
     Returns float32 [target pieces, source pieces]. No BLAS: it adds in an order that depends on the processor.
     """
     found = np.zeros((second.shape[0], first.shape[1]), np.float32)
-    for middle, shared in enumerate(overlaps(second_spans, first_spans)):
-        total = sum(size for _, size in shared)
+    for middle, shared in enumerate(over):
         row = np.zeros(first.shape[1], np.float32)
-        for piece, size in shared:
-            row += np.float32(size / total) * first[piece]
+        for piece, weight in shared:
+            row += np.float32(weight) * first[piece]
         found += second[:, middle, None] * row
     return found
 
@@ -80,10 +112,7 @@ def pivot_layer(layers: Sequence[Layer]) -> Layer:
         results = layers[0](texts, align)
         for below in layers[1:]:
             following = below([result.target for result in results], align)
-            if align:
-                results = [composed(*pair) for pair in zip(results, following, strict=True)]
-            else:
-                results = [after._replace(source=text) for text, after in zip(texts, following, strict=True)]
+            results = [composed(*pair) for pair in zip(results, following, strict=True)]
         return results
 
     return layer

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice, pairwise
 from typing import Any, overload
 
-from cpunmt.text.piece_spans import Span, target_spans
+from cpunmt.files.windows import windows
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.translation.arguments import in_order, text_list
+from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
+from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.options import Options
-from cpunmt.translation.pivot.composing import composed_attention
-from cpunmt.translation.results import Hypothesis, Result
-from cpunmt.translation.translator import Translator
+from cpunmt.translation.pivot.composing import pivot_layer
+from cpunmt.translation.results import Result
+from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.languages import Languages
+from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together
+from cpunmt.translation.translator import WINDOW, Translator
 from cpunmt.values.checks import shown
 
-Leg = Options | Mapping[str, Any] | None
-_FOR_THE_LAST = ("num_hypotheses", "return_token_log_probs", "return_scores")  # the others say one thing, unscored
+Leg = Options | Mapping[str, Any] | None  # of one model
+_HANDED_ON: dict[str, Any] = {"num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
 class Pivot:
@@ -47,9 +53,9 @@ class Pivot:
             raise ValueError(f"Pivot is given {len(given)} models, expected two or more; of one make a Translator")
         made = [model if isinstance(model, Translator) else Translator(model, **arguments) for model in given]  # type: ignore[arg-type]  # it checks
         self.translators = tuple(made)
-        for before, after in zip(made, made[1:], strict=False):
-            written, read = _language(before, "target"), _language(after, "source")
-            if written and read and written.split("-")[0].lower() != read.split("-")[0].lower():
+        for before, after in pairwise(made):
+            written, read = before._languages.target, after._languages.source
+            if written and read and _base(written) != _base(read):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
                     f"{read!r}; expected models in the order in which they are used"
@@ -93,7 +99,7 @@ class Pivot:
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> Result | list[Result]:
-        """Translate one sentence or a list of sentences, as `Translator.translate` does.
+        """Translate a text or a list of texts, as `Translator.translate` does.
 
         A Result is that of the last model: its score, log-probability and pieces. It is `truncated` if what any model
         said was. Its alignments lead from the pieces of the text to those of the last translation: attention is
@@ -105,40 +111,71 @@ class Pivot:
         options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
         given : options for all models; they win
 
-        num_hypotheses, return_scores and return_token_log_probs are the last model's: the others hand their best
-        translation on.
+        Texts are cut to sentences once, before the first model: `split` is that one's option. num_hypotheses,
+        return_scores and return_token_log_probs are the last one's: the others hand their best translation on.
         """
         if isinstance(text, str):
             if target_prefix is not None and not isinstance(target_prefix, str):
                 raise TypeError(f"target_prefix is {shown(target_prefix)}, expected text, as `text` is")
-            return self._results([text], None if target_prefix is None else [target_prefix], options, given)[0]
-        return self._results(text_list(text, "translate"), target_prefix, options, given)
+            return self._texts([text], target_prefix, options, given)[0]
+        return self._texts(text_list(text, "translate"), target_prefix, options, given)
 
-    def _results(
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[Result]:
+        """Translate a stream of texts in constant memory: one result for each, in order.
+
+        They are read in windows, as those of `Translator.translate_iterable`. `target_prefix` is that of all.
+        """
+        self._settings(options, given)  # wrong ones are told before anything is read
+        for window in windows(iter(in_order(source, "translate_iterable", "texts")), 1, WINDOW):
+            yield from self._texts(text_list(window, "translate_iterable"), target_prefix, options, given)
+
+    def _texts(
         self,
         texts: list[str],
         prefixes: str | Iterable[str | None] | None,
         options: Leg | Sequence[Leg],
         given: Mapping[str, Any],
     ) -> list[Result]:
-        legs = self._legs(options, given)
-        # the last model's arguments are checked before the first one works
-        self.translators[-1].translate([], [] if prefixes is None else None, **legs[-1])
-        results: list[Result] = []
-        for number, (translator, keywords) in enumerate(zip(self.translators, legs, strict=True)):
-            middle = [result.text for result in results] if number else texts
-            last = number == len(legs) - 1
-            made = translator.translate(middle, prefixes if last else None, **keywords)
-            if number:
-                spans = translator.source_vocabulary.spans
-                made = [
-                    _together(before, after, spans) for before, after in zip(results, made, strict=True)
-                ]
-            results = made
+        last = self.translators[-1]
+        settings = self._settings(options, given)
+        forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
+        align = settings[-1].options.return_alignments
+        split = settings[0].options.split
+        if split == "none":
+            return [_found(aligned) for aligned in self._layer(settings, forced)(texts, align)]
+        cutter = Cutter(
+            split, Languages(self.translators[0]._languages.source, last._languages.target), self.source_vocabulary
+        )
+        cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+        wanted = [handed_down(cut) for cut in cuts]
+        of_sentences: list[list[int]] = []
+        for sentences, prefix in zip(wanted, forced, strict=True):
+            of_sentences += [prefix, *[[]] * (len(sentences) - 1)]
+        below = iter(self._layer(settings, of_sentences)(list(chain.from_iterable(wanted)), align))
+        results = []
+        for cut, sentences in zip(cuts, wanted, strict=True):
+            made = list(islice(below, len(sentences)))
+            results.append(_found(put_together(cut, made, cutter.unspaced(cut.text), align)))
         return results
 
-    def _legs(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The keywords of each model's call."""
+    def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
+        """The layer that translates single sentences, for layers that are put above it; arguments of `translate`."""
+        return self._layer(self._settings(options, given), None)
+
+    def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
+        """The same; `forced` are the ids that each last translation begins with."""
+        prefixes = [None] * (len(settings) - 1) + [forced]
+        return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
+
+    def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
+        """The options of each model's call, checked."""
         count = len(self.translators)
         if options is None or isinstance(options, Options | Mapping):
             options = [options] * count
@@ -146,46 +183,38 @@ class Pivot:
         if len(chosen) != count:
             raise ValueError(f"options has {len(chosen)} items, expected one for each of the {count} models")
         found = []
-        for number, leg in enumerate(chosen):
+        for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
             if isinstance(leg, Mapping):
-                keywords = {**leg, **given}
+                settings = translator._settings({**leg, **given}, None)
             elif leg is None or isinstance(leg, Options):
-                keywords = {"options": leg, **given}
+                settings = translator._settings(given, leg)
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
             if number < count - 1:
-                if isinstance(leg, Options):
-                    keywords["options"] = replace(
-                        leg, num_hypotheses=1, return_token_log_probs=False, return_scores=False
-                    )
-                keywords = {name: value for name, value in keywords.items() if name not in _FOR_THE_LAST}
-            found.append(keywords)
+                settings = settings_of(replace(settings.options, **_HANDED_ON))
+            found.append(settings)
         return found
 
     def __repr__(self) -> str:
         return f"Pivot([{', '.join(map(repr, self.translators))}])"
 
 
-def _together(before: Result, after: Result, spans: Any) -> Result:
-    """The Result of two models one after the other; `spans` tells where the second's source pieces stand."""
-    cut = before.truncated
-    if before.source_pieces is None or after.source_pieces is None or before.attention is None:
-        hypotheses = [replace(hypothesis, truncated=hypothesis.truncated or cut) for hypothesis in after.hypotheses]
-        return replace(after, hypotheses=tuple(hypotheses))
-    middle: list[Span] = target_spans(before.pieces, before.text)
-    seen: list[Span] = spans(before.text)[: len(after.source_pieces)]
-    made: list[Hypothesis] = []
-    for hypothesis in after.hypotheses:
-        assert hypothesis.attention is not None
-        attention = composed_attention(before.attention, middle, hypothesis.attention, seen)
-        made.append(replace(hypothesis, truncated=hypothesis.truncated or cut, attention_parts=(attention,)))
-    return replace(after, hypotheses=tuple(made), source_pieces=before.source_pieces)
+def _base(language: str) -> str:
+    return re.split("[-_]", language.lower())[0]
 
 
-def _language(translator: Translator, side: str) -> str | None:
-    """The language that a model reads ("source") or writes ("target"), if it is known."""
-    for name in (f"{side}_language", f"{side}Language"):
-        found = translator.metadata.get(name)
-        if isinstance(found, str):
-            return found
-    return None
+def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:
+    """The lowest layer of a Translator, whose workers do the work."""
+
+    def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
+        chosen = settings
+        if settings.options.return_alignments != align:
+            chosen = settings_of(replace(settings.options, return_alignments=align))
+        return translator._sentences(texts, forced or [[]] * len(texts), chosen)
+
+    return layer
+
+
+def _found(aligned: Aligned) -> Result:
+    assert aligned.found is not None  # the engine's layer gives one, and those above it hand it on
+    return aligned.found

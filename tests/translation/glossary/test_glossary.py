@@ -100,6 +100,8 @@ def test_of_what_is_given(tmp_path):
     (tmp_path / "terms").write_text("a\tb\n")
     glossary = Glossary({"a": "b"})
     assert glossary_of(None) is None and glossary_of(glossary) is glossary
-    assert glossary_of({"a": "b"}) == glossary_of(tmp_path / "terms") == glossary_of(str(tmp_path / "terms")) == glossary
+    assert (
+        glossary_of({"a": "b"}) == glossary_of(tmp_path / "terms") == glossary_of(str(tmp_path / "terms")) == glossary
+    )
     with pytest.raises(TypeError, match="glossary is 3, expected a dict of terms"):
         glossary_of(3)

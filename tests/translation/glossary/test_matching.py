@@ -41,7 +41,7 @@ TERMS = {
         ("trains", []),
         ("the dog's train", [("dog", "Hund"), ("train", "Zug")]),
         ("I can't", []),
-        ("I can’t, a can", [("can", "Dose")]),
+        ("I can\u2019t, a can", [("can", "Dose")]),
         ("dog-friendly", [("dog", "Hund")]),
         # a capital is the sentence's at its beginning, and nowhere else
         ("Dog and dog", [("Dog", "Hund"), ("dog", "Hund")]),
@@ -65,7 +65,7 @@ TERMS = {
         # marks belong to their letters
         ("हिन्दी में", [("हिन्दी", "Hindi")]),
         ("हिन्दीX", []),
-        ("STRASSE", []),
+        ("STRASSE", [("STRASSE", "ROAD")]),
         ("", []),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_hundred_thousand_terms_and_a_long_text():
     words = ["".join(generator.choices("abcdefgh", k=6)) for _ in range(40_000)]
     terms = {" ".join(generator.choices(words, k=generator.choice([1, 2, 3]))): "x" for _ in range(100_000)}
     glossary = Glossary(terms)
-    assert len(glossary) == len(terms) > 90_000
+    assert len(glossary) == len(terms) > 80_000
     began = time.perf_counter()
     found = glossary.matches(" ".join(generator.choices(words, k=20_000)))
     assert time.perf_counter() - began < 5 and found  # 0.1 s; an alternation of all terms takes minutes
