@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
+from cpunmt.text.piece_spans import Span
 from cpunmt.text.sentences import sentence_spans
-from cpunmt.translation.texts.aligned import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
