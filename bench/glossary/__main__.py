@@ -35,6 +35,8 @@ def main(arguments=None):
 
     print(machine())
     translator, found = Translator(chosen.model), examples(chosen.corpus, chosen.test, chosen.count)
+    if not found:
+        parser.error(f"no sentence of {chosen.test} has a pair of words that {chosen.corpus} has twice")
     figures = []
     for beam_size in chosen.beam_size:
         made = {method: translated(translator, found, method, beam_size) for method in METHODS}

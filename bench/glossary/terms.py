@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W\d_]+")
 SHORTEST = 4  # letters
-MOST_FREQUENT = 0.004  # of sentences with the word
+MOST_FREQUENT = 0.004  # of sentences with the word;
+FEW = 10  # it may always be in fewer than so many
 LEAST = 0.05  # Dice coefficient, and
 TOGETHER = 2  # sentence pairs with both words
 
@@ -62,5 +63,5 @@ def _rare(words: list[str], counts: Counter, size: int) -> list[str]:
     return [
         word
         for word in words
-        if len(word) >= SHORTEST and max(counts[word], counts[word.lower()]) < MOST_FREQUENT * size
+        if len(word) >= SHORTEST and max(counts[word], counts[word.lower()]) < max(FEW, MOST_FREQUENT * size)
     ]

@@ -24,7 +24,7 @@ _LONGER = 1.5  # times as long as before, and the model is lost
 def glossary_layer(
     glossary: Glossary,
     below: Layer,
-    method: Method = "replace",
+    method: Method | None = None,
     forced: Forced | None = None,
     noted: Callable[[Aligned, GlossaryUse], Aligned] | None = None,
 ) -> Layer:
@@ -33,44 +33,32 @@ def glossary_layer(
     Parameters
     ----------
     method : what is done where the model has not used a term. "replace": what it said instead is found by alignment
-        and replaced; nothing else changes. "constrain": it translates again, from there on: what it had said before,
-        the term, and what it then says; where that fails, as "replace".
+        and replaced; nothing else changes. "constrain": it translates again, from there or up to `EARLIER` words
+        before: what it had said before, the term, and what it then says; the most probable is taken. Where that fails,
+        as "replace". None: "constrain" if `forced` is given, else "replace"
     forced : translates with a beginning that is given; "constrain" needs it. See `forced_layer`
     noted : makes of each result, with terms, and what became of them, the result that is returned
     """
+    method = method or ("replace" if forced is None else "constrain")
     if method == "constrain" and forced is None:
         raise ValueError("method is 'constrain', but this model cannot be told how a translation begins; use 'replace'")
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
         matches = [glossary.matches(text) for text in texts]
         chosen = [number for number, found in enumerate(matches) if found]
-        results = _translated(texts, chosen, below, align)
+        results = below(texts, align or bool(chosen))  # one call, though only some need their alignment
         plans = {number: planned(results[number], matches[number]) for number in chosen}
         fates = {number: plan.fates for number, plan in plans.items()}
         if method == "constrain" and forced is not None:
             _constrain(texts, matches, results, plans, forced)
         for number in chosen:
             results[number] = edited(results[number], plans[number].edits)
-            if not align:
-                results[number] = _unaligned(results[number])
             if noted is not None:
                 use = use_of(matches[number], _together(fates[number], plans[number].fates))
                 results[number] = noted(results[number], use)
-        return results
+        return results if align or not chosen else list(map(_unaligned, results))
 
     return layer
-
-
-def _translated(texts: Sequence[str], chosen: Sequence[int], below: Layer, align: bool) -> list[Aligned]:
-    """All texts by the layer below: one call, or two if only those that are chosen need their alignment."""
-    if align or len(chosen) in (0, len(texts)):
-        return below(texts, align or bool(chosen))
-    wanted = set(chosen)
-    others = [number for number in range(len(texts)) if number not in wanted]
-    found: dict[int, Aligned] = {}
-    for numbers, aligned in ((others, False), (chosen, True)):
-        found.update(zip(numbers, below([texts[number] for number in numbers], aligned), strict=True))
-    return [found[number] for number in range(len(texts))]
 
 
 def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:

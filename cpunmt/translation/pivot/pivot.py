@@ -13,8 +13,9 @@ from cpunmt.files.windows import windows
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
 from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.glossary.forcing import Forced, forced_layer
 from cpunmt.translation.options import Options
-from cpunmt.translation.pivot.composing import pivot_layer
+from cpunmt.translation.pivot.composing import composed, pivot_layer
 from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.languages import Languages
@@ -168,6 +169,21 @@ class Pivot:
     def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
         """The layer that translates single sentences, for layers that are put above it; arguments of `translate`."""
         return self._layer(self._settings(options, given), None)
+
+    def forced_layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Forced | None:
+        """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
+        *before, last = self._settings(options, given)
+        forced = forced_layer(self.translators[-1]._model, last)
+        if forced is None:
+            return None
+        layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
+
+        def translate(texts: Sequence[str], beginnings: Sequence[str]) -> list[Aligned | None]:
+            middle = layer(texts, True)
+            found = forced([aligned.target for aligned in middle], beginnings)
+            return [made and composed(first, made) for first, made in zip(middle, found, strict=True)]
+
+        return translate
 
     def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
         """The same; `forced` are the ids that each last translation begins with."""

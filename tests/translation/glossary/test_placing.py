@@ -31,6 +31,11 @@ def checked(found):
     return found
 
 
+def is_said(term, text):
+    """Whether it is there, with the capital of a sentence's beginning or without, or in capitals."""
+    return any(form in text for form in (term, term[:1].upper() + term[1:], term.upper()))
+
+
 def used(text, terms, translate=TRANSLATE):
     """(target, what became of the terms), and each word of the target with the source that it is linked to."""
     glossary, before = Glossary(terms), aligned(text, translate)
@@ -151,7 +156,7 @@ def test_laws_of_any_alignment(words, terms, generator):
     for match, fate in zip(matches, plan.fates, strict=True):
         assert fate in ("applied", "already", "not_found", "conflict")
         if fate in ("applied", "already"):
-            assert match.target in after.target or match.target.capitalize() in after.target or "İ" in match.target
+            assert is_said(match.target, after.target)
     rest, end, kept = [], 0, []
     place = 0
     for edit in plan.edits:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from cpunmt import Options, Translator
+from cpunmt.translation.glossary.glossary import Glossary
+from cpunmt.translation.glossary.layer import glossary_layer
 from cpunmt.translation.pivot.composing import pivot_layer
 from cpunmt.translation.pivot.pivot import Pivot
 from tests.sample_models.foreign_directories import bergamot
@@ -159,3 +161,30 @@ def test_three_models(second):
     line = "The dog runs."
     assert three.translate(line).text == Translator(second).translate(two.translate(line).text, split="none").text
     assert np.isfinite(three.translate(line, return_alignments=True).attention).all()
+
+
+def test_a_glossary_above_two_models(pivot):
+    """The second one is random: its words are replaced, and the beginning is forced upon it."""
+    glossary, lines = Glossary({"dog": "Hund", "man": "Kerl"}), sentences(60)
+    uses = {}
+
+    def noted(aligned, use):
+        uses[aligned.source] = use
+        return aligned
+
+    for forced in (None, pivot.forced_layer()):
+        layer = glossary_layer(glossary, pivot.layer(), forced=forced, noted=noted)
+        for aligned in layer(lines, True):
+            assert {begin <= end for begin, end in aligned.target_spans} <= {True}
+            for term, target in uses[aligned.source].applied if aligned.source in uses else ():
+                assert term in aligned.source.lower() and target in aligned.target
+    assert any(use.applied for use in uses.values())
+
+
+def test_a_beginning_forced_upon_the_last_model(pivot):
+    lines = sentences(5)
+    found = pivot.forced_layer()(lines, ["Das Wasser"] * 5)
+    assert all(
+        aligned.target.startswith("Das Wasser") and aligned.source == line
+        for aligned, line in zip(found, lines, strict=True)
+    )
