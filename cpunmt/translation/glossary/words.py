@@ -28,8 +28,8 @@ _UNSPACED_SIGNS = (
 def _tokens() -> re.Pattern[str]:
     """Compiled late: it takes 3 ms, and most runs have no glossary."""
     mark = f"[{_SIGNS}{_UNSPACED_SIGNS}]"
-    letter = f"(?:(?![{_UNSPACED}])[\\w{_SIGNS}])"
-    return re.compile(f"\\s+|[{_UNSPACED}]{mark}*|{letter}+?n['\u2019]t\\b|{letter}+|.", re.DOTALL)
+    word = f"(?:[^\\W{_UNSPACED}]+|[{_SIGNS}]+)+(?:(?<=n)['\u2019]t\\b)?"
+    return re.compile(f"{word}|\\s+|[{_UNSPACED}]{mark}*|.", re.DOTALL)
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
