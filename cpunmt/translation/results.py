@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.process.first_use import LOCK
-from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.text.piece_spans import Span
+from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
 from cpunmt.translation.texts.sentence import Part, Sentence

@@ -149,7 +149,7 @@ class Translator(PieceTranslator):
         config = model.config
         if search.attention or options.max_input_length or config.right_to_left:
             return None
-        if cutter and cutter.cut(text).parts != [text]:
+        if cutter and not cutter.is_one(text):
             return None
         ids = self.source_vocabulary.encode(text)
         if not 1 < len(ids) <= config.max_source_length:

@@ -10,7 +10,10 @@ ODD = "Aé½ﷺ ﬁe\u0301\u00ad\u200b\u2581\n\t\u3000🚲走가\ud800\0<unk>."
 
 
 def pairs(vocabulary, text):
-    return [(piece, text[slice(*span)]) for piece, span in zip(vocabulary.surfaces(text), vocabulary.spans(text))]
+    return [
+        (piece, text[slice(*span)])
+        for piece, span in zip(vocabulary.surfaces(text), vocabulary.spans(text), strict=True)
+    ]
 
 
 def test_a_piece_stands_where_its_letters_do(student):
@@ -62,7 +65,7 @@ def test_unknown_pieces_of_a_translation(student):
 def test_bytes_of_a_character_stand_on_it():
     text = "a\u8d70b"
     pieces = ["\u2581a", "<0xE8>", "<0xB5>", "<0xB0>", "b"]
-    assert source_spans(pieces, "\u2581" + text, [0, 0, 1, 2, 3]) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
+    assert source_spans(text, pieces, "\u2581" + text, [0, 0, 1, 2, 3]) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert target_spans(pieces, text) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert target_spans(["<0x0A>"], "<0x0A>") == [(0, 6)]  # as it was written
 

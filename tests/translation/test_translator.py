@@ -159,7 +159,9 @@ def test_a_long_sentence_is_split_and_nothing_is_lost(student):
     assert made.log_prob == pytest.approx(sum(result.log_prob for result in expected))
     assert made.score == pytest.approx(np.average([r.score for r in expected], weights=[fit, fit, fit, 2]))
     assert not made.truncated and all(result.text for result in expected)
-    cut = student.translate(" ".join([*parts, "Yes."]), max_length=20)  # the last part ends before, others do not
+    cut = student.translate(
+        " ".join([*parts, "Yes."]), max_length=20, split="none"
+    )  # the last part ends before, others do not
     assert cut.truncated
 
 

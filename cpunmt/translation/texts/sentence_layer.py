@@ -12,7 +12,7 @@ from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 from cpunmt.translation.texts.cut_text import Cut, joined
 from cpunmt.translation.texts.engine_layer import aligned_of
 from cpunmt.translation.texts.languages import Languages, is_unspaced
-from cpunmt.translation.texts.units import Splitter, units
+from cpunmt.translation.texts.units import PLAIN, Splitter, units
 
 
 class Cutter:
@@ -21,6 +21,12 @@ class Cutter:
     def __init__(self, split: str | Splitter, languages: Languages, vocabulary: AnyVocabulary):
         """`vocabulary`: the source's, which knows whether a text begins with the language to translate into."""
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text is one sentence, handed down as it is."""
+        if isinstance(self._split, str) and PLAIN.fullmatch(text):
+            return True
+        return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
         """What of a text is translated: its sentences, but for those without a letter, which stay as they are.

@@ -1,5 +1,7 @@
 """Sentences longer than the model takes: cut where a clause ends, or between words, and never in one."""
 
+# ruff: noqa: RUF001 - marks of other scripts
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

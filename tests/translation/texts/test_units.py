@@ -1,10 +1,10 @@
 """`split`: what of a text is translated by itself."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.translation.texts.units import NAMES, units
+from cpunmt.translation.texts.units import NAMES, PLAIN, units
 
 TEXT = "One man. Two\nmen.\n\n- A dog! \r\n\tThe end  "
 
@@ -21,7 +21,8 @@ def test_each_name():
 
 
 def test_a_function_says_where():
-    assert parts(lambda text: [(0, 8), (8, 18), [20, 20], (27, 33)]) == ["One man.", "Two\nmen.", "The"]
+    spans = [(0, 8), (8, 18), [18, 19], (31, 34)]
+    assert parts(lambda text: spans) == ["One man.", "Two\nmen.", "The"]
     assert parts(lambda text: iter(())) == []
 
 
@@ -46,8 +47,16 @@ def test_units_ascend_and_have_no_space_at_their_ends(text, split):
         assert "".join("".join(kept).split()) == "".join(text.split())
 
 
+@given(st.from_regex(PLAIN, fullmatch=True))
+@settings(max_examples=500)
+def test_what_looks_like_one_sentence_is_one(text):
+    for split in NAMES:
+        for language in (None, "en", "de", "fr"):
+            assert units(text, split, language) == [(0, len(text))]
+
+
 def test_an_unknown_name_is_refused(student):
     with pytest.raises(ValueError, match="^split is 'words', expected one of"):
         student.translate("A dog.", split="words")
-    with pytest.raises(TypeError, match="^split is int"):
+    with pytest.raises(TypeError, match="^split is 7, expected one of"):
         student.translate("A dog.", split=7)

@@ -130,7 +130,7 @@ def test_what_a_result_tells(shipped):
     assert [sentence["source"] for sentence in told["sentences"]] == [list(s.source) for s in made.sentences]
     assert told["sentences"][1]["truncated"] is True
     aligned = shipped.translate("One man. Yes.", return_alignments=True).to_dict()
-    assert aligned["sentences"][1]["alignments"] == [[[9, 12], [10, 12]], [[12, 13], [12, 13]]]
+    assert aligned["sentences"][1]["alignments"] == [[[9, 10], [10, 12]], [[12, 13], [12, 13]]]
 
 
 def test_options_hold_for_each_sentence(shipped):
