@@ -12,9 +12,12 @@ from cpunmt.process.first_use import LOCK
 TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
     from cpunmt.translation.calls import AsyncResult
+    from cpunmt.translation.glossary.glossary import Glossary
+    from cpunmt.translation.glossary.placing import GlossaryUse
     from cpunmt.translation.interface.option_types import ScoringOptions, TranslationOptions
     from cpunmt.translation.loading import contains_model, get_supported_compute_types
     from cpunmt.translation.options import Options
+    from cpunmt.translation.pivot.pivot import Pivot
     from cpunmt.translation.results import (
         ExecutionStats,
         GenerationStepResult,
@@ -32,9 +35,12 @@ __all__ = [
     "CpunmtError",
     "ExecutionStats",
     "GenerationStepResult",
+    "Glossary",
+    "GlossaryUse",
     "Hypothesis",
     "ModelFileError",
     "Options",
+    "Pivot",
     "Result",
     "ScoringOptions",
     "ScoringResult",
@@ -50,9 +56,12 @@ __all__ = [
 # Imported when they are first asked for: the command line must be in charge before anything takes time, see `process`.
 _MODULES = {
     "calls": ("AsyncResult",),
+    "glossary.glossary": ("Glossary",),
+    "glossary.placing": ("GlossaryUse",),
     "interface.option_types": ("ScoringOptions", "TranslationOptions"),
     "loading": ("contains_model", "get_supported_compute_types"),
     "options": ("Options",),
+    "pivot.pivot": ("Pivot",),
     "results": ("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
     "texts.sentence": ("Sentence",),
     "translator": ("Translator",),

@@ -20,9 +20,10 @@ from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.glossary": ["PAIRS", "PAIRS", *MODEL, "--rounds", "1", "--count", "2"],
     "bench.html": ["--rounds", "1", str(ROOT / "README.md")],
     "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
     "bench.marian_equality": [
@@ -45,7 +46,7 @@ SAID = {  # by those that tell more than a speed
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.threads": "same bits",
 }
-QUICK = ("bench.html", "bench.peers", "bench.sentences", "bench.threads")
+QUICK = ("bench.glossary", "bench.html", "bench.peers", "bench.sentences", "bench.threads")
 
 
 def modules() -> set[str]:
@@ -106,8 +107,9 @@ def bergamot(tmp_path):
 def test_a_command_runs_end_to_end(module, tmp_path, request):
     lines = SENTENCES.read_text("utf-8").split("\n")[:4]
     (tmp_path / "set.tsv").write_text("".join(f"{line}\tEin Satz.\n" for line in lines), "utf-8")
+    (tmp_path / "pairs.tsv").write_text("Women run.\tFrauen laufen.\nTwo women.\tZwei Frauen.\n", "utf-8")
     given = " ".join(COMMANDS[module])
-    filled = {"SET": str(tmp_path / "set.tsv")}
+    filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "BERGAMOT") if word in given}
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
     command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]

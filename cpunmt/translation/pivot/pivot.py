@@ -1,0 +1,236 @@
+"""Translation through a language between: `Pivot`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice, pairwise
+from typing import Any, overload
+
+from cpunmt.files.windows import windows
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
+from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.glossary.forcing import Forced, forced_layer
+from cpunmt.translation.options import Options
+from cpunmt.translation.pivot.composing import composed, pivot_layer
+from cpunmt.translation.results import Result
+from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.languages import Languages
+from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together
+from cpunmt.translation.translator import WINDOW, Translator
+from cpunmt.values.checks import shown
+
+Leg = Options | Mapping[str, Any] | None  # of one model
+_HANDED_ON: dict[str, Any] = {"num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
+
+
+class Pivot:
+    """Translates with several models, each of which translates what the one before it says.
+
+    pivot = Pivot(["firefox:deen", "firefox:enfr"])
+    pivot.translate("Ein Mann fährt Fahrrad.").text
+
+    Attributes
+    ----------
+    translators : tuple of Translator
+        In order.
+    source_vocabulary, target_vocabulary
+        The first one's pieces, and the last one's.
+    """
+
+    translators: tuple[Translator, ...]
+
+    def __init__(self, models: Iterable[str | os.PathLike[str] | Translator], **arguments: Any) -> None:
+        """Of two or more models: Translators, or what a `Translator` is made of, which `arguments` are given to.
+
+        Raises ValueError for less than two, and where a model is known to read another language than the one before
+        it writes; else as `Translator`.
+        """
+        given = list(in_order(models, "Pivot", "a list of models"))
+        if len(given) < 2:
+            raise ValueError(f"Pivot is given {len(given)} models, expected two or more; of one make a Translator")
+        made = [model if isinstance(model, Translator) else Translator(model, **arguments) for model in given]  # type: ignore[arg-type]  # it checks
+        self.translators = tuple(made)
+        for before, after in pairwise(made):
+            written, read = before._languages.target, after._languages.source
+            if written and read and _base(written) != _base(read):
+                raise ValueError(
+                    f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
+                    f"{read!r}; expected models in the order in which they are used"
+                )
+
+    @property
+    def source_vocabulary(self) -> AnyVocabulary:
+        """The first model's source pieces."""
+        return self.translators[0].source_vocabulary
+
+    @property
+    def target_vocabulary(self) -> AnyVocabulary:
+        """The last model's target pieces."""
+        return self.translators[-1].target_vocabulary
+
+    @overload
+    def translate(
+        self,
+        text: str,
+        target_prefix: str | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Result: ...
+
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> list[Result]: ...
+
+    def translate(
+        self,
+        text: str | Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Result | list[Result]:
+        """Translate a text or a list of texts, as `Translator.translate` does.
+
+        A Result is that of the last model: its score, log-probability and pieces. It is `truncated` if what any model
+        said was. Its alignments lead from the pieces of the text to those of the last translation: attention is
+        multiplied through what stands between.
+
+        Parameters
+        ----------
+        target_prefix : of the last translation
+        options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
+        given : options for all models; they win
+
+        Texts are cut to sentences once, before the first model: `split` is that one's option. num_hypotheses,
+        return_scores and return_token_log_probs are the last one's: the others hand their best translation on.
+        """
+        if isinstance(text, str):
+            if target_prefix is not None and not isinstance(target_prefix, str):
+                raise TypeError(f"target_prefix is {shown(target_prefix)}, expected text, as `text` is")
+            return self._texts([text], target_prefix, options, given)[0]
+        return self._texts(text_list(text, "translate"), target_prefix, options, given)
+
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[Result]:
+        """Translate a stream of texts in constant memory: one result for each, in order.
+
+        They are read in windows, as those of `Translator.translate_iterable`. `target_prefix` is that of all.
+        """
+        self._settings(options, given)  # wrong ones are told before anything is read
+        for window in windows(iter(in_order(source, "translate_iterable", "texts")), 1, WINDOW):
+            yield from self._texts(text_list(window, "translate_iterable"), target_prefix, options, given)
+
+    def _texts(
+        self,
+        texts: list[str],
+        prefixes: str | Iterable[str | None] | None,
+        options: Leg | Sequence[Leg],
+        given: Mapping[str, Any],
+    ) -> list[Result]:
+        last = self.translators[-1]
+        settings = self._settings(options, given)
+        forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
+        align = settings[-1].options.return_alignments
+        split = settings[0].options.split
+        if split == "none":
+            return [_found(aligned) for aligned in self._layer(settings, forced)(texts, align)]
+        cutter = Cutter(
+            split, Languages(self.translators[0]._languages.source, last._languages.target), self.source_vocabulary
+        )
+        cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+        wanted = [handed_down(cut) for cut in cuts]
+        of_sentences: list[list[int]] = []
+        for sentences, prefix in zip(wanted, forced, strict=True):
+            of_sentences += [prefix, *[[]] * (len(sentences) - 1)]
+        below = iter(self._layer(settings, of_sentences)(list(chain.from_iterable(wanted)), align))
+        results = []
+        for cut, sentences in zip(cuts, wanted, strict=True):
+            made = list(islice(below, len(sentences)))
+            results.append(_found(put_together(cut, made, cutter.unspaced(cut.text), align)))
+        return results
+
+    def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
+        """The layer that translates single sentences, for layers that are put above it; arguments of `translate`."""
+        return self._layer(self._settings(options, given), None)
+
+    def forced_layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Forced | None:
+        """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
+        *before, last = self._settings(options, given)
+        forced = forced_layer(self.translators[-1]._model, last)
+        if forced is None:
+            return None
+        layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
+
+        def translate(texts: Sequence[str], beginnings: Sequence[str]) -> list[Aligned | None]:
+            middle = layer(texts, True)
+            found = forced([aligned.target for aligned in middle], beginnings)
+            return [made and composed(first, made) for first, made in zip(middle, found, strict=True)]
+
+        return translate
+
+    def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
+        """The same; `forced` are the ids that each last translation begins with."""
+        prefixes = [None] * (len(settings) - 1) + [forced]
+        return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
+
+    def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
+        """The options of each model's call, checked."""
+        count = len(self.translators)
+        if options is None or isinstance(options, Options | Mapping):
+            options = [options] * count
+        chosen = list(in_order(options, "options", "Options, a dict, or a list with one for each model"))
+        if len(chosen) != count:
+            raise ValueError(f"options has {len(chosen)} items, expected one for each of the {count} models")
+        found = []
+        for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
+            if isinstance(leg, Mapping):
+                settings = translator._settings({**leg, **given}, None)
+            elif leg is None or isinstance(leg, Options):
+                settings = translator._settings(given, leg)
+            else:
+                raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
+            if number < count - 1:
+                settings = settings_of(replace(settings.options, **_HANDED_ON))
+            found.append(settings)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Pivot([{', '.join(map(repr, self.translators))}])"
+
+
+def _base(language: str) -> str:
+    return re.split("[-_]", language.lower())[0]
+
+
+def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:
+    """The lowest layer of a Translator, whose workers do the work."""
+
+    def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
+        chosen = settings
+        if settings.options.return_alignments != align:
+            chosen = settings_of(replace(settings.options, return_alignments=align))
+        return translator._sentences(texts, forced or [[]] * len(texts), chosen)
+
+    return layer
+
+
+def _found(aligned: Aligned) -> Result:
+    assert aligned.found is not None  # the engine's layer gives one, and those above it hand it on
+    return aligned.found

@@ -1,0 +1,31 @@
+"""Layers for tests of what stands above them: a real Translator, and one that copies words."""
+
+import re
+
+from cpunmt.translation.glossary.forcing import forced_layer
+from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translation.texts.engine_layer import engine_layer
+
+
+def layers_of(translator, **options):
+    """The lowest layer of a Translator, and what forces a beginning upon its translations."""
+    settings = translator._settings(options, None)
+    return engine_layer(translator._model, settings), forced_layer(translator._model, settings)
+
+
+def word_layer(translate=lambda word: word, order=lambda words: words):
+    """A translator of words, one by one: a piece for each word or sign, with links from each to its own."""
+
+    def one(text, align):
+        source = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+        target, end, spans, links = "", 0, [], []
+        for number, (begin, after) in enumerate(source):
+            target += text[end:begin]
+            word = translate(text[begin:after])
+            spans.append((len(target), len(target) + len(word)))
+            links.append((number, number))
+            target, end = target + word, after
+        target += text[end:]
+        return Aligned(text, target, source, spans, links) if align else Aligned(text, target)
+
+    return lambda texts, align: [one(text, align) for text in texts]

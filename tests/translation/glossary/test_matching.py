@@ -1,0 +1,132 @@
+"""Terms are found where they stand as words, the longest first, whatever their case says of the sentence."""
+
+import random
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.translation.glossary.glossary import Glossary
+from cpunmt.translation.glossary.words import tokens
+
+TERMS = {
+    "train": "Zug",
+    "train station": "Bahnhof",
+    "dog": "Hund",
+    "can": "Dose",
+    "us": "uns",
+    "US": "Vereinigte Staaten",
+    "May": "Mai",
+    "iPhone": "iPhone",
+    "e-mail": "E-Mail",
+    "(C)": "©",
+    "a.b*": "Stern",
+    "hôtel": "Hotel",
+    "車": "Auto",
+    "電車": "Zug",
+    "หมา": "Hund",
+    "हिन्दी": "Hindi",
+    "straße": "road",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a train station", [("train station", "Bahnhof")]),
+        ("a train  station", [("train  station", "Bahnhof")]),
+        ("a train, station", [("train", "Zug")]),
+        ("trains", []),
+        ("the dog's train", [("dog", "Hund"), ("train", "Zug")]),
+        ("I can't", []),
+        ("I can\u2019t, a can", [("can", "Dose")]),
+        ("dog-friendly", [("dog", "Hund")]),
+        # a capital is the sentence's at its beginning, and nowhere else
+        ("Dog and dog", [("Dog", "Hund"), ("dog", "Hund")]),
+        ("“Dog”", [("Dog", "Hund")]),
+        ("the Dog", []),
+        ("in may, in May", [("May", "Mai")]),
+        # capitals: a long word, or all of the text
+        ("the TRAIN STATION", [("TRAIN STATION", "BAHNHOF")]),
+        ("the DOG", []),
+        ("THE DOG", [("DOG", "HUND")]),
+        ("they told us in the US", [("us", "uns"), ("US", "Vereinigte Staaten")]),
+        ("AN IPHONE", [("IPHONE", "IPHONE")]),
+        ("an iPhone, an Iphone", [("iPhone", "iPhone")]),
+        # signs are what they are
+        ("an e-mail, an e - mail", [("e-mail", "E-Mail")]),
+        ("(C) a.b* axb*", [("(C)", "©"), ("a.b*", "Stern")]),
+        ("l'hôtel", [("hôtel", "Hotel")]),
+        # scripts without spaces: anywhere, the longest first
+        ("私の車と電車です", [("車", "Auto"), ("電車", "Zug")]),
+        ("นี่คือหมาของฉัน", [("หมา", "Hund")]),
+        # marks belong to their letters
+        ("हिन्दी में", [("हिन्दी", "Hindi")]),
+        ("हिन्दीX", []),
+        ("STRASSE", [("STRASSE", "ROAD")]),
+        ("", []),
+    ],
+)
+def test_what_is_found(text, expected):
+    found = Glossary(TERMS).matches(text)
+    assert [(text[match.begin : match.end], match.target) for match in found] == expected
+    assert all(TERMS[source] == target for source, target in (match.term for match in found))
+
+
+def test_the_longest_of_those_that_fit():
+    glossary = Glossary({"a": "1", "a b": "2", "a b c d": "4", "b c": "3"})
+    assert [match.target for match in glossary.matches("a b c a b c d a a b")] == ["2", "4", "1", "2"]
+
+
+@given(st.text())
+def test_tokens_are_the_text(text):
+    found = tokens(text)
+    assert "".join(token for token, _, _ in found) == text
+    assert [text[begin:end] for _, begin, end in found] == [token for token, _, _ in found]
+
+
+def by_definition(terms, text):
+    """Matches of terms of small ASCII letters and spaces, by trying all at each place."""
+    found, place = [], 0
+    while place < len(text):
+        fitting = [
+            term for term in terms if re.compile(rf"\b{re.escape(term)}\b").match(text, place) and term[0] != " "
+        ]
+        if fitting:
+            found.append((place, max(fitting, key=len)))
+            place += len(found[-1][1])
+        else:
+            place += 1
+    return found
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["ab", "b", "cab"]), min_size=1, max_size=4).map(" ".join), max_size=8),
+    st.lists(st.sampled_from(["ab", "b", "cab", "x"]), max_size=20).map(" ".join),
+)
+def test_as_the_definition_says(terms, text):
+    found = Glossary(dict.fromkeys(terms, "t")).matches(text)
+    assert [(match.begin, match.term[0]) for match in found] == by_definition(terms, text)
+
+
+def test_a_hundred_thousand_terms_and_a_long_text():
+    generator = random.Random(5)
+    words = ["".join(generator.choices("abcdefgh", k=6)) for _ in range(40_000)]
+    terms = {" ".join(generator.choices(words, k=generator.choice([1, 2, 3]))): "x" for _ in range(100_000)}
+    glossary = Glossary(terms)
+    assert len(glossary) == len(terms) > 80_000
+    began = time.perf_counter()
+    found = glossary.matches(" ".join(generator.choices(words, k=20_000)))
+    assert time.perf_counter() - began < 5 and found  # 0.1 s; an alternation of all terms takes minutes
+
+
+def test_terms_that_nearly_match_everywhere_take_linear_time():
+    glossary = Glossary({"a " * count + "b": "x" for count in range(1, 32)})
+    took = []
+    for words in (5_000, 40_000):
+        began = time.perf_counter()
+        assert glossary.matches("a " * words) == []
+        took.append(time.perf_counter() - began)
+    assert took[1] < 40 * took[0]
