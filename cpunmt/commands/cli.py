@@ -154,68 +154,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
     parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    translate = commands.add_parser(
+    commands.add_parser(
         "translate",
+        fill=_translate_arguments,
         help="translate lines of text: n lines in, n lines out",
         description="Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines "
         "that are there are translated at once, so it can be used interactively; a file is sorted by length in "
         "windows and is fast.",
     )
-    _add_model(translate)
-    translate.add_argument(
-        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
-    )
-    translate.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
-    translate.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
-    translate.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
-    _add_options(translate, Options.__dataclass_fields__)
-    translate.set_defaults(run=_translate, parser=translate)
-
-    score = commands.add_parser(
+    commands.add_parser(
         "score",
+        fill=_score_arguments,
         help="score given translations: n pairs of lines in, n scores out",
         description="Write for each pair of lines how probable the second is as translation of the first: its "
         "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
     )
-    _add_model(score)
-    score.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
-    score.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
-    score.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
-    score.add_argument(
-        "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
+    commands.add_parser(
+        "info", fill=_info_arguments, help="describe a model", description="Describe a model directory."
     )
-    _add_options(score, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
-    score.set_defaults(run=_score, parser=score)
-
-    info = commands.add_parser("info", help="describe a model", description="Describe a model directory.")
-    info.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
-    )
-    info.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
-    info.set_defaults(run=_info)
-
-    conversion = commands.add_parser(
+    commands.add_parser(
         "convert",
+        fill=_convert_arguments,
         help="write a model of Bergamot, Marian, OPUS-MT or Hugging Face in our form",
         description="Write another program's model as a packed directory: it loads in a third of the time, and is "
         "mapped into memory, shared between processes. The translations are the same.",
     )
-    conversion.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
-    conversion.add_argument("out", metavar="OUT", help="the directory to write")
-    conversion.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
-    conversion.add_argument(
-        "--activation-scales",
-        choices=ACTIVATION_SCALES,
-        default="dynamic",
-        help="int8: each row of activations has its own scale, or the model file's are used (default: dynamic)",
-    )
-    conversion.add_argument("--force", action="store_true", help="replace OUT, if it is a packed model")
-    conversion.set_defaults(run=_convert)
-
     warm_up = commands.add_parser(
         "warmup",
         help="compile now what the first translation would compile",
@@ -224,6 +187,55 @@ def _parser() -> argparse.ArgumentParser:
     warm_up.set_defaults(run=_warm_up)
     add_commands(commands)
     return parser
+
+
+def _translate_arguments(parser):
+    _add_model(parser)
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
+    )
+    parser.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
+    parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    _add_options(parser, Options.__dataclass_fields__)
+    parser.set_defaults(run=_translate, parser=parser)
+
+
+def _score_arguments(parser):
+    _add_model(parser)
+    parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    parser.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    parser.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    parser.add_argument(
+        "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
+    )
+    _add_options(parser, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
+    parser.set_defaults(run=_score, parser=parser)
+
+
+def _info_arguments(parser):
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
+    )
+    parser.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
+    parser.set_defaults(run=_info)
+
+
+def _convert_arguments(parser):
+    parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
+    parser.add_argument("out", metavar="OUT", help="the directory to write")
+    parser.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
+    parser.add_argument(
+        "--activation-scales",
+        choices=ACTIVATION_SCALES,
+        default="dynamic",
+        help="int8: each row of activations has its own scale, or the model file's are used (default: dynamic)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace OUT, if it is a packed model")
+    parser.set_defaults(run=_convert)
 
 
 def _add_model(parser):

@@ -24,9 +24,21 @@ class _Once(argparse.Action):
 class Parser(argparse.ArgumentParser):
     """No abbreviations of options, each once, texts between them; what is wrong in one line, with what may be meant."""
 
-    def __init__(self, **settings):
+    def __init__(self, fill=None, **settings):
+        """`fill` is called with the parser before it is used: of many commands one is, the others cost nothing."""
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
+        self._fill = fill
+
+    def _filled(self):
+        fill, self._fill = self._fill, None
+        if fill:
+            fill(self)
+
+    def format_help(self):
+        """argparse's, of all arguments."""
+        self._filled()
+        return super().format_help()
 
     def error(self, message):
         """Exit with 2 after one line; argparse would print the whole synopsis first."""
@@ -37,6 +49,7 @@ class Parser(argparse.ArgumentParser):
 
         What is unknown is wrong usage of the command that it follows.
         """
+        self._filled()
         found, unknown = super().parse_known_args(args, namespace)
         if not unknown:
             return found, unknown
