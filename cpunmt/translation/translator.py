@@ -185,7 +185,7 @@ class Translator(PieceTranslator):
         results = []
         for cut, sentences in zip(cuts, wanted, strict=True):
             below = list(islice(found, len(sentences)))
-            results.append(_found(put_together(cut, below, cutter.unspaced(cut.text), align)))
+            results.append(_found(put_together(cut, below, cutter, align)))
         return results
 
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
