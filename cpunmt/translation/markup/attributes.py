@@ -73,5 +73,5 @@ def is_to_be_left(html: str, name: str, values: dict[str, Value], language: str 
     said = text("lang")
     if said is None or language is None or name in ("html", "body"):
         return False
-    wanted = language.lower()
+    wanted = language.lower().replace("_", "-").split("-")[0]
     return said != wanted and not said.startswith(f"{wanted}-")

@@ -11,10 +11,10 @@ from cpunmt.translation.markup.document import END, HOLD, START, TEXT, Content, 
 from cpunmt.translation.markup.entities import Spellings, decoded
 from cpunmt.translation.markup.scanner import SPACE
 
-_RUN = re.compile(rf"[{SPACE}]+")
+_RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
 _LETTER = re.compile(r"[^\W\d_]")
-_EDGE = re.compile(r"(?:\s|&nbsp;|&#160;|&#x[aA]0;)*")
-_LAST_EDGE = re.compile(r"(?:\s|;psbn&|;061#&|;0[aA]x#&)*")
+_EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
+_LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
 _VISIBLE = frozenset(["img", "embed"])  # these separate words
 
@@ -162,7 +162,8 @@ class _Builder:
         if items[0][0] == TEXT:
             self.begin = _blank_end(html, self.begin, items[0][2])
         if items[-1][0] == TEXT:
-            self.end -= _blank_end(html[items[-1][1] : self.end][::-1], 0, self.end - items[-1][1])
+            found = _LAST_EDGE.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
+            self.end -= found.end() if found else 0
         self.hold = hold
         self.names = _stand_ins(html[self.begin : self.end]) if hold else iter(())
         self.root = Element(None, None, 0, 0, 0)

@@ -13,10 +13,21 @@ from cpunmt.translation.markup.attributes import (
     is_to_be_left,
     to_translate,
 )
-from cpunmt.translation.markup.names import BREAK, HELD, IMPLIED_ENDS, INLINE, ROLES, SKIPPED, VOID, VOID_ELEMENTS
+from cpunmt.translation.markup.names import (
+    BESIDE,
+    BREAK,
+    HELD,
+    IMPLIED_ENDS,
+    INLINE,
+    ROLES,
+    SKIPPED,
+    VOID,
+    VOID_ELEMENTS,
+)
 from cpunmt.translation.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
 
 MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
+MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separates texts
 
 TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
 Item = tuple[int, int, int, str]  # one of these, begin, end, name
@@ -40,11 +51,11 @@ class Content:
 
 @dataclass(slots=True)
 class Document:
-    """What is to be translated: contents of blocks, ascending; values of attributes, each with the begin of its tag."""
+    """What is to be translated: contents of blocks, ascending; values of attributes, too."""
 
     html: str
     contents: list[Content] = field(default_factory=list)
-    values: list[tuple[int, Value]] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
 
 
 def read_document(html: str, language: str | None = None) -> Document:
@@ -63,6 +74,7 @@ class _Reader:
         self.items: list[Item] = []
         self.has_letters = False
         self.depth = 0
+        self.size = 0
         self.preformatted = 0
         self.option: int | None = None
         self.has_class = NOTRANSLATE.search(html) is not None
@@ -75,8 +87,7 @@ class _Reader:
             if left is not None:
                 if not left.goes_on(token):
                     end_of_it = end if left.includes else begin
-                    if left.is_held:
-                        self.items.append((HOLD, left.begin, end_of_it, left.name))
+                    self._add_left(left, end_of_it)
                     includes, left = left.includes, None
                     at = end_of_it
                     if includes:
@@ -96,17 +107,21 @@ class _Reader:
             elif kind != REST:
                 self.items.append((POINT, begin, end, ""))
         if left is not None:
-            if left.is_held:
-                self.items.append((HOLD, left.begin, len(self.html), left.name))
+            self._add_left(left, len(self.html))
         elif at < len(self.html):
             self._text(at, len(self.html))
         self._break()
         return self.document
 
+    def _add_left(self, left: _Left, end: int) -> None:
+        if left.is_held:
+            kind = POINT if ROLES.get(left.name) == BESIDE else HOLD
+            self.items.append((kind, left.begin, end, left.name))
+
     def _open(self, begin: int, end: int, name: str) -> _Left | None:
         html = self.html
         role = ROLES.get(name, INLINE)
-        is_left = role in (HELD, SKIPPED)
+        is_left = role in (HELD, BESIDE, SKIPPED)
         bare = begin + len(name) + 2
         attributes = {}
         if end > bare and self._is_interesting(bare - 1, end):
@@ -115,8 +130,7 @@ class _Reader:
             if not is_left_by_attribute:
                 values = to_translate(html, name, attributes)
                 if values:
-                    values = [value for value in values if _LETTER.search(html, value.begin, value.end)]
-                    self.document.values += [(begin, value) for value in values]
+                    self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
             is_left = is_left or is_left_by_attribute
         if role in (BREAK, SKIPPED):
             self._break()
@@ -126,7 +140,7 @@ class _Reader:
         if name in VOID_ELEMENTS:
             return None
         if is_left:
-            return _Left(begin, name, role in (INLINE, HELD))
+            return _Left(begin, name, role in (INLINE, HELD, BESIDE))
         if role == INLINE:
             self._nest(1)
             self.items.append((START, begin, end, name))
@@ -159,7 +173,7 @@ class _Reader:
 
     def _nest(self, change: int) -> None:
         self.depth += change
-        if abs(self.depth) > MOST_NESTED:
+        if abs(self.depth) > MOST_NESTED or self.size > MOST_TEXT:
             self._break()
 
     def _text(self, begin: int, end: int) -> None:
@@ -176,6 +190,7 @@ class _Reader:
         if begin < end:
             if not self.has_letters and _LETTER.search(self.html, begin, end):
                 self.has_letters = True
+            self.size += end - begin
             self.items.append((TEXT, begin, end, ""))
 
     def _break(self) -> None:
@@ -185,7 +200,7 @@ class _Reader:
             self.items = []
         elif self.items:
             self.items = []
-        self.depth = 0
+        self.depth = self.size = 0
         self.option = None
 
 

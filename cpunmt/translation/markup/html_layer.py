@@ -25,101 +25,120 @@ def translate_html(texts: Sequence[str], below: Layer, language: str | None = No
     ----------
     texts : each is a document of its own: results do not depend on the others
     below : translates plain texts, which may have several sentences. It is called once for those without tags in them
-        and once for those with, whose alignments are asked for; again for those in which it lost a stand-in `{1}`,
-        which it was given for <code> and the like.
+        and once for those with, whose alignments are asked for (of very large pages more than once); again for those
+        in which it lost a stand-in `{1}`, which it was given for <code> and the like.
     language : of the texts, as ISO 639 has it: elements whose `lang` is another are left as they are. None: all are
         translated.
     """
     pages = [_Page(text, language) for text in texts]
-    answers = _Answers(below)
-    answers.ask(plain for page in pages for plain in page.values.values())
-    answers.ask(block for page in pages for block in page.blocks())
-    answers.get()
+    values = [value for page in pages for value in page.values]
+    blocks = [block for page in pages for block in page.blocks]
+    tagged = [block for block in blocks if block.has_tags]
+    untagged = [block for block in blocks if not block.has_tags]
+    targets = _targets([value.plain for value in values] + [block.plain for block in untagged], below)
+    for value in values:
+        value.target = targets[value.plain]
     for page in pages:
-        page.without_lost(answers)
-    answers.ask(block for page in pages for block in page.blocks())
-    answers.get()
-    return [page.translated(answers) for page in pages]
+        page.write_values()
+    lost: list[_PageBlock] = []
+    for block in untagged:
+        block.write(Aligned(block.plain, targets[block.plain]), lost)
+    for waiting in (tagged, lost):  # `lost` grows up to the end of the first
+        for window in _windows(waiting):
+            asked = list(dict.fromkeys(block.plain for block in window))
+            found = dict(zip(asked, below(asked, True), strict=True))
+            for block in window:
+                block.write(found[block.plain], lost)
+    return [page.translated() for page in pages]
 
 
-class _Answers:
-    """Translations by text: each is asked for once."""
-
-    def __init__(self, below: Layer) -> None:
-        self._below = below
-        self._known: dict[tuple[str, bool], Aligned] = {}
-        self._asked: dict[bool, dict[str, None]] = {False: {}, True: {}}
-
-    def ask(self, wanted: Iterator[Block | str]) -> None:
-        for one in wanted:
-            key = _key(one)
-            if key not in self._known:
-                self._asked[key[1]][key[0]] = None
-
-    def get(self) -> None:
-        """Ask the layer below."""
-        for align, asked in self._asked.items():
-            if asked:
-                for text, found in zip(asked, self._below(list(asked), align), strict=True):
-                    self._known[text, align] = found
-                asked.clear()
-
-    def to(self, one: Block | str) -> Aligned:
-        return self._known[_key(one)]
+_WINDOW = 1 << 19  # characters of texts whose alignments are in memory at once
 
 
-def _key(one: Block | str) -> tuple[str, bool]:
-    return (one, False) if isinstance(one, str) else (one.plain, one.has_tags)
+def _windows(blocks: list[_PageBlock]) -> Iterator[list[_PageBlock]]:
+    """All blocks, in parts."""
+    begin = size = 0
+    for number, block in enumerate(blocks):
+        size += len(block.plain)
+        if size > _WINDOW:
+            yield blocks[begin : number + 1]
+            begin, size = number + 1, 0
+    if begin < len(blocks):
+        yield blocks[begin:]
+
+
+def _targets(texts: list[str], below: Layer) -> dict[str, str]:
+    """The translation of each text. Those that are equal are asked for once."""
+    asked = list(dict.fromkeys(texts))
+    if not asked:
+        return {}
+    return {text: found.target for text, found in zip(asked, below(asked, False), strict=True)}
+
+
+class _PageValue:
+    """The value of an attribute."""
+
+    def __init__(self, value: Value, plain: str) -> None:
+        self.value = value
+        self.plain = plain
+        self.target = plain
+
+
+class _PageBlock:
+    """A block, and what becomes of it: None until it is known, or if it stays as it is."""
+
+    def __init__(self, block: Block, edits: Edits) -> None:
+        self.block = block
+        self.edits = edits
+        self.written: str | None = None
+
+    @property
+    def plain(self) -> str:
+        return self.block.plain
+
+    @property
+    def has_tags(self) -> bool:
+        return self.block.has_tags
+
+    def write(self, found: Aligned, lost: list[_PageBlock]) -> None:
+        """Take the translation; if a stand-in is not in it, the block is added to `lost`, and has none from now on."""
+        if not has_all(self.block, found.target):
+            without = make_block(self.edits.html, self.block.content, False)
+            if without is not None:
+                self.block = without
+                lost.append(self)
+        elif found.target != self.plain:
+            self.written = rendered(self.block, found, self.edits)
 
 
 class _Page:
     def __init__(self, html: str, language: str | None) -> None:
         self.html = html
+        self.edits = Edits(html)
         document = read_document(html, language)
-        self.contents: list[tuple[Content, list[Block]]] = []
-        for content in document.contents:
-            blocks = list(blocks_of(html, content))
-            if blocks:
-                self.contents.append((content, blocks))
-        self.values: dict[Value, str] = {}
-        for _, value in document.values:
+        self.values: list[_PageValue] = []
+        for value in document.values:
             plain = decoded(html[value.begin : value.end], {}, True).strip()
             if any(character.isalpha() for character in plain):
-                self.values[value] = plain
+                self.values.append(_PageValue(value, plain))
+        self.contents: list[tuple[Content, list[_PageBlock]]] = []
+        for content in document.contents:
+            blocks = [_PageBlock(block, self.edits) for block in blocks_of(html, content)]
+            if blocks:
+                self.contents.append((content, blocks))
 
-    def blocks(self) -> Iterator[Block]:
+    @property
+    def blocks(self) -> Iterator[_PageBlock]:
         for _, blocks in self.contents:
             yield from blocks
 
-    def without_lost(self, answers: _Answers) -> None:
-        """Blocks whose stand-ins did not come back have none from now on."""
-        for _, blocks in self.contents:
-            for number, block in enumerate(blocks):
-                if not has_all(block, answers.to(block).target):
-                    blocks[number] = make_block(self.html, block.content, False) or block
+    def write_values(self) -> None:
+        for found in self.values:
+            target = found.target.strip()
+            if target != found.plain:
+                self._write_value(found.value, target)
 
-    def translated(self, answers: _Answers) -> str:
-        edits = Edits(self.html)
-        for value, plain in self.values.items():
-            target = answers.to(plain).target.strip()
-            if target != plain:
-                self._add_value(edits, value, target)
-        changed: list[tuple[Block, Aligned]] = []
-        for content, blocks in self.contents:
-            news = [(block, answers.to(block)) for block in blocks]
-            news = [(block, found) for block, found in news if found.target != block.plain]
-            changed += news
-            if news and content.option is not None:  # what a form sends is not translated
-                sent = encoded(self._option(content), {}, '"')
-                edits.add(content.option, content.option, f' value="{sent}"')
-        parts: list[str] = []
-        at = 0
-        for block, found in changed:
-            parts += edits.text(at, block.begin), rendered(block, found, edits)
-            at = block.end
-        return "".join([*parts, edits.text(at, len(self.html))])
-
-    def _add_value(self, edits: Edits, value: Value, target: str) -> None:
+    def _write_value(self, value: Value, target: str) -> None:
         begin, end, quote = value
         source = self.html[begin:end]
         spellings: Spellings = {}
@@ -129,7 +148,21 @@ class _Page:
             text = source[: len(source) - len(source.lstrip())] + text + source[len(source.rstrip()) :]
         else:
             text = f'"{text}"'
-        edits.add(begin, end, text)
+        self.edits.add(begin, end, text)
+
+    def translated(self) -> str:
+        """The page with all that was written."""
+        for content, blocks in self.contents:
+            if content.option is not None and any(block.written is not None for block in blocks):
+                sent = encoded(self._option(content), {}, '"')  # what a form sends is not translated
+                self.edits.add(content.option, content.option, f' value="{sent}"')
+        parts: list[str] = []
+        at = 0
+        for page_block in self.blocks:
+            if page_block.written is not None:
+                parts += self.edits.text(at, page_block.block.begin), page_block.written
+                at = page_block.block.end
+        return "".join([*parts, self.edits.text(at, len(self.html))])
 
     def _option(self, content: Content) -> str:
         text = "".join(decoded(self.html[begin:end], {}) for kind, begin, end, _ in content.items if kind == TEXT)

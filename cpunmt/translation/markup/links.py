@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,13 +49,24 @@ def unit_links(aligned: Aligned, has_stand_ins: bool = False) -> Links:
 def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span]) -> list[int]:
     of_source = overlapping(sources, aligned.source_spans)
     of_target = overlapping(targets, aligned.target_spans)
-    votes: list[dict[int, float]] = [defaultdict(float) for _ in targets]
+    origins = [-1] * len(targets)
+    votes: dict[int, dict[int, float]] = {}  # of the units that pieces from here on may still be part of
     for source, target in aligned.links:
+        if of_target[target]:
+            for unit in [unit for unit in votes if unit < of_target[target][0][0]]:
+                origins[unit] = _first_of_most(votes.pop(unit))
         total = sum(count for _, count in of_source[source])
-        for number, weight in of_target[target]:
+        for unit, weight in of_target[target]:
+            known = votes.setdefault(unit, {})
             for origin, count in of_source[source]:
-                votes[number][origin] += weight * count / total
-    return [max(found, key=lambda origin: (found[origin], -origin)) if found else -1 for found in votes]
+                known[origin] = known.get(origin, 0.0) + weight * count / total
+    for unit, known in votes.items():
+        origins[unit] = _first_of_most(known)
+    return origins
+
+
+def _first_of_most(votes: dict[int, float]) -> int:
+    return max(votes, key=lambda origin: (votes[origin], -origin)) if votes else -1
 
 
 def _by_place(sources: int, targets: int) -> list[int]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-INLINE, BREAK, VOID, HELD, SKIPPED = range(5)
+INLINE, BREAK, VOID, HELD, BESIDE, SKIPPED = range(6)
 
 # Nothing crosses these: what stands before and after them are different texts.
 _BREAKS = """
 address article aside blockquote body br button canvas caption center col colgroup dd desc details dialog div dl dt
 fieldset figcaption figure footer foreignobject form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html input
 legend li listing main menu nav ol optgroup option p pre search section select summary svg table tbody td text tfoot
-th thead title tr ul video audio progress meter datalist map fieldset marquee rt rp
+th thead title tr ul video audio progress meter datalist map marquee
 """
 _VOIDS = "area base basefont bgsound embed img keygen link meta param source track wbr"  # within a text
-# Never translated. Those in a sentence stay part of it; others separate texts.
+# Never translated. Those in a sentence stay part of it, or beside their word; others separate texts.
 _HELD = "acronym code kbd math samp var"
+_BESIDE = "rt rp rtc"  # how a word is read: no part of the sentence
 _SKIPPED = "applet dir iframe noembed noframes noscript object plaintext script style template textarea xmp metadata"
 
 ROLES: Mapping[str, int] = {
     name: role
-    for role, names in ((BREAK, _BREAKS), (VOID, _VOIDS), (HELD, _HELD), (SKIPPED, _SKIPPED))
+    for role, names in ((BREAK, _BREAKS), (VOID, _VOIDS), (HELD, _HELD), (BESIDE, _BESIDE), (SKIPPED, _SKIPPED))
     for name in names.split()
 }
 
@@ -44,6 +45,8 @@ IMPLIED_ENDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ("dt", "dt dd", "dl"),
         ("dd", "dt dd", "dl"),
         ("option", "option optgroup", "select datalist"),
+        ("rt", "rt rp rtc", "ruby"),
+        ("rp", "rt rp rtc", "ruby"),
         ("tr", "tr tbody tfoot", "table"),
         ("td", "td th tr", "table"),
         ("th", "td th tr", "table"),

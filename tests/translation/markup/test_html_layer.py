@@ -75,6 +75,10 @@ def test_translated(html, expected):
     assert shout(html, "en") == expected
 
 
+def test_a_language_with_a_region():
+    assert shout('<p lang="en-GB">a</p><p lang=de>b</p>', "en_US") == '<p lang="en-GB">A</p><p lang=de>b</p>'
+
+
 def test_without_a_language_lang_is_not_asked():
     assert shout('<p lang="fr">un</p>') == '<p lang="fr">UN</p>'
 
@@ -127,6 +131,25 @@ def test_white_space():
     assert shout("<a>a</a><a>b</a>") == "<a>A</a><a>B</a>"
     assert sent("<a>a</a><a>b</a> <b>c</b><i>, d</i>") == ["a b c, d"]
     assert sent("<p>a\n\nb</p>") == ["a\n\nb"]
+
+
+def test_how_a_word_is_read_is_no_part_of_the_sentence():
+    html = "<p>to <ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby> go</p>"
+    assert sent(html) == ["to 東京 go"]
+    assert shout(html) == "<p>TO <ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby> GO</p>"
+    assert sent("<ruby>東<rt>とう<rt>to</ruby><ruby>京<rt>きょう</ruby>へ") == ["東 京へ"]
+
+
+def test_a_large_page_is_aligned_in_parts():
+    calls = []
+
+    def below(texts, align):
+        calls.append((sum(map(len, texts)), align))
+        return upper(texts, align)
+
+    html = "<p>" + "a <b>word</b> in a large text, " * 50_000
+    assert translate_html([html], below) == ["<p>" + "A <b>WORD</b> IN A LARGE TEXT, " * 50_000]
+    assert len(calls) > 1 and max(size for size, _ in calls) < 700_000
 
 
 def test_lines_of_preformatted_text_are_texts():
