@@ -78,8 +78,8 @@ def main(arguments=None):
     translator._model.engine._program = profiled
     print(machine())
     results = {
-        "one at a time": profile(profiled, lambda: [translator.translate(line) for line in lines]),
-        "bulk": profile(profiled, lambda: translator.translate(lines)),
+        "one at a time": profile(profiled, lambda: [translator.translate(line, split="none") for line in lines]),
+        "bulk": profile(profiled, lambda: translator.translate(lines, split="none")),
     }
     for title, found in results.items():
         show(title, found)

@@ -37,7 +37,7 @@ def main(arguments=None):
         translator = Translator(model)
         for beam in chosen.beam:
             theirs = bergamot(chosen.python, copy, chosen.vocab, None, beam, "float32", lines)
-            options = {"beam_size": beam, "max_length_factor": MAX_LENGTH_FACTOR, "vocabulary": "full"}
+            options = {"beam_size": beam, "max_length_factor": MAX_LENGTH_FACTOR, "vocabulary": "full", "split": "none"}
             ours = [result.text for result in translator.translate(lines, **options)]
             different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b.text]
             for i in different:

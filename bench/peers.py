@@ -39,9 +39,9 @@ lines = open(sys.argv[2], encoding="utf8").read().split("\\n")[:-1]
 translator.translate(lines[-50:], beam_size=beam)
 began = time.perf_counter()
 if sys.argv[3] == "single":
-    results = [translator.translate(line, beam_size=beam) for line in lines]
+    results = [translator.translate(line, beam_size=beam, split="none") for line in lines]
 else:
-    results = translator.translate(lines, beam_size=beam)
+    results = translator.translate(lines, beam_size=beam, split="none")
 passed = time.perf_counter() - began
 print(json.dumps({"seconds": passed, "pieces": sum(len(r.pieces) + 1 for r in results)}))
 """

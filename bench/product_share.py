@@ -71,10 +71,10 @@ def product_share(translator, lines: list[str], profiled: Profiled) -> float:
     ids = model.source_vocabulary.encode_batch(lines)
     engine._program = profiled
     try:
-        translator.translate(lines)
+        translator.translate(lines, split="none")
         profiled.counts[:] = 0
         began = time.perf_counter()
-        results = translator.translate(lines)
+        results = translator.translate(lines, split="none")
         passed = time.perf_counter() - began
     finally:
         engine._program = kept

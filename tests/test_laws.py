@@ -38,7 +38,8 @@ def bits(result):
     found = []
     for h in result.hypotheses:
         attention = None if h.attention is None else h.attention.tobytes()
-        found.append((h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention))
+        said = h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention
+        found.append((*said, h.spans, [part.sentence() for part in h._parts]))
     return found
 
 
@@ -141,6 +142,7 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
         chosen = whole[first : first + 15]
+        options["split"] = "none"  # these laws are about pieces
         results = student.translate(chosen, **options)
         for result in results:
             scores = [h.score for h in result.hypotheses]
@@ -156,7 +158,8 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
         scored = student.score_batch(sources, targets, **scoring)
         assert [s.log_prob for s in scored] == [h.log_prob for _, h in ended]
         prefixes = [list(h.pieces[: generator.randint(0, 3)]) for _, h in ended]
-        kept = student.translate_batch(sources, prefixes, **options)
+        of_pieces = {name: value for name, value in options.items() if name != "split"}
+        kept = student.translate_batch(sources, prefixes, **of_pieces)
         for prefix, result in zip(prefixes, kept, strict=True):
             assert all(pieces[: len(prefix)] == prefix for pieces in result.hypotheses)
         greedy = student.translate(chosen, **options | {"beam_size": 1, "num_hypotheses": 1})

@@ -59,8 +59,8 @@ def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference
 def translate(translator, lines, mode, options) -> list[str]:
     """All lines, one call for each or one for all."""
     if mode == "bulk":
-        return [result.text for result in translator.translate(lines, **options)]
-    return [translator.translate(line, **options).text for line in lines]
+        return [result.text for result in translator.translate(lines, split="none", **options)]
+    return [translator.translate(line, split="none", **options).text for line in lines]
 
 
 def best_batch(translator, lines, options, clock) -> int:

@@ -18,8 +18,12 @@ class Doubts:
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             if result.truncated:
                 self._cut.add(line)
-            if result.repeats and not repeats(self._translator.tokenize(text)):  # no loop that the source has too
+            if result.repeats and any(self._is_loop(text, sentence) for sentence in result.sentences):
                 self._loops.add(line)
+
+    def _is_loop(self, text, sentence) -> bool:
+        """Whether a sentence's translation repeats something, and the sentence itself does not."""
+        return sentence.repeats and not repeats(self._translator.tokenize(text[slice(*sentence.source)]))
 
     @property
     def counts(self) -> dict[str, int]:

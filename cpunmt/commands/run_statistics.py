@@ -11,18 +11,18 @@ from cpunmt.files.console import say
 class RunStatistics:
     """Counts and times of one run."""
 
-    def __init__(self, translator, loading: float):
-        self._vocabulary = translator.source_vocabulary
+    def __init__(self, loading: float):
         self._loading = loading
-        self._sentences = self._words = self._source_pieces = self._target_pieces = 0
+        self._lines = self._sentences = self._words = self._source_pieces = self._target_pieces = 0
         self._seconds = 0.0
         self._alone = array("d")  # seconds of each window of one line
 
     def add(self, texts, results, seconds):
         """Count a window of lines and their results."""
-        self._sentences += len(texts)
+        self._lines += len(texts)
+        self._sentences += sum(result.num_sentences for result in results)
         self._words += sum(len(text.split()) for text in texts)
-        self._source_pieces += sum(len(ids) - 1 for ids in self._vocabulary.encode_batch(texts))
+        self._source_pieces += sum(result.num_source_pieces for result in results)
         self._target_pieces += sum(len(result.pieces) for result in results)
         self._seconds += seconds
         if len(texts) == 1:
@@ -32,6 +32,7 @@ class RunStatistics:
         """Print all on stderr, and the `others`, heading -> count."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
+            ("lines", f"{self._lines}"),
             ("sentences", f"{self._sentences}"),
             ("words", f"{self._words}"),
             ("source pieces", f"{self._source_pieces}"),
@@ -41,7 +42,7 @@ class RunStatistics:
             ("translating", f"{self._seconds:.3f} s"),
             ("speed", f"{rate:.0f} words/s"),
         ]
-        if self._alone and len(self._alone) == self._sentences:
+        if self._alone and len(self._alone) == self._lines:
             middle, late = np.percentile(self._alone, (50, 95)) * 1000
             lines.append(("latency", f"{middle:.2f} ms (median), {late:.2f} ms (95th percentile)"))
         memory = _peak_memory()

@@ -50,7 +50,7 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
             translator.translate([], **options)  # before the output is touched
         except ValueError as error:
             raise CpunmtError(str(error)) from None
-        statistics = RunStatistics(translator, time.perf_counter() - began) if stats else None
+        statistics = RunStatistics(time.perf_counter() - began) if stats else None
         doubts = Doubts(translator, options)
         first = 1 if os.isatty(output.descriptor) else streams.FIRST
         if read_from is None:

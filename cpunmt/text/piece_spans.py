@@ -15,7 +15,7 @@ _SKIPPED = 16  # characters that are looked through for a piece that is not wher
 Span = tuple[int, int]
 
 
-def source_spans(pieces: Sequence[str], normalized: str, origins: Sequence[int]) -> list[Span]:
+def source_spans(text: str, pieces: Sequence[str], normalized: str, origins: Sequence[int]) -> list[Span]:
     """Where each piece of a text stands in it. A piece that is part of a character stands on all of it.
 
     Parameters
@@ -29,7 +29,7 @@ def source_spans(pieces: Sequence[str], normalized: str, origins: Sequence[int])
     for begin, end in _walked(pieces, normalized):
         begin, end = _trimmed(normalized, begin, end)
         begin, end = min(begin, last), min(end, last)
-        found.append((origins[begin], ends[end - 1] if end > begin else origins[begin]))
+        found.append(_trimmed(text, origins[begin], ends[end - 1] if end > begin else origins[begin]))
     return found
 
 
@@ -72,11 +72,11 @@ def _walked(pieces: Sequence[str], text: str) -> list[Span]:
 
 def _found(piece: str, text: str, at: int) -> Span:
     """Where a piece stands that should be at `at`."""
+    if piece == "<unk>" and not text.startswith(piece, at):
+        piece = _UNKNOWN
     for form in (piece, piece.lstrip(" "), piece.rstrip(" "), piece.strip(" ")):
         if text.startswith(form, at):
             return at, at + len(form)
-    if piece == "<unk>" and text.startswith(_UNKNOWN.lstrip() if at == 0 else _UNKNOWN, at):
-        return at, at + len(_UNKNOWN) - (at == 0)
     begin = text.find(piece.strip(" "), at, at + len(piece) + _SKIPPED)
     return (at, at) if begin < 0 else (begin, begin + len(piece.strip(" ")))
 

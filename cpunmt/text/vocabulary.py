@@ -154,7 +154,7 @@ def call_processor(
 def located(path: str | os.PathLike[str], processor: Any, text: str, pieces: Sequence[str]) -> list[Span]:
     """Where each of the `pieces` into which a SentencePiece model cuts `text` stands in it."""
     normalized, origins = call_processor(path, processor.normalize, text, with_offsets=True)
-    return source_spans(pieces, normalized, origins)
+    return source_spans(text, pieces, normalized, origins)
 
 
 def before_end(ids: Ids, eos_id: int) -> list[int]:

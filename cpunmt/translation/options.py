@@ -85,10 +85,10 @@ class Options:
     the option, for a wrong value.
     """
 
-    split: Literal["sentence", "paragraph", "line", "none"] | Splitter = _option(
+    split: Literal["sentence", "paragraph", "line", "none"] | Splitter = _option(  # noqa: RUF009
         "sentence",
-        "what of a text is translated by itself: sentences, in a line or in a paragraph of lines; lines; or the text, "
-        "as one sentence",
+        "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
+        "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
         function=True,
     )

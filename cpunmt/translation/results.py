@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.process.first_use import LOCK
+from cpunmt.text.piece_spans import Span
 from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
-from cpunmt.translation.texts.aligned import Span
 from cpunmt.translation.texts.sentence import Part, Sentence
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Hypothesis:
     @property
     def repeats(self) -> bool:
         """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
-        return any(part.hypothesis.repeats for part in self._parts) if self._parts else repeats(self.pieces)
+        return any(part.translation.repeats for part in self._parts) if self._parts else repeats(self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it.
@@ -172,6 +172,11 @@ class Result:
         if not self.num_source_pieces:
             return ()
         return (Part((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
+
+    @property
+    def num_sentences(self) -> int:
+        """How many `sentences` there are."""
+        return len(self.hypotheses[0]._parts) or bool(self.num_source_pieces)
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it: `json.dumps(result.to_dict())`.

@@ -30,7 +30,7 @@ def compare_speed(
     Both take turns, so that the machine's moods hit both. `progress` is called with how many sentences were
     translated. For a figure of one core, the process must be bound to it.
     """
-    chosen = sampled(sources)
+    chosen, settings = sampled(sources), {"split": "none", **settings}
     words = sum(len(source.split()) for source in chosen)
     seconds = {(mode, who): [] for mode in ("one_at_a_time", "bulk") for who in ("model", "baseline")}
     for translator in (model, baseline):

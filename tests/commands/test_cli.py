@@ -83,11 +83,13 @@ def test_statistics(student, source, tmp_path, capfd):
     assert translate(source, tmp_path / "german", "--stats") == 0
     output, shown = capfd.readouterr()
     found = statistics(shown)
-    assert output == "" and int(found["sentences"]) == 40
+    results = student.translate(sentences(40))
+    assert output == "" and int(found["lines"]) == 40
+    assert int(found["sentences"]) == sum(len(result.sentences) for result in results) > 40
     assert int(found["words"]) == sum(len(line.split()) for line in sentences(40))
     vocabulary = student.source_vocabulary
     assert int(found["source pieces"]) == sum(len(vocabulary.encode(line)) - 1 for line in sentences(40))
-    assert int(found["target pieces"]) == sum(len(result.pieces) for result in student.translate(sentences(40)))
+    assert int(found["target pieces"]) == sum(len(result.pieces) for result in results)
     seconds, rate = float(found["translating"].removesuffix(" s")), float(found["speed"].removesuffix(" words/s"))
     assert rate == pytest.approx(int(found["words"]) / seconds, rel=0.05)
     assert "latency" not in found and 20 < int(found["peak memory"].removesuffix(" MB")) < 10_000

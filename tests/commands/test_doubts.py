@@ -7,7 +7,9 @@ from tests.support.command_line import run, sentences, statistics, translate
 
 
 def result(pieces, truncated=False) -> Result:
-    return Result((Hypothesis("", 0.0, 0.0, truncated, tuple(pieces)),))
+    """Of a text that is one sentence."""
+    hypothesis = Hypothesis("", 0.0, 0.0, truncated, tuple(pieces))
+    return Result((hypothesis,), num_source_pieces=1, num_source_characters=100)
 
 
 def told(student, results, capfd, options=None) -> str:
@@ -59,6 +61,16 @@ def test_a_loop_that_the_source_has_is_none(student, capfd):
     assert told(student, [("Ha " * 20, result(["ha"] * 20))], capfd) == ""
     shown = told(student, [("Ha.", result(["ha"] * 20))], capfd)
     assert shown.startswith("cpunmt: of the translations 1 looks like a loop (line 1); look at them: ")
+
+
+def test_a_loop_of_one_sentence_is_not_excused_by_another(student, capfd):
+    """Of several in a line: the source of the one that loops counts."""
+    text = "Ha " * 20 + "ha. Yes."
+    (made,) = student.translate([text], min_length=60)
+    assert [sentence.repeats for sentence in made.sentences] == [True, True]
+    assert "1 looks like a loop (line 1)" in told(student, [(text, made)], capfd)
+    excused = student.translate("Ha " * 20 + "ha.", min_length=60)
+    assert excused.repeats and told(student, [("Ha " * 20 + "ha.", excused)], capfd) == ""
 
 
 def test_both(student, capfd):

@@ -113,7 +113,7 @@ def test_a_stream_of_a_file(student, tokenizer, tmp_path):
             tokenizer.decode(result.hypotheses[0])
             for result in translator.translate_iterable(source, max_batch_size=64, beam_size=2)
         ]
-    assert found == [result.text for result in student.translate(sentences(70), beam_size=2)]
+    assert found == [result.text for result in student.translate(sentences(70), beam_size=2, split="none")]
     source = [tokenizer.encode(line, out_type=str) for line in sentences(5)]
     forced = translator.translate_iterable(source, iter([["▁Der"]] * 5), 32, "examples")
     assert [result.hypotheses[0][0] for result in forced] == ["▁Der"] * 5

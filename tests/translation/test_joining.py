@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine import engine
-from cpunmt.translation.joining import blank_result, make_result, replaced
+from cpunmt.translation.joining import PIECES, Source, blank_result, make_result, replaced
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis
 
@@ -32,7 +32,7 @@ def found(ids, score, source=None, truncated=False):
 
 def test_one_part(vocabulary):
     ids = vocabulary.ids(["▁Ein", "▁Mann", "."])
-    made = make_result([[found([*ids, 0], -0.5), found(ids[:1], -1.0, truncated=True)]], [2], vocabulary, None, PLAIN)
+    made = make_result([[found([*ids, 0], -0.5), found(ids[:1], -1.0, truncated=True)]], [2], vocabulary, PIECES, PLAIN)
     assert made.hypotheses == (
         Hypothesis("Ein Mann.", -0.5, -2.0, False, ("▁Ein", "▁Mann", ".")),
         Hypothesis("Ein", -1.0, -1.0, True, ("▁Ein",)),
@@ -42,10 +42,12 @@ def test_one_part(vocabulary):
 
 def test_attention_leaves_out_the_ends(vocabulary):
     ids = vocabulary.ids(["▁Ein", "▁Mann"])
-    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, ["▁One", "▁man"], ALIGNED)
+    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, Source(pieces=["▁One", "▁man"]), ALIGNED)
     assert made.attention.shape == (2, 2) and made.alignments == [(0, 0), (1, 1)]
     assert made.token_log_probs == (-0.5, -0.5, -0.5) and made.source_pieces == ("▁One", "▁man")
-    made = make_result([[found(ids, -0.5, 2, truncated=True)]], [2], vocabulary, ["▁One", "▁man"], ALIGNED)
+    made = make_result(
+        [[found(ids, -0.5, 2, truncated=True)]], [2], vocabulary, Source(pieces=["▁One", "▁man"]), ALIGNED
+    )
     assert made.attention.shape == (2, 2) and made.truncated
 
 
@@ -53,7 +55,7 @@ def test_parts_are_joined_rank_by_rank(vocabulary):
     one, man, dog = ([vocabulary.ids([piece])[0], 0] for piece in ("▁Ein", "▁Mann", "▁Hund"))
     first = [found(one, -0.1, 3), found(dog, -0.4, 3)]
     second = [found(man, -0.3, 1), found(dog, -0.5, 1), found(man[:1], -0.6, 1, truncated=True)]
-    made = make_result([first, second], [3, 1], vocabulary, list("abcd"), ALIGNED)
+    made = make_result([first, second], [3, 1], vocabulary, Source(pieces=list("abcd")), ALIGNED)
     assert [hypothesis.text for hypothesis in made.hypotheses] == ["Ein Mann", "Hund Hund", "Hund Mann"]
     scores = [hypothesis.score for hypothesis in made.hypotheses]
     assert scores == pytest.approx([(3 * -0.1 - 0.3) / 4, (3 * -0.4 - 0.5) / 4, (3 * -0.4 - 0.6) / 4])
@@ -67,8 +69,20 @@ def test_parts_are_joined_rank_by_rank(vocabulary):
 
 def test_source_pieces_beyond_the_input_limit_are_left_out(vocabulary):
     ids = vocabulary.ids(["▁Ein"])
-    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, ["▁One", "▁man", "▁more"], ALIGNED)
-    assert made.source_pieces == ("▁One", "▁man")
+    source = Source(12, ["▁One", "▁man", "▁more"], [(0, 3), (4, 7), (8, 12)])
+    made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, source, ALIGNED)
+    assert made.source_pieces == ("▁One", "▁man") and made.source_spans == ((0, 3), (4, 7))
+    assert (made.num_source_pieces, made.num_source_characters) == (2, 12)
+
+
+def test_pieces_stand_where_their_part_stands(vocabulary):
+    first, empty = [*vocabulary.ids(["▁Ein", "▁Mann"]), 0], [0]
+    last = [*vocabulary.ids(["▁Hund", "."]), 0]
+    parts = [[found(first, -0.5, 2)], [found(empty, -0.5, 1)], [found(last, -0.5, 1)]]
+    made = make_result(parts, [2, 1, 1], vocabulary, Source(1, list("abcd"), [(0, 1)] * 4), ALIGNED)
+    (whole,) = made.hypotheses
+    assert [whole.text[slice(*span)] for span in whole.spans] == ["Ein", "Mann", "Hund", "."]
+    assert whole.text == "Ein Mann Hund."
 
 
 # Unknown pieces
@@ -79,17 +93,17 @@ def test_unknown_pieces_become_those_they_attend_to(vocabulary):
     ids = [*vocabulary.ids(["▁Ein"]), unk, unk, 0]
     pieces = ["▁A", "▁🚲", "🎉"]
     with_attention = [[found(ids, -1.0, 3)]]
-    made = make_result(with_attention, [3], vocabulary, pieces, REPLACING)
+    made = make_result(with_attention, [3], vocabulary, Source(pieces=pieces), REPLACING)
     assert (made.text, made.pieces) == ("Ein 🚲🎉", ("▁Ein", "▁🚲", "🎉"))
     assert made.attention is None  # nobody asked for it
-    kept = make_result(with_attention, [3], vocabulary, pieces, ALIGNED)
+    kept = make_result(with_attention, [3], vocabulary, Source(pieces=pieces), ALIGNED)
     assert kept.pieces == ("▁Ein", "<unk>", "<unk>")
 
 
 def test_in_a_later_part_they_become_pieces_of_that_part(vocabulary):
     unk, one = vocabulary.unk_id, vocabulary.ids(["▁Ein"])[0]
     parts = [[found([one, 0], -1.0, 2)], [found([one, unk, 0], -1.0, 2)]]
-    made = make_result(parts, [2, 2], vocabulary, ["▁a", "▁b", "▁c", "▁🚲"], REPLACING)
+    made = make_result(parts, [2, 2], vocabulary, Source(pieces=["▁a", "▁b", "▁c", "▁🚲"]), REPLACING)
     assert (made.text, made.pieces) == ("Ein Ein 🚲", ("▁Ein", "▁Ein", "▁🚲"))
 
 
@@ -111,15 +125,15 @@ def test_text_and_pieces_keep_what_no_vocabulary_has(vocabulary):
 
 
 def test_a_blank_sentence_has_one_certain_translation(vocabulary):
-    assert blank_result([], vocabulary, PLAIN).hypotheses == (Hypothesis("", 0.0, 0.0, False, ()),)
-    made = blank_result([0], vocabulary, ALIGNED)
+    assert blank_result([], vocabulary, PIECES, PLAIN).hypotheses == (Hypothesis("", 0.0, 0.0, False, ()),)
+    made = blank_result([0], vocabulary, PIECES, ALIGNED)
     assert (made.text, made.score, made.token_log_probs) == ("", 0.0, (0.0,))
     assert made.attention.shape == (0, 0) and made.alignments == [] and made.source_pieces == ()
 
 
 @pytest.mark.parametrize("end", [[], [0]])
 def test_a_prefix_of_a_blank_sentence_is_kept_and_impossible(vocabulary, end):
-    made = blank_result([*vocabulary.ids(["▁Ein", "▁Mann"]), *end], vocabulary, ALIGNED)
+    made = blank_result([*vocabulary.ids(["▁Ein", "▁Mann"]), *end], vocabulary, PIECES, ALIGNED)
     assert (made.text, made.log_prob, made.score) == ("Ein Mann", -math.inf, -math.inf)
     assert made.token_log_probs == (-math.inf, -math.inf, 0.0) and made.attention.shape == (2, 0)
     assert made.alignments == []

@@ -71,6 +71,7 @@ def test_a_result_as_json():
         "token_log_probs": [-0.5, None],
         "alignments": [[0, 0], [1, 1]],
         "source_pieces": ["▁A", "▁man."],
+        "sentences": [],
         "alternatives": [
             {"text": "Mann", "score": None, "log_prob": None, "truncated": True, "repeats": False, "pieces": ["▁Mann"]}
         ],

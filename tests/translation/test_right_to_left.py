@@ -20,6 +20,7 @@ from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 BACKWARDS = replace(CONFIG, right_to_left=True)
 TENSORS = random_tensors(BACKWARDS, 49)
 TEXTS = [*TEXT[:4], "A dog.", "Two women", "."]
+WHOLE = {"split": "none"}  # a text is a sentence, even if it is a stop
 LIMIT = 10
 ALL = {"beam_size": 3, "num_hypotheses": 3, "return_token_log_probs": True, "return_alignments": True}
 
@@ -45,7 +46,7 @@ def turned(ids):
 def test_translations_are_those_of_reversed_sentences(translator):
     assert translator.config.right_to_left
     reference, different, ended, shifted = Reference(BACKWARDS, TENSORS), 0, 0, 0
-    for text, result in zip(TEXTS, translator.translate(TEXTS, max_length=LIMIT, **ALL), strict=True):
+    for text, result in zip(TEXTS, translator.translate(TEXTS, max_length=LIMIT, **WHOLE, **ALL), strict=True):
         ids = translator.source_vocabulary.encode(text)
         limit = min(LIMIT, 3 * len(ids))
         expected = beam_search(reference, turned(ids), limit, Search(3, 3, token_log_probs=True, attention=True))
@@ -70,8 +71,8 @@ def test_translations_are_those_of_reversed_sentences(translator):
 
 def test_one_sentence_is_what_it_is_among_others(translator):
     for options in ({}, ALL):
-        made = translator.translate(TEXTS, **options)
-        assert made == [translator.translate(text, **options) for text in TEXTS]
+        made = translator.translate(TEXTS, **WHOLE, **options)
+        assert made == [translator.translate(text, **WHOLE, **options) for text in TEXTS]
         pieces = [translator.tokenize(text) for text in TEXTS]
         batch = translator.translate_batch(pieces, return_scores=True, **options)
         assert [result.hypotheses[0] for result in batch] == [list(result.pieces) for result in made]
@@ -79,7 +80,8 @@ def test_one_sentence_is_what_it_is_among_others(translator):
 
 def test_what_is_scored_is_reversed_too(translator):
     """The score of a translation is that of finding it."""
-    results = translator.translate(TEXTS, max_length=LIMIT, vocabulary="full", return_token_log_probs=True)
+    options = {"max_length": LIMIT, "vocabulary": "full", "return_token_log_probs": True}
+    results = translator.translate(TEXTS, **WHOLE, **options)
     whole = [(text, result) for text, result in zip(TEXTS, results, strict=True) if not result.truncated]
     assert sum(len(result.pieces) > 1 for _, result in whole) >= 2
     pairs = [translator.tokenize(text) for text, _ in whole], [list(result.pieces) for _, result in whole]

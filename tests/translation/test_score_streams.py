@@ -155,7 +155,7 @@ def test_files_that_cannot_be_scored(student, files):
 def test_the_pieces_are_those_of_a_translation(student, options):
     texts = [*sentences(40), " ".join(sentences(30)), ""]
     student.translate(texts, beam_size=6)  # leaves memory of another shape behind
-    results = student.translate(texts, return_token_log_probs=True, **options)
+    results = student.translate(texts, split="none", return_token_log_probs=True, **options)
     for text, result in zip(texts, results, strict=True):
         steps = list(student.generate_tokens(student.tokenize(text), return_log_prob=True, **options))
         assert tuple(step.token for step in steps if step.token != "</s>") == result.pieces

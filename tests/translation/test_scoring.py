@@ -42,7 +42,8 @@ def test_a_translation_scores_what_its_search_said(student, first, beam, vocabul
 def test_to_the_last_bit(student):
     texts = sentences(60)
     for vocabulary in ("shortlist", "full"):
-        translated = student.translate(texts, vocabulary=vocabulary, return_token_log_probs=True, beam_size=3)
+        options = {"split": "none", "vocabulary": vocabulary, "return_token_log_probs": True}
+        translated = student.translate(texts, **options, beam_size=3)
         target = [list(result.pieces) for result in translated]
         scored = student.score_batch(pieces_of(student, texts), target, vocabulary=vocabulary)
         for result, score in zip(translated, scored, strict=True):

@@ -27,9 +27,10 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t \n", "\u3000", "\u200b"])
-def test_blank_text_gives_empty_text(student, text):
-    assert student.translate(text) == Result((Hypothesis("", 0.0, 0.0, False, ()),))
-    assert str(student.translate(text)) == ""
+def test_blank_text_stays_as_it_is(student, text):
+    assert student.translate(text) == Result((Hypothesis(text, 0.0, 0.0, False, ()),))
+    assert student.translate(text, split="none") == Result((Hypothesis("", 0.0, 0.0, False, ()),))
+    assert str(student.translate(text)) == text and student.translate(text).sentences == ()
 
 
 def test_an_empty_list_gives_an_empty_list(student):
@@ -111,7 +112,7 @@ def test_a_stream_refuses_what_is_not_text_when_it_comes(student):
 def test_a_batch_of_pieces_gives_what_text_gives(student):
     texts = [text for text in ODD if student.source_vocabulary.encode(text) != [0]] + sentences(30)
     pieces = [student.source_vocabulary.pieces(student.source_vocabulary.encode(text)[:-1]) for text in texts]
-    expected = student.translate(texts)
+    expected = student.translate(texts, split="none")
     assert not any("\n" in result.text or "\ud800" in result.text for result in expected)
     for made, result in zip(student.translate_batch(pieces, return_scores=True), expected, strict=True):
         assert made == TranslationResult([list(result.pieces)], [result.score])
@@ -146,19 +147,21 @@ def test_text_is_no_list_of_pieces(student):
 
 
 def test_a_long_sentence_is_split_and_nothing_is_lost(student):
-    """It is cut between its sentences, and the parts are translated as if each were a line."""
+    """As one sentence it is cut where sentences end, and the parts are translated as if each were a line."""
     sentence = "A man is riding a bicycle in the park."
     room = student.config.max_source_length - 1
     fit = room // len(student.source_vocabulary.encode(sentence)[:-1])
     assert fit > 3
     parts = [" ".join([sentence] * count) for count in (fit, fit, fit, 2)]
-    made, expected = student.translate(" ".join(parts)), student.translate(parts)
+    made, expected = (student.translate(some, split="none") for some in (" ".join(parts), parts))
     assert made.text == " ".join(result.text for result in expected)
     assert made.pieces == tuple(piece for result in expected for piece in result.pieces)
     assert made.log_prob == pytest.approx(sum(result.log_prob for result in expected))
     assert made.score == pytest.approx(np.average([r.score for r in expected], weights=[fit, fit, fit, 2]))
     assert not made.truncated and all(result.text for result in expected)
-    cut = student.translate(" ".join([*parts, "Yes."]), max_length=20)  # the last part ends before, others do not
+    cut = student.translate(
+        " ".join([*parts, "Yes."]), max_length=20, split="none"
+    )  # the last part ends before, others do not
     assert cut.truncated
 
 
@@ -171,7 +174,7 @@ def test_every_length_is_translated(student, count, word):
     cuts = [0, *split_pieces(pieces, student.config.max_source_length - 1), len(pieces)]
     parts = [pieces[begin:end] for begin, end in itertools.pairwise(cuts)]
     translated = student.translate_batch(parts, max_length=4)
-    result = student.translate(word * count, max_length=4)
+    result = student.translate(word * count, max_length=4, split="none")
     assert list(result.pieces) == [piece for part in translated for piece in part.hypotheses[0]]
 
 

@@ -55,7 +55,7 @@ def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[E
 def _bleu(translator, sets):
     found = {}
     for one in sets:
-        texts = [result.text for result in translator.translate(one.sources)]
+        texts = [result.text for result in translator.translate(one.sources, split="none")]
         found[one.name] = load_metrics().bleu.corpus_score(texts, by_rank(one.references)).score
     return found
 

@@ -47,7 +47,7 @@ def measure(models: dict, lines: list[str], rounds: int) -> list[dict]:
 def _topped_up(translator, work):
     """All sentences in one call: as many side by side as the engine likes, the next ones take free places."""
     lines = [line for batch in work.batches for line in batch]
-    return lambda: translator.translate(lines)
+    return lambda: translator.translate(lines, split="none")
 
 
 def show(rows: list[dict]):

@@ -19,7 +19,7 @@ class Workload:
     def pruned(self, translator: Translator) -> Callable:
         """Translates all batches; a sentence that has ended leaves its batch at once."""
         given = [batch[0] if self.size == 1 else batch for batch in self.batches]
-        return lambda: [translator.translate(batch) for batch in given]
+        return lambda: [translator.translate(batch, split="none") for batch in given]
 
     def unpruned(self, translator: Translator) -> Callable:
         """The same, but each sentence goes on as long as the longest translation of its batch.
@@ -29,8 +29,9 @@ class Workload:
         """
         given = []
         for batch in self.batches:
-            longest = max(len(result.pieces) for result in translator.translate(batch))
-            given.append((batch, {"min_length": longest, "max_length": longest + 1, "max_length_factor": MOST_FACTOR}))
+            longest = max(len(result.pieces) for result in translator.translate(batch, split="none"))
+            lengths = {"min_length": longest, "max_length": longest + 1, "max_length_factor": MOST_FACTOR}
+            given.append((batch, {"split": "none", **lengths}))
         return lambda: [translator.translate(batch, **options) for batch, options in given]
 
     def timed(self, name: str, run: Callable) -> Timed:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpunmt.text.piece_spans import Span as Span  # begin and end, in code points
+
 if TYPE_CHECKING:
     from cpunmt.translation.results import Result
-
-Span = tuple[int, int]  # begin and end, in code points
 
 
 class Aligned(NamedTuple):

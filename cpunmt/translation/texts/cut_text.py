@@ -22,7 +22,7 @@ T = TypeVar("T")
 _UNSPACED = re.compile(
     "[\u2e80-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff65\U00020000-\U0003ffff]"
 )
-_LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_ENDS = re.compile("[\n\r\f\u2028\u2029]")  # others are left to the vocabulary, which may drop them
 
 
 class Cut(NamedTuple):

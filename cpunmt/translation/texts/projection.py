@@ -8,7 +8,7 @@ def target_range(aligned: Aligned, begin: int, end: int) -> Span | None:
 
     A source piece counts if it has a character there. None: nothing is linked to one.
     """
-    chosen = {number for number, (b, e) in enumerate(aligned.source_spans) if b < end and e > begin and b < e}
+    chosen = {number for number, (b, e) in enumerate(aligned.source_spans) if max(b, begin) < min(e, end)}
     found = [aligned.target_spans[target] for source, target in aligned.links if source in chosen]
     found = [(b, e) for b, e in found if b < e]
     return (min(b for b, _ in found), max(e for _, e in found)) if found else None

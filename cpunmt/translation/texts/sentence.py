@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from cpunmt.translation.texts.aligned import Span
-
-if TYPE_CHECKING:
-    from cpunmt.translation.results import Hypothesis
+from cpunmt.text.piece_spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Sentence:
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it, under the same names; minus infinity, which JSON lacks, becomes None."""
-        found = {
+        found: dict[str, Any] = {
             "source": list(self.source),
             "target": list(self.target),
             "score": self.score if math.isfinite(self.score) else None,
@@ -49,23 +46,40 @@ class Sentence:
         return found
 
 
+class Translation(Protocol):
+    """What is told of a sentence's translation: a Hypothesis, which counts from the sentence's own beginning."""
+
+    @property
+    def score(self) -> float: ...
+    @property
+    def log_prob(self) -> float: ...
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def repeats(self) -> bool: ...
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None: ...
+    @property
+    def spans(self) -> tuple[Span, ...] | None: ...
+
+
 class Part(NamedTuple):
-    """A sentence of a text while it is one of its parts; its hypothesis counts from its own beginning."""
+    """A sentence of a text as one of its parts."""
 
     source: Span
     target: Span
-    hypothesis: Hypothesis
+    translation: Translation
     source_spans: tuple[Span, ...] | None  # of its pieces, from its own beginning
 
     def sentence(self) -> Sentence:
         """It as a Result tells of it."""
-        best = self.hypothesis
+        best = self.translation
         return Sentence(
             self.source, self.target, best.score, best.log_prob, best.truncated, best.repeats, self._alignments()
         )
 
     def _alignments(self) -> list[tuple[Span, Span]] | None:
-        links, spans = self.hypothesis.alignments, self.hypothesis.spans
+        links, spans = self.translation.alignments, self.translation.spans
         if links is None or spans is None or self.source_spans is None:
             return None
         sources, targets = self.source_spans, spans

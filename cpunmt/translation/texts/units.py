@@ -6,13 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
+from cpunmt.text.piece_spans import Span
 from cpunmt.text.sentences import sentence_spans
-from cpunmt.translation.texts.aligned import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
 
 NAMES = ("sentence", "paragraph", "line", "none")
+# Most single sentences, found in a microsecond: letters, digits and commas, and at most a stop at the end
+PLAIN = re.compile(
+    "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
+)
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 

@@ -8,7 +8,7 @@ def proposals(teachers: list[Translator], sources: list[str], beam_size: int) ->
 
     What was cut off by the length limit, and empty text, is left out.
     """
-    options = {"beam_size": beam_size, "num_hypotheses": beam_size, "vocabulary": "full"}
+    options = {"beam_size": beam_size, "num_hypotheses": beam_size, "vocabulary": "full", "split": "none"}
     found = [{} for _ in sources]
     for teacher in teachers:
         for texts, result in zip(found, teacher.translate(sources, **options), strict=True):

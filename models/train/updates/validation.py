@@ -32,6 +32,7 @@ def validate(model: Path, corpora: list[Corpus], beam_size: int = 1, most: int |
     found = {}
     for corpus in corpora:
         examples = corpus.examples[:most]
-        results = translator.translate([e.sources[0] for e in examples], beam_size=beam_size, vocabulary="full")
+        sources, options = [e.sources[0] for e in examples], {"beam_size": beam_size, "vocabulary": "full"}
+        results = translator.translate(sources, split="none", **options)
         found[corpus.name] = score([result.text for result in results], [e.targets for e in examples])
     return found

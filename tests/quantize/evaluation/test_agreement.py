@@ -46,7 +46,7 @@ def test_translations_are_those_of_a_translator(students, monkeypatch):
     monkeypatch.setattr(module, "WINDOW", 7)
     lines, done = [*sentences(18), " "], []
     found = translated(students[0], lines, OPTIONS, done.append)
-    assert found.texts == [result.text for result in Translator(DIRECTORIES["int8"]).translate(lines)]
+    assert found.texts == [result.text for result in Translator(DIRECTORIES["int8"]).translate(lines, split="none")]
     assert done == [7, 7, 5] and len(found.parts) == len(found.found) == 18
 
 

@@ -1,0 +1,208 @@
+"""Texts of several sentences: each is translated as it would be alone, and what is between them stays as it is."""
+
+import json
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt import Sentence, Translator
+from tests.sample_models.real_model import ROOT
+from tests.support.command_line import run
+
+SHIPPED = ROOT / "models" / "ende-tiny"
+TEXT = "Where is the dog? He is in the garden. I see him."
+SENTENCES = ["One man.", "Where is the dog?", "I see him!", "Two dogs play, and a cat", "Yes", "He said: no. Really?"]
+GAPS = [" ", "  ", "\t", "\n", "\r\n", "\n\n\t- ", "\n\n> ", "\u2028", " \u200b", "\n\n12 ...\n\n", " \u202e", "\0 "]
+COUNTS = [150, pytest.param(10_000, marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return Translator(SHIPPED)
+
+
+def texts():
+    part = st.sampled_from(SENTENCES) | st.sampled_from(GAPS) | st.text(max_size=6)
+    return st.lists(part, max_size=8).map("".join)
+
+
+def between(text, spans):
+    """What stands before, between and after spans."""
+    ends = [0, *[place for span in spans for place in span], len(text)]
+    return [text[begin:end] for begin, end in list(pairwise(ends))[::2]]
+
+
+def test_no_sentence_is_lost(shipped):
+    assert shipped.translate(TEXT).text == "Wo ist der Hund? Er ist im Garten. Ich sehe ihn."
+    assert shipped.translate(TEXT, split="none").text != shipped.translate(TEXT).text
+    finished = run("translate", "-m", SHIPPED, stdin=f"{TEXT}\n\n  {TEXT}\n".encode())
+    whole = shipped.translate(TEXT).text
+    assert finished.stdout.decode() == f"{whole}\n\n  {whole}\n" and finished.stderr == b""
+    assert run("translate", "-m", SHIPPED, "--split", "none", TEXT).stdout.decode() != f"{whole}\n"
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("split", ["sentence", "paragraph", "line"])
+def test_the_law_of_texts(shipped, split, count):
+    """Every character between two sentences is kept, and each sentence is what it is alone, to the bit."""
+
+    @given(texts(), st.booleans())
+    @settings(max_examples=count, database=None)
+    def check(text, align):
+        (made,) = shipped.translate([text], split=split, return_alignments=align)
+        sentences = made.sentences
+        assert between(text, [s.source for s in sentences]) == between(made.text, [s.target for s in sentences])
+        ends = [place for s in sentences for place in s.source]
+        assert ends == sorted(ends)
+        alone = shipped.translate([text[slice(*s.source)] for s in sentences], split="none")
+        assert [made.text[slice(*s.target)] for s in sentences] == [result.text for result in alone]
+        assert [(s.score, s.log_prob, s.truncated, s.repeats) for s in sentences] == [
+            (result.score, result.log_prob, result.truncated, result.repeats) for result in alone
+        ]
+        assert made.pieces == tuple(piece for result in alone for piece in result.pieces)
+        assert made.num_source_pieces == sum(result.num_source_pieces for result in alone)
+        again = shipped.translate(text, split=split)
+        assert (again.text, again.score, again.pieces) == (made.text, made.score, made.pieces)
+
+    check()
+
+
+@given(st.text(st.characters().filter(lambda c: not c.isalpha()), max_size=60))
+@settings(max_examples=200)
+def test_text_without_letters_stays_as_it_is(student, text):
+    made = student.translate(text, return_token_log_probs=True, return_alignments=True)
+    assert (made.text, made.score, made.pieces, made.sentences) == (text, 0.0, (), ())
+    assert made.source_pieces == () and made.alignments == [] and made.token_log_probs == (0.0,)
+
+
+@pytest.mark.parametrize("text", ["A man is riding a bicycle.", "Yes", "Two dogs, e.g. poodles, play in the snow"])
+def test_one_sentence_is_what_it_was(student, text):
+    for options in ({}, {"beam_size": 3, "num_hypotheses": 3}, {"return_alignments": True}, {"max_input_length": 3}):
+        made, whole = student.translate(text, **options), student.translate(text, split="none", **options)
+        assert made == whole and made.sentences == whole.sentences
+        assert made.sentences[0].source == (0, len(text)) and made.sentences[0].target == (0, len(made.text))
+
+
+def test_a_paragraph_of_wrapped_lines(shipped):
+    text = "  Two dogs are playing\n  in the snow. One man\r\nis riding a bicycle.\n\nA dog."
+    made = shipped.translate(text, split="paragraph")
+    assert made.text == "  Zwei Hunde spielen im Schnee. Ein Mann fährt Fahrrad.\n\nEin Hund."
+    assert [text[slice(*s.source)] for s in made.sentences][1] == "One man\r\nis riding a bicycle."
+    assert len(shipped.translate(text).sentences) == 5
+
+
+def test_alignments_by_characters(shipped):
+    text = "\n  Two dogs are playing.\n\nOne man. "
+    made = shipped.translate(text, return_alignments=True)
+    said = [[(text[slice(*a)], made.text[slice(*b)]) for a, b in s.alignments] for s in made.sentences]
+    assert said == [
+        [("Two", "Zwei"), ("dogs", "Hunde"), ("playing", "spielen"), (".", ".")],
+        [("One", "Ein"), ("man", "Mann"), (".", ".")],
+    ]
+    words = [
+        (text[slice(*made.source_spans[i])], made.text[slice(*made.hypotheses[0].spans[k])]) for i, k in made.alignments
+    ]
+    assert words == [pair for sentence in said for pair in sentence]
+    assert [text[slice(*span)] for span in made.source_spans] == [piece.strip("\u2581") for piece in made.source_pieces]
+    plain = shipped.translate(text)
+    assert plain.sentences[0].alignments is None and plain.hypotheses[0].spans is None
+
+
+def test_alignments_change_nothing_else(shipped):
+    lines = [TEXT, "One man.", "", "\tA dog.  A cat. ", "a, " * 200]
+    for options in ({}, {"beam_size": 2, "num_hypotheses": 2}):
+        plain = shipped.translate(lines, **options)
+        told = shipped.translate(lines, return_alignments=True, **options)
+        for one, other in zip(plain, told, strict=True):
+            assert one.hypotheses == other.hypotheses and one.num_source_pieces == other.num_source_pieces
+
+
+def test_what_a_result_tells(shipped):
+    made = shipped.translate("One man. " + TEXT, max_length=4)
+    assert [s.truncated for s in made.sentences] == [False, True, True, True] and made.truncated
+    assert made.sentences[0] == Sentence(
+        (0, 8), (0, 9), made.sentences[0].score, made.sentences[0].log_prob, False, False
+    )
+    told = json.loads(json.dumps(made.to_dict()))
+    assert [sentence["source"] for sentence in told["sentences"]] == [list(s.source) for s in made.sentences]
+    assert told["sentences"][1]["truncated"] is True
+    aligned = shipped.translate("One man. Yes.", return_alignments=True).to_dict()
+    assert aligned["sentences"][1]["alignments"] == [[[9, 10], [10, 12]], [[12, 13], [12, 13]]]
+
+
+def test_options_hold_for_each_sentence(shipped):
+    """Ranks of n-best lists, prefixes and limits."""
+    several = shipped.translate("One man. Two dogs.", beam_size=3, num_hypotheses=3, return_token_log_probs=True)
+    parts = shipped.translate(["One man.", "Two dogs."], beam_size=3, num_hypotheses=3, return_token_log_probs=True)
+    for rank, found in enumerate(several.hypotheses):
+        one, two = (part.hypotheses[rank] for part in parts)
+        assert (
+            found.text == f"{one.text} {two.text}"
+            and found.token_log_probs == one.token_log_probs + two.token_log_probs
+        )
+    forced = shipped.translate("One man. One man.", target_prefix="Der")
+    assert forced.text.startswith("Der ") and forced.text.endswith(" Ein Mann.")
+    assert forced.sentences[1].score == shipped.translate("One man.").score
+    assert shipped.translate([" 12 ", " "], target_prefix="Der")[0].text.strip().startswith("Der")
+    limited = shipped.translate("One man is here. Two dogs are there.", max_input_length=2)
+    assert limited.num_source_pieces == 4 and len(limited.sentences) == 2
+
+
+def test_pieces_are_not_split(student):
+    pieces = student.tokenize(TEXT)
+    whole = student.translate_batch([pieces])[0].hypotheses[0]
+    assert whole == list(student.translate(TEXT, split="none").pieces)
+    with pytest.raises(TypeError, match="^unknown option 'split'"):
+        student.translate_batch([pieces], split="sentence")
+    with pytest.raises(ValueError, match="^split is given, but the items are lists of pieces"):
+        list(student.translate_iterable([pieces], split="line"))
+    assert next(student.translate_iterable([TEXT], split="line")).sentences[0].source == (0, len(TEXT))
+
+
+def test_a_stream_and_threads_give_the_same(shipped):
+    lines = [TEXT, *SENTENCES, " ", TEXT + "\n" + TEXT] * 20
+    threaded = Translator(SHIPPED, inter_threads=2)
+    expected = shipped.translate(lines)
+    assert threaded.translate(lines) == expected == list(shipped.translate_iterable(iter(lines)))
+    assert [result.sentences for result in threaded.translate(lines)] == [result.sentences for result in expected]
+
+
+def hostile(size):
+    return {
+        "one line": "A man is here. " * (size // 15),
+        "no letter": "?! " * (size // 3),
+        "blank": " \t" * (size // 2),
+        "zeros": "\0" * size,
+        "surrogates": "\ud800 " * (size // 2),
+        "directions": "\u202e\u2066a. " * (size // 5),
+        "stops": "A. " * (size // 3),
+        "lines": "\n" * size,
+    }
+
+
+@pytest.mark.parametrize("name", hostile(0))
+def test_hostile_texts_take_linear_time(shipped, name):
+    """Four times as much takes about four times as long, and what is not translated stays."""
+    seconds = []
+    for size in (3000, 12000):
+        text = hostile(size)[name]
+        best = 1e9
+        for _ in range(3):
+            began = time.perf_counter()
+            made = shipped.translate(text, max_length=3)
+            best = min(best, time.perf_counter() - began)
+        seconds.append(best)
+        assert between(text, [s.source for s in made.sentences]) == between(
+            made.text, [s.target for s in made.sentences]
+        )
+    assert seconds[1] < 12 * seconds[0] + 0.1, seconds
+
+
+@pytest.mark.slow
+def test_ten_megabytes_in_one_line(shipped):
+    text = "Yes. No! Where? " * ((10 << 20) // 16)
+    made = shipped.translate(text)
+    assert len(made.sentences) == 3 * ((10 << 20) // 16) and made.text.startswith("Ja. Nein! ")
