@@ -5,8 +5,9 @@
 
 Spans: one to three of all kinds, put between any two words of a sentence. How many are there afterwards, byte for byte
 and once; BLEU of the rest, beside that of the sentences without them. Then `{name}` in the place of a name, BLEU with
-stand-ins, without, and as they are chosen. Digits: sentences whose numbers are not the source's, and BLEU, before and
-after they are copied. Capitals: BLEU, whatever the case, of sentences in capitals as they are and through lower case.
+stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences whose numbers are not the
+source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of sentences in capitals as
+they are, through small letters, and of the same sentences not in capitals.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import argparse
 import sacrebleu
 
 from bench.protection.sentences import beside, within, without
+from bench.timing import machine, save
 from bench.translate import SHIPPED
 from cpunmt import Translator
 from cpunmt.translation.protection import layer as protection
@@ -23,12 +25,13 @@ from cpunmt.translation.protection.numbers import agree, number_layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
-ALWAYS = 1000  # a margin with which stand-ins are always taken, or never
+MOST = 1000  # sentences of a set with spans, and in capitals
+ALWAYS = 1000  # a margin with which stand-ins are never taken; its negative: always, if they were copied
 
 
 def bleu(texts, references, **options) -> float:
     """Of texts with one reference each."""
-    return sacrebleu.corpus_bleu(texts, [references], **options).score
+    return round(sacrebleu.corpus_bleu(texts, [references], **options).score, 2)
 
 
 def targets(layer, texts) -> list[str]:
@@ -36,76 +39,88 @@ def targets(layer, texts) -> list[str]:
     return [aligned.target for aligned in layer(texts, False)]
 
 
-def spans(translator, below, sources, references) -> None:
-    """Prints the figures of protected spans."""
-    vocabulary = translator.source_vocabulary
+def spans_beside(layer, sources, references, most) -> dict:
+    """Figures of sentences with one to `most` spans beside what is said."""
+    marked = beside(sources, references, most)
+    made = targets(layer, [one.text for one in marked])
+    once = sum(text.count(span) == 1 for text, one in zip(made, marked, strict=True) for span in one.spans)
+    rest = [without(text, one.spans) for text, one in zip(made, marked, strict=True)]
+    # through the same layer: signs that the vocabulary lacks are kept in both
+    alone = bleu(targets(layer, sources), references)
+    return {
+        "once": once,
+        "spans": sum(len(one.spans) for one in marked),
+        "rest": bleu(rest, references),
+        "alone": alone,
+    }
 
-    def knows(text):
-        return vocabulary.unk_id not in vocabulary.encode(text)
 
-    layer = protection.protection_layer(below, Finder(knows=knows))
-    for most in (1, 3):
-        marked = beside(sources, references, most)
-        made = targets(layer, [one.text for one in marked])
-        whole = sum(text.count(span) == 1 for text, one in zip(made, marked, strict=True) for span in one.spans)
-        rest = [without(text, one.spans) for text, one in zip(made, marked, strict=True)]
-        # a protected reading of the plain sentence too: signs without a piece are in both or in none
-        plain = bleu(targets(layer, [one.plain for one in marked]), references)
-        count = sum(len(one.spans) for one in marked)
-        shown = f"BLEU of the rest {bleu(rest, references):.2f}, {plain:.2f} alone"
-        print(f"  up to {most} beside: {whole} of {count} once; {shown}")
+def spans_within(layer, sources, references) -> dict:
+    """Figures of sentences with a placeholder in the place of a name."""
     marked = within(sources, references)
-    wanted = [one.reference for one in marked]
-    if len(marked) < 20:
-        return
-    found, margin = [], protection.MARGIN
-    for protection.MARGIN in (margin, -ALWAYS, ALWAYS):  # each sentence has one
-        found.append(bleu(targets(layer, [one.text for one in marked]), wanted))
-    protection.MARGIN = margin
-    chosen, always, cut = found
-    print(f"  {len(marked)} within: BLEU {chosen:.2f}; {always:.2f} with stand-ins where copied, {cut:.2f} left out")
+    texts, wanted = [one.text for one in marked], [one.reference for one in marked]
+    found, margin = {"sentences": len(marked)}, protection.MARGIN
+    if marked:
+        for name, protection.MARGIN in (("chosen", margin), ("stand-ins", -ALWAYS), ("left out", ALWAYS)):
+            found[name] = bleu(targets(layer, texts), wanted)
+        protection.MARGIN = margin
+    return found
 
 
-def digits(below, sources, references) -> None:
-    """Prints the figures of copied digits."""
+def digits(below, sources, references) -> dict:
+    """Figures of copied digits."""
     chosen = [pair for pair in zip(sources, references, strict=True) if any(map(str.isdigit, pair[0]))]
-    if not chosen:
-        return
-    lines, wanted = map(list, zip(*chosen, strict=True))
-    shown = []
-    for layer in (below, number_layer(below)):
-        made = targets(layer, lines)
-        wrong = sum(not agree(line, text) for line, text in zip(lines, made, strict=True))
-        shown.append(f"{wrong} with others, BLEU {bleu(made, wanted):.2f}")
-    wrong = sum(not agree(line, text) for line, text in zip(lines, wanted, strict=True))
-    print(f"  {len(lines)} with numbers: {'; copied '.join(shown)}; of the references {wrong}")
+    found = {"sentences": len(chosen)}
+    if chosen:
+        lines, wanted = map(list, zip(*chosen, strict=True))
+        for name, layer in (("as translated", below), ("copied", number_layer(below))):
+            made = targets(layer, lines)
+            wrong = sum(not agree(line, text) for line, text in zip(lines, made, strict=True))
+            found[name] = {"others": wrong, "bleu": bleu(made, wanted)}
+    return found
 
 
-def capitals(below, sources, references) -> None:
-    """Prints the figures of sentences in capitals."""
+def capitals(below, sources, references) -> dict:
+    """Figures of sentences in capitals."""
     lines = [source.upper() for source in sources]
-    as_they_are, through = (
-        bleu(targets(layer, lines), references, lowercase=True) for layer in (below, capitals_layer(below))
-    )
-    small = bleu(targets(below, sources), references, lowercase=True)
-    print(f"  in capitals: BLEU {as_they_are:.2f}; through small letters {through:.2f}; not in capitals {small:.2f}")
+    pairs = {"as they are": (below, lines), "through small letters": (capitals_layer(below), lines)}
+    pairs["not in capitals"] = below, sources
+    return {name: bleu(targets(*pair), references, lowercase=True) for name, pair in pairs.items()}
 
 
-def main() -> None:
+def measure(translator, test) -> dict:
+    """All figures of one set; prints each part as it is ready."""
+    vocabulary = translator.source_vocabulary
+    below = engine_layer(translator._model, translator._default)
+    finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
+    layer = protection.protection_layer(below, finder)
+    every = [found[0] for found in test.references]
+    sources, references = test.sources[:MOST], every[:MOST]
+    parts = {
+        "one span beside": lambda: spans_beside(layer, sources, references, 1),
+        "one to three beside": lambda: spans_beside(layer, sources, references, 3),
+        "a name replaced": lambda: spans_within(layer, test.sources, every),
+        "digits": lambda: digits(below, test.sources, every),
+        "capitals": lambda: capitals(below, sources, references),
+    }
+    found = {}
+    for name, part in parts.items():
+        found[name] = part()
+        print(f"{test.name:20} {name:20} {found[name]}", flush=True)
+    return found
+
+
+def main(arguments=None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.protection", description=__doc__.split("\n")[0])
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")
-    options = parser.parse_args()
+    parser.add_argument("--json", help="write the figures there")
+    options = parser.parse_args(arguments)
     translator = Translator(options.model)
-    below = engine_layer(translator._model, translator._default)
-    for name, path in map(named_set, options.test):
-        test = read_evaluation_set(name, path)
-        sources, references = test.sources[:1000], [found[0] for found in test.references[:1000]]
-        print(f"{name}, {len(sources)} sentences")
-        spans(translator, below, sources, references)
-        digits(below, test.sources, [found[0] for found in test.references])
-        capitals(below, sources, references)
+    tests = [read_evaluation_set(name, path) for name, path in map(named_set, options.test)]
+    found = {test.name: measure(translator, test) for test in tests}
+    save(options.json, {"machine": machine(), "model": options.model, "sets": found})
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ COMMANDS = {
     "bench.papers.devlin2017": ["--rounds", "1", "--rows", "1", "4"],
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
+    "bench.protection": [*MODEL, "--test", "set=SET"],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.threads": [*FEW, *MODEL],

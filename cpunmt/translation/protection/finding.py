@@ -32,23 +32,25 @@ class Unit(NamedTuple):
 class Finder:
     """Finds what must not be translated; safe to share between threads.
 
-    `kinds` are of `KINDS`; `patterns` are the caller's own regular expressions, what they match is kept, whether a kind
-    has it too or not; `knows` tells whether the vocabulary has pieces for all of a text.
+    `kinds` are of `KINDS`; `patterns` are the caller's own regular expressions, or one, what they match is kept; `knows`
+    tells whether the vocabulary has pieces for all of a text.
     """
 
     def __init__(
         self,
         kinds: Collection[str] = KINDS,
-        patterns: Iterable[str | re.Pattern[str]] = (),
+        patterns: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
         knows: Callable[[str], bool] | None = None,
     ) -> None:
         """Raises ValueError for a kind that there is not, and for a pattern that is no regular expression."""
         if isinstance(kinds, str) or not set(kinds) <= set(KINDS):
             raise ValueError(f"protect: {kinds!r}, expected a list of kinds, of {', '.join(KINDS)}")
-        self._patterns = [_compiled(pattern) for pattern in patterns]
+        given = [patterns] if isinstance(patterns, str | re.Pattern) else patterns
+        self._patterns = [_compiled(pattern) for pattern in given]
         self._unknown = UnknownWords(knows) if knows and "unknown" in kinds else None
         chosen = {kind: pattern for kind, pattern in PATTERNS.items() if kind in kinds}
-        self._kinds = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in chosen.items()) or "(?!)")
+        # compiled when it is needed, which takes 10 ms
+        self._kinds = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in chosen.items()) or "(?!)"
         self._trigger = re.compile(TRIGGER if chosen else "(?!)").search
         self._trigger_ascii = re.compile(TRIGGER_ASCII if chosen else "(?!)").search
 
@@ -86,8 +88,9 @@ class Finder:
 
     def _of_kinds(self, text: str) -> Iterator[Unit]:
         ends = brace_ends(text) if "{" in text else {}
+        search = re.compile(self._kinds).search
         at = 0
-        while match := self._kinds.search(text, at):
+        while match := search(text, at):
             begin, at = match.span()
             if match.lastgroup == "placeholder" and match.group(MESSAGE) is not None:
                 if begin not in ends:  # it never ends

@@ -44,7 +44,8 @@ class Plan:
 
         Of its other translations those that did not are left out.
         """
-        targets = [self._target(aligned) for aligned in aligned_hypotheses(below)]
+        hypotheses = aligned_hypotheses(below)
+        targets = [self._target(aligned) for aligned in hypotheses]
         best = targets[0]
         if best is None:
             return None
@@ -52,7 +53,7 @@ class Plan:
         if found is not None:
             texts = [
                 None if target is None else (target[0].text, _moved(aligned, target[0]))
-                for aligned, target in zip(aligned_hypotheses(below), targets, strict=True)
+                for aligned, target in zip(hypotheses, targets, strict=True)
             ]
             sources = moved_each(below.source_spans, *self._source[1:])
             found = changed_result(found, self._sentence, sources, texts, align)

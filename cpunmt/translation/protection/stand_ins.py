@@ -32,9 +32,17 @@ def variants(sentence: str, units: Sequence[Unit]) -> Iterator[StandIns]:
         yield (None,) * len(units)
 
 
+def _parts_between(sentence: str, units: Sequence[Unit]) -> Iterator[str]:
+    begin = 0
+    for unit in units:
+        yield sentence[begin : unit.begin]
+        begin = unit.end
+    yield sentence[begin:]
+
+
 def _stand_ins(sentence: str, units: Sequence[Unit]) -> StandIns:
     """One for each unit that is a part of the sentence, all different, none of which is in the sentence."""
-    capitals = sentence.isupper()
+    capitals = "".join(_parts_between(sentence, units)).isupper()  # a name would not be copied as it is
     names = [name for name in NAMES if name not in sentence and not capitals]
     numbers = [number for number in NUMBERS if number not in sentence]
     found: list[str | None] = []

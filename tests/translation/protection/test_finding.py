@@ -53,6 +53,7 @@ def test_kinds_can_be_chosen():
 
 def test_the_callers_patterns():
     assert found("The Acme Rocket 5 flies", patterns=[r"Acme \w+"]) == ["Acme Rocket"]
+    assert found("The Acme Rocket 5 flies", patterns="Acme") == ["Acme"]
     assert found("The cat flies", patterns=["x*"]) == []  # what is empty is nothing
     with pytest.raises(ValueError, match="no regular expression"):
         Finder(patterns=["("])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bench.protection.sentences import SPANS, beside
 from cpunmt import Translator
+from cpunmt.translation.protection.capitals import capitals_layer
 from cpunmt.translation.protection.finding import Finder
 from cpunmt.translation.protection.layer import clipped, protection_layer
 from cpunmt.translation.texts.engine_layer import engine_layer
@@ -168,3 +169,11 @@ def test_the_language_at_the_beginning_stays_there():
     layer = protection_layer(below, Finder(knows=lambda text: "<" not in text), lambda text: len("<2de> "))
     layer(["<2de> {name} is here 😀"], False)
     assert seen and all(text.startswith("<2de> ") and "<2de>" in text for text in seen)
+
+
+def test_capitals_around_a_span(tiny):
+    below, finder = tiny
+    layer = protection_layer(capitals_layer(below), finder)
+    target = layer(["TWO DOGS AND {count} MEN ARE PLAYING."], False)[0].target
+    assert target.count("{count}") == 1 and target.replace("{count}", "").isupper()
+    assert "HUNDE" in target
