@@ -32,8 +32,9 @@ class Unit(NamedTuple):
 class Finder:
     """Finds what must not be translated; safe to share between threads.
 
-    `kinds` are of `KINDS`; `patterns` are the caller's own regular expressions, or one, what they match is kept; `knows`
-    tells whether the vocabulary has pieces for all of a text.
+    kinds     what is looked for, of `KINDS`
+    patterns  the caller's own regular expressions, or one: what they match is kept
+    knows     tells whether the vocabulary has pieces for all of a text
     """
 
     def __init__(
