@@ -96,6 +96,20 @@ class Options:
     each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
     that is given a text and returns (begin, end) of each unit, in characters. What is between stays as it is."""
 
+    html: bool = _option(False, "the text is HTML: its text is translated, tags follow their words, all else stays")
+    """The text is HTML, a page or a part of one: what people read in it is translated, tags within a sentence stand
+    around the translation of what they stood around, and every other byte stays as it is."""
+
+    protect: Literal["all", "none"] = _option(
+        "none",
+        "keep what must not be translated byte for byte: URLs, e-mail addresses, placeholders, code in back-quotes, "
+        "emoji, words in characters that the model does not know (all), or nothing (default: none)",
+        choices=("all", "none"),
+    )
+    """What must not be translated is kept byte for byte ("all"), as often as it is there: URLs, e-mail addresses,
+    placeholders such as {name}, %s and ICU plurals, code in back-quotes, emoji, and words in characters that the
+    vocabulary has no piece for. "none": the model is given all of it."""
+
     beam_size: int = _option(1, "hypotheses kept at each step; 1 is greedy search", 1, MOST_BEAM)
     """Hypotheses kept at each step, 1 to 64; 1 is greedy search."""
 
@@ -190,7 +204,7 @@ SCORING = (
 )
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {option.name: option for option in _FIELDS}
-TEXT_ONLY = ("split",)  # what is given as pieces is not split
+TEXT_ONLY = ("split", "html", "protect")  # pieces are given to the model as they are
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 
 

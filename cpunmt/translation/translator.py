@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
-from cpunmt.translation.calls import Call, Settings
+from cpunmt.translation.calls import Call, Settings, settings_of
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
 from cpunmt.translation.joining import Source, make_result
-from cpunmt.translation.options import Options
+from cpunmt.translation.options import TEXT_ONLY, Options
 from cpunmt.translation.results import Result, TranslationResult
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from cpunmt.translation.texts.languages import is_unspaced
-from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together
+from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together, sentence_layer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import StreamOptions, TranslationOptions
+    from cpunmt.translation.protection.finding import Finder
     from cpunmt.translation.streams.item_stream import Item
 
 LETTERS = 4  # of a piece, about
@@ -146,7 +148,8 @@ class Translator(PieceTranslator):
         settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         items = checked_items(source, target_prefix, vocabularies, self.config)
-        return self._stream(texts_only(items, "split") if "split" in given else items, settings)
+        of_texts = [name for name in TEXT_ONLY if name in given]
+        return self._stream(texts_only(items, of_texts[0]) if of_texts else items, settings)
 
     def _alone(self, text: str, settings: Settings, cutter: Cutter | None) -> Result | None:
         """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
@@ -154,6 +157,8 @@ class Translator(PieceTranslator):
         model = self._model
         config = model.config
         if search.attention or options.max_input_length or config.right_to_left or self._cache is not None:
+            return None
+        if options.html or options.protect != "none":
             return None
         if cutter and not cutter.is_one(text):
             return None
@@ -172,6 +177,8 @@ class Translator(PieceTranslator):
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
         """Results of texts, each of whose translations begins with the ids forced upon it."""
+        if settings.options.html:
+            return self._documents(texts, forced, settings)
         cutter = self._cutter(settings)
         if cutter is None:
             return [_found(aligned) for aligned in self._sentences(texts, forced, settings)]
@@ -188,6 +195,23 @@ class Translator(PieceTranslator):
             results.append(_found(put_together(cut, below, cutter, align)))
         return results
 
+    def _documents(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
+        """Results of HTML."""
+        if any(forced):
+            raise ValueError("target_prefix is given, and html is True: a document has no first word; leave it out")
+        with LOCK:
+            from cpunmt.translation.markup.html_result import html_result
+        # a document is one hypothesis; its blocks are translated like any texts
+        plain = settings_of(replace(settings.options, html=False, num_hypotheses=1, return_alignments=False))
+
+        def sentences(parts: Sequence[str], align: bool) -> list[Aligned]:
+            chosen = settings_of(replace(plain.options, return_alignments=True)) if align else plain
+            return self._sentences(parts, [[]] * len(parts), chosen)
+
+        cutter = self._cutter(plain)
+        below = sentences if cutter is None else sentence_layer(cutter, sentences)
+        return [html_result(text, below, self._languages.source) for text in texts]
+
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         """Sentences, shared among the workers."""
         if self._cache is None:
@@ -203,10 +227,42 @@ class Translator(PieceTranslator):
         model, unspaced = self._model, is_unspaced(self._languages.target)
 
         def translate(numbers: Sequence[int]) -> list[Aligned]:
-            layer = engine_layer(model, settings, [forced[number] for number in numbers], unspaced)
+            begun = [forced[number] for number in numbers]
+            layer = engine_layer(model, settings, begun if any(begun) else None, unspaced)
+            if settings.options.protect == "all":
+                layer = self._protected(layer, settings, unspaced, begun)
             return layer([texts[number] for number in numbers], settings.options.return_alignments)
 
         return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+
+    def _protected(self, engine: Layer, settings: Settings, unspaced: bool | None, begun: Sequence[list[int]]) -> Layer:
+        """The layer of protected spans; a sentence whose translation has a beginning is the engine's alone."""
+        with LOCK:
+            from cpunmt.translation.protection.layer import protection_layer
+        model = self._model
+        kept = protection_layer(
+            engine_layer(model, settings, None, unspaced), self._finder(), model.source_vocabulary.language_end
+        )
+        if not any(begun):
+            return kept
+
+        def each(texts: Sequence[str], align: bool) -> list[Aligned]:
+            free = [number for number, prefix in enumerate(begun) if not prefix]
+            results = engine(texts, align)
+            for number, aligned in zip(free, kept([texts[number] for number in free], align), strict=True):
+                results[number] = aligned
+            return results
+
+        return each
+
+    def _finder(self) -> Finder:
+        """What finds protected spans; made once for a vocabulary, as it learns which characters that knows."""
+        if self._kept is None:
+            with LOCK:
+                from cpunmt.translation.protection.finding import Finder
+            vocabulary = self.source_vocabulary
+            self._kept = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
+        return self._kept
 
     def _cutter(self, settings: Settings) -> Cutter | None:
         """What cuts texts to sentences; None: nothing does."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpunmt.engine.engine import Engine
 from cpunmt.layers.schemes import SCHEMES
@@ -20,9 +20,12 @@ from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
 from cpunmt.translation.texts.aligned import Aligned
-from cpunmt.translation.texts.languages import model_languages
+from cpunmt.translation.texts.languages import Languages, model_languages
 from cpunmt.translation.texts.sentence_cache import SentenceCache
 from cpunmt.values.checks import shown, whole
+
+if TYPE_CHECKING:
+    from cpunmt.translation.protection.finding import Finder
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
 
@@ -61,7 +64,11 @@ class ModelOwner:
     _default: Settings
     _scored_by: Options
     _checked: dict[object, Settings]  # options of earlier calls: checking takes 20 us
+    _languages: Languages
+    _cache_size: int
+    _cache: SentenceCache[Aligned] | None
     _loaded: LoadedModel | None
+    _kept: Finder | None  # made when it is first asked for; it learns which characters the vocabulary knows
 
     def __init__(
         self,
@@ -130,7 +137,7 @@ class ModelOwner:
         self._default = settings_of(self.options)
         self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
-        self._checked = {}
+        self._checked, self._kept = {}, None
         self._cache = self._new_cache()
         self._loaded = model
 

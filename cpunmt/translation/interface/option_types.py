@@ -52,6 +52,8 @@ class _Texts(TypedDict, total=False):
     """What of a text is translated by itself."""
 
     split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
+    html: bool
+    protect: Literal["all", "none"]
 
 
 class _TheirSizes(_Sizes, total=False):

@@ -163,7 +163,7 @@ class Pivot:
         results = []
         for cut, sentences in zip(cuts, wanted, strict=True):
             made = list(islice(below, len(sentences)))
-            results.append(_found(put_together(cut, made, cutter.unspaced(cut.text), align)))
+            results.append(_found(put_together(cut, made, cutter, align)))
         return results
 
     def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
