@@ -38,7 +38,8 @@ def bits(result):
     found = []
     for h in result.hypotheses:
         attention = None if h.attention is None else h.attention.tobytes()
-        found.append((h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention))
+        said = h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention
+        found.append((*said, h.spans, [part.sentence() for part in h._parts]))
     return found
 
 

@@ -142,7 +142,7 @@ def replaced(
     pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: Sequence[str]
 ) -> list[str]:
     """`pieces`, with the source piece that got most attention for each that is unknown."""
-    best = attention.argmax(1)
+    best: list[int] = attention.argmax(1).tolist()
     return [
         source_pieces[best[place]] if id_ == unk_id else piece
         for place, (id_, piece) in enumerate(zip(ids, pieces, strict=True))

@@ -147,7 +147,7 @@ class Translator(PieceTranslator):
         options, search = settings
         model = self._model
         config = model.config
-        if search.attention or options.max_input_length or config.right_to_left:
+        if search.attention or options.max_input_length or config.right_to_left or self._cache is not None:
             return None
         if cutter and not cutter.is_one(text):
             return None
@@ -179,11 +179,21 @@ class Translator(PieceTranslator):
         results = []
         for cut, sentences in zip(cuts, wanted, strict=True):
             below = list(islice(found, len(sentences)))
-            results.append(_found(put_together(cut, below, cutter.unspaced(cut.text), align)))
+            results.append(_found(put_together(cut, below, cutter, align)))
         return results
 
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         """Sentences, shared among the workers."""
+        if self._cache is None:
+            return self._translated(texts, forced, settings)
+
+        def make(numbers: Sequence[int]) -> list[Aligned]:
+            return self._translated([texts[n] for n in numbers], [forced[n] for n in numbers], settings)
+
+        keys = [(text, tuple(prefix), settings) for text, prefix in zip(texts, forced, strict=True)]
+        return self._cache.all_of(texts, keys, make)
+
+    def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         model, unspaced = self._model, is_unspaced(self._languages.target)
 
         def translate(numbers: Sequence[int]) -> list[Aligned]:

@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 from cpunmt.translation.interface import option_types
-from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, SCORING, Options, kind, make_options
+from cpunmt.translation.options import (
+    CTRANSLATE2_NAMES,
+    CTRANSLATE2_OFF,
+    SCORING,
+    TEXT_ONLY,
+    Options,
+    kind,
+    make_options,
+)
 from cpunmt.translation.streams.piece_stream import GENERATING
+from cpunmt.translation.texts.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 
 HERE = Path(__file__).parent
@@ -93,9 +102,9 @@ def test_the_keywords_are_the_fields_of_options():
 def test_ctranslate2s_names_are_all_there():
     own = {"use_vmap", "disable_unk", "batch_type"}
     theirs = {*CTRANSLATE2_NAMES, *CTRANSLATE2_OFF, *own}
-    assert hints("BatchOptions").keys() == FIELDS.keys() | theirs
+    assert hints("BatchOptions").keys() == (FIELDS.keys() | theirs) - {*TEXT_ONLY}
     sizes = {"max_batch_size", "batch_type"}  # arguments of their own
-    assert hints("StreamOptions").keys() == hints("BatchOptions").keys() - sizes
+    assert hints("StreamOptions").keys() == (hints("BatchOptions").keys() | {*TEXT_ONLY}) - sizes
     assert hints("BatchScoringOptions").keys() == {*SCORING, "batch_type", "use_vmap"}
     assert hints("StreamScoringOptions").keys() == hints("BatchScoringOptions").keys() - sizes
     assert hints("GenerationOptions").keys() & FIELDS.keys() == set(GENERATING)
@@ -105,11 +114,12 @@ def test_ctranslate2s_names_are_all_there():
 @pytest.mark.parametrize("name", FIELDS)
 def test_types_are_what_is_checked(name):
     taken = typing.get_type_hints(Options)[name]
-    plain = {int: 1, float: 0.5, bool: True, str: "full"}[kind(FIELDS[name])]
+    rule = FIELDS[name].metadata
+    plain = rule["choices"][-1] if rule["choices"] else {int: 1, float: 0.5, bool: True}[kind(FIELDS[name])]
     given = {name: plain, **({"beam_size": 2} if name == "num_hypotheses" else {})}
     assert getattr(make_options(given), name) == plain
     if kind(FIELDS[name]) is str:
-        assert taken == typing.Literal["shortlist", "full"] | None
+        assert taken == typing.Literal[rule["choices"]] | (Splitter if rule["function"] else None)
     else:
         assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)
         assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None)

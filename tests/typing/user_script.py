@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing_extensions import Unpack, assert_type
 
 import cpunmt
-from cpunmt import Options, Result, ScoringResult, TranslationOptions, TranslationResult, Translator
+from cpunmt import Options, Result, ScoringResult, Sentence, TranslationOptions, TranslationResult, Translator
 
 translator = Translator(sys.argv[1], inter_threads=2)
 one = assert_type(translator.translate("A dog."), Result)
@@ -20,6 +20,11 @@ for source, target in best.alignments or []:
 if best.attention is not None:
     print(best.attention.sum(axis=1).tolist())
 print([hypothesis.text for hypothesis in best.hypotheses], json.dumps(best.to_dict()))
+
+several = translator.translate("A dog. A man.", split=lambda text: [(0, 6), (7, len(text))], return_alignments=True)
+for sentence in assert_type(several.sentences, tuple[Sentence, ...]):
+    print(several.text[slice(*sentence.target)], sentence.score, sentence.truncated, sentence.alignments or [])
+assert_type(translator.translate(["A dog."], split="paragraph"), list[Result])
 
 assert_type(translator.translate("A dog.", "Ein", options=Options(beam_size=2), vocabulary="full"), Result)
 pieces = [translator.tokenize("A dog."), translator.tokenize("A man.")]

@@ -18,7 +18,9 @@ from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.translation.texts.aligned import Aligned
 from cpunmt.translation.texts.languages import model_languages, said_languages
+from cpunmt.translation.texts.sentence_cache import SentenceCache
 from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
@@ -61,6 +63,7 @@ class ModelOwner:
         inter_threads: int = 1,
         intra_threads: int = 0,
         max_queued_batches: int = 0,
+        sentence_cache: int = 0,
         flash_attention: bool = False,
         tensor_parallel: bool = False,
         files: object = None,
@@ -76,6 +79,8 @@ class ModelOwner:
             the calling thread does all work, and no thread is started but for texts so long that an interrupt would
             have to wait for them.
         max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
+        sentence_cache : keep the translations of so many sentences, the last ones that were asked for, of at most 2,000
+            characters each; 0: of none. Results are the same.
 
         The other arguments are CTranslate2's, at the values that mean what is done here.
 
@@ -91,6 +96,7 @@ class ModelOwner:
             whole("inter_threads", inter_threads, 1, MOST_THREADS),
             whole("max_queued_batches", max_queued_batches, -1, 1 << 30),
         )
+        self._cache_size = whole("sentence_cache", sentence_cache, 0, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
         self._name = str(model_path) if is_name(model_path) else None
@@ -109,7 +115,11 @@ class ModelOwner:
         self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked: dict[object, Settings] = {}  # options of earlier calls: checking takes 20 us
+        self._cache = self._new_cache()
         self._loaded: LoadedModel | None = model
+
+    def _new_cache(self) -> SentenceCache[Aligned] | None:
+        return SentenceCache(self._cache_size) if self._cache_size else None
 
     def unload_model(self, to_cpu: bool = False) -> None:
         """Give the memory of the weights back, when calls that are running have ended."""
@@ -222,6 +232,7 @@ class ModelOwner:
             "activation_scales": activation_scales,
             "inter_threads": threads,
             "max_queued_batches": queued,
+            "sentence_cache": self._cache_size,
         }
         return {"arguments": arguments, "loaded": self.model_is_loaded}
 
@@ -235,7 +246,7 @@ class ModelOwner:
         """One that shares the weights, which nothing changes; threads are its own."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
-        copied._workers, copied._checked = Workers(*self._threads), {}
+        copied._workers, copied._checked, copied._cache = Workers(*self._threads), {}, self._new_cache()
         return copied
 
     def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:

@@ -43,8 +43,9 @@ class Cutter:
         """
         begin = self._vocabulary.language_end(text)
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
-        if forced and not spans and text.strip():
-            spans = [(len(text) - len(text.lstrip()), len(text.rstrip()))]
+        if forced and not spans and (size := len(text[begin:].strip())):
+            end = len(text.rstrip())
+            spans = [(end - size, end)]
         return Cut(text, spans, begin)
 
     def unspaced(self, text: str) -> bool | None:
@@ -58,14 +59,14 @@ def handed_down(cut: Cut) -> list[str]:
     return cut.parts or [""]
 
 
-def put_together(cut: Cut, below: Sequence[Aligned], unspaced: bool | None, align: bool) -> Aligned:
+def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
     """The translation of a text, from what the layer below made of `handed_down(cut)`."""
-    if cut.is_whole:
-        return below[0] if below[0].source == cut.text else below[0]._replace(source=cut.text)
     results = [_result(aligned) for aligned in below]
+    if cut.is_whole:
+        return below[0]._replace(source=cut.text, found=results[0])
     if not cut.spans:
         return aligned_of(cut.text, _without_sentences(cut, results[0]), align)
-    return aligned_of(cut.text, joined(cut, results, unspaced), align)
+    return aligned_of(cut.text, joined(cut, results, cutter.unspaced(cut.text)), align)
 
 
 def _result(aligned: Aligned) -> Result:
@@ -73,16 +74,15 @@ def _result(aligned: Aligned) -> Result:
     found = aligned.found
     if found is None:
         raise TypeError("a layer below the sentences dropped what the engine found")
-    if found.text == aligned.target:
+    best, sources = found.hypotheses[0], tuple(aligned.source_spans)
+    told = best.text, found.num_source_characters, found.source_spans or ()
+    if told == (aligned.target, len(aligned.source), sources):
         return found
-    best = found.hypotheses[0]
-    spans = None if best.spans is None else tuple(aligned.target_spans)
-    best = replace(best, text=aligned.target, spans=spans)
-    sources = None if found.source_spans is None else tuple(aligned.source_spans)
+    targets = None if best.spans is None else tuple(aligned.target_spans)
     return replace(
         found,
-        hypotheses=(best, *found.hypotheses[1:]),
-        source_spans=sources,
+        hypotheses=(replace(best, text=aligned.target, spans=targets), *found.hypotheses[1:]),
+        source_spans=None if found.source_spans is None else sources,
         num_source_characters=len(aligned.source),
     )
 
@@ -102,7 +102,7 @@ def sentence_layer(cutter: Cutter, below: Layer) -> Layer:
         wanted = [handed_down(cut) for cut in cuts]
         found = iter(below([sentence for sentences in wanted for sentence in sentences], align))
         return [
-            put_together(cut, list(islice(found, len(sentences))), cutter.unspaced(cut.text), align)
+            put_together(cut, list(islice(found, len(sentences))), cutter, align)
             for cut, sentences in zip(cuts, wanted, strict=True)
         ]
 

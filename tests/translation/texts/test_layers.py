@@ -74,6 +74,9 @@ def test_what_a_layer_between_changes_is_in_the_result(shipped):
     (made,) = whole(["Two dogs. One man."], True)
     assert made.target == made.found.text == "ZWEI HUNDE. EIN MANN."
     assert [made.target[slice(*s.target)] for s in made.found.sentences] == ["ZWEI HUNDE.", "EIN MANN."]
+    for text in ("Two dogs.", " Two dogs."):
+        (made,) = whole([text], False)
+        assert made.found.text == made.target == text[:-9] + "ZWEI HUNDE." and len(made.found.sentences) == 1
 
 
 def test_the_language_is_given_to_every_sentence(tmp_path):
@@ -88,6 +91,8 @@ def test_the_language_is_given_to_every_sentence(tmp_path):
     assert [s.score for s in made.sentences] == [result.score for result in alone]
     assert made.text == f"{alone[0].text} {alone[1].text}"
     assert made.source_pieces.count(name) == 2
+    forced = translator.translate(f"{name} 12 ", target_prefix=translator.detokenize(list(alone[0].pieces[:1])))
+    assert forced.source_pieces is None and forced.pieces[:1] == alone[0].pieces[:1] and name not in forced.text
     assert "".join(text[slice(*span)] for span in made.source_spans) == "Adog.Acat!"
 
 
