@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
-from cpunmt.translation.options import SCORING
+from cpunmt.translation.options import SCORING, TEXT_ONLY
 from tests.sample_models import real_model
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines
@@ -142,7 +142,7 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
         chosen = whole[first : first + 15]
-        options["split"] = "none"  # these laws are about pieces
+        options |= {"split": "none", "html": False, "protect": "none"}  # these laws are about pieces
         results = student.translate(chosen, **options)
         for result in results:
             scores = [h.score for h in result.hypotheses]
@@ -158,7 +158,7 @@ def test_law_4_hypotheses_prefixes_and_scores(student, count):
         scored = student.score_batch(sources, targets, **scoring)
         assert [s.log_prob for s in scored] == [h.log_prob for _, h in ended]
         prefixes = [list(h.pieces[: generator.randint(0, 3)]) for _, h in ended]
-        of_pieces = {name: value for name, value in options.items() if name != "split"}
+        of_pieces = {name: value for name, value in options.items() if name not in TEXT_ONLY}
         kept = student.translate_batch(sources, prefixes, **of_pieces)
         for prefix, result in zip(prefixes, kept, strict=True):
             assert all(pieces[: len(prefix)] == prefix for pieces in result.hypotheses)

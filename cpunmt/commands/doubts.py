@@ -26,7 +26,8 @@ class Doubts:
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             if result.truncated:
                 self._cut.add(line)
-                self._reached |= self._limits_of(text, result)
+                for sentence, best in _sentences(text, result):
+                    self._reached |= self._limits_of(sentence, len(best.pieces)) if best.truncated else set()
             if result.repeats and any(self._is_loop(text, sentence) for sentence in result.sentences):
                 self._loops.add(line)
 
@@ -54,13 +55,11 @@ class Doubts:
             what_to_do = f": {', '.join(advice)}" if advice else ""
             say(f"cpunmt: of the translations {' and '.join(found)}; look at them{what_to_do}")
 
-    def _limits_of(self, text: str, result) -> set[str]:
-        """The limits that may have cut off a translation; each sentence, and each part of a long one, has its own."""
+    def _limits_of(self, text: str, pieces: int) -> set[str]:
+        """The limits that may have cut off a translation of so many pieces; in a sentence of parts each has its own."""
         longest, factor = self._limits.values()
-        if longest is None or len(result.pieces) < longest:
+        if longest is None or pieces < longest:
             return {"max_length_factor"}
-        if len(result.sentences) > 1:
-            return set(self._limits)
         source = len(self._translator.tokenize(text)) + 1
         in_parts = source > self._translator.config.max_source_length
         return set(self._limits) if in_parts or math.ceil(factor * source) <= longest else {"max_length"}
@@ -74,6 +73,12 @@ class Doubts:
             if name in self._reached and value < known[name].metadata["high"]
         ]
         return [f"{' and '.join(above)} give{'s' * (len(above) == 1)} more room"] if above else []
+
+
+def _sentences(text, result):
+    """Each sentence of a text, and its translation."""
+    parts = result.hypotheses[0]._parts
+    return [(text[slice(*part.source)], part.translation) for part in parts] or [(text, result)]
 
 
 class _Lines:

@@ -29,6 +29,8 @@ def test_nothing_given_gives_the_defaults():
     assert make_options({}) == Options()
     assert {name: getattr(Options(), name) for name in FIELDS} == {
         "split": "sentence",
+        "html": False,
+        "protect": "none",
         "beam_size": 1,
         "num_hypotheses": 1,
         "length_penalty": 1.0,
@@ -125,7 +127,7 @@ def test_a_vocabulary_is_one_of_those_listed(text):
 
 @given(st.text().filter(lambda text: text not in {*FIELDS, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF}))
 def test_an_unknown_name_is_refused_and_the_known_ones_are_listed(name):
-    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: split, beam_size, num_hypotheses, "):
+    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: split, html, protect, beam_size, "):
         make_options({name: 1})
 
 

@@ -28,7 +28,7 @@ def test_a_translation_scores_what_its_search_said(student, first, beam, vocabul
     """Law 4."""
     texts = sentences(420)[first : first + 8]
     scored_by = {"vocabulary": vocabulary, "length_penalty": length_penalty, "word_penalty": word_penalty}
-    translated = student.translate(texts, beam_size=beam, num_hypotheses=beam, **scored_by)
+    translated = student.translate(texts, split="none", beam_size=beam, num_hypotheses=beam, **scored_by)
     for pieces, result in zip(pieces_of(student, texts), translated, strict=True):
         ended = [hypothesis for hypothesis in result.hypotheses if not hypothesis.truncated]
         targets = [list(hypothesis.pieces) for hypothesis in ended]

@@ -121,7 +121,10 @@ def test_types_are_what_is_checked(name):
     given = {name: plain, **({"beam_size": 2} if name == "num_hypotheses" else {})}
     assert getattr(make_options(given), name) == plain
     if kind(FIELDS[name]) is str:
-        assert taken == typing.Literal[rule["choices"]] | (Splitter if rule["function"] else None)
+        expected = typing.Literal[rule["choices"]]
+        if rule["function"] or FIELDS[name].default is None:
+            expected |= Splitter if rule["function"] else None
+        assert taken == expected
     else:
         assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)
         assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None)

@@ -73,7 +73,7 @@ class Pivot:
         return self.translators[-1].target_vocabulary
 
     @overload
-    def translate(
+    def translate(  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
         target_prefix: str | None = None,
