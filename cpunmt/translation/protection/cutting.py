@@ -31,12 +31,14 @@ class Cut(NamedTuple):
 
     text           what is put back
     before, after  the character that it stood right behind, and right before, if that is no space
+    beyond         the character that it stood before, but for a space
     edit           of the sentence: the spaces that would be too many go too
     """
 
     text: str
     before: str
     after: str
+    beyond: str
     edit: Edit
 
 
@@ -54,14 +56,16 @@ def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
         begin = mark.start()
     text = sentence[begin:end]
     before, after = sentence[max(begin - 1, first) : begin].strip(), sentence[end : end + 1].strip()
+    behind = _SPACES.match(sentence, end).end()  # type: ignore[union-attr]
+    beyond = sentence[behind : behind + 1] if behind > end else ""
     if after.isalnum():
         words = before.isalnum()
-        return Cut(text, before, after, Edit(begin, end, " " if words else ""))
+        return Cut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
     if begin == first or before in _OPENING:  # the spaces behind it go too
-        end = _SPACES.match(sentence, end).end()  # type: ignore[union-attr]
+        end = behind
     elif not before:
         begin -= 1
-    return Cut(text, before, after, Edit(begin, end, ""))
+    return Cut(text, before, after, beyond, Edit(begin, end, ""))
 
 
 class Places:
@@ -164,7 +168,7 @@ def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]
         behind = found[-1][0].text if found and found[-1][0].begin == place else target[max(place - 1, 0) : place]
         is_last = position + 1 == len(placed) or placed[position + 1][0] != place
         left = _needs_space(behind[-1:], cut.before, _OPENING)
-        right = is_last and _needs_space(target[place : place + 1], cut.after, _CLOSING)
+        right = is_last and _needs_space(target[place : place + 1], cut.after, _CLOSING - {cut.beyond})
         found.append((Edit(place, place, f"{' ' if left else ''}{cut.text}{' ' if right else ''}"), number))
     return found
 

@@ -47,19 +47,19 @@ def moved(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> Mo
     """The pieces `spans` of a text in which `old` became `new`, each ascending and without overlaps."""
     begins = _moved_begins([begin for begin, _ in spans], old, new)
     ends = _moved_ends([end for _, end in spans], old, new)
-    # (begin, whether it has characters, end, number, whether it is an edit): what is empty comes first
-    pieces = ((b, e > b, max(b, e), i, False) for i, (b, e) in enumerate(zip(begins, ends, strict=True)))
-    items = sorted(chain(pieces, ((b, e > b, e, i, True) for i, (b, e) in enumerate(new))))
+    # (begin, whether it has characters, whether it is a piece, end, number): what is empty comes first, then edits
+    pieces = ((b, e > b, True, max(b, e), i) for i, (b, e) in enumerate(zip(begins, ends, strict=True)))
+    items = sorted(chain(pieces, ((b, e > b, False, e, i) for i, (b, e) in enumerate(new))))
     moved = Moved([], [0] * len(spans), [0] * len(old))
     edit_within = False  # the last of the spans has one
-    for begin, _, end, number, is_edit in items:
-        if moved.spans and begin < moved.spans[-1][1] and (is_edit or edit_within):
+    for begin, _, is_piece, end, number in items:
+        if moved.spans and begin < moved.spans[-1][1] and (edit_within or not is_piece):
             moved.spans[-1] = moved.spans[-1][0], max(moved.spans[-1][1], end)
             edit_within = True
         else:
             moved.spans.append((begin, end))
-            edit_within = is_edit
-        (moved.edits if is_edit else moved.pieces)[number] = len(moved.spans) - 1
+            edit_within = not is_piece
+        (moved.pieces if is_piece else moved.edits)[number] = len(moved.spans) - 1
     return moved
 
 

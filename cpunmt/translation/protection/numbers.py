@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
 from cpunmt.translation.protection.edits import Edit, Edits, edited, moved_each, rebuilt
 from cpunmt.translation.protection.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
-from cpunmt.translation.texts.projection import target_range
 
 _NUMBER = re.compile(r"\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*(?:[ \u00a0\u202f]\d{3}(?!\d))*")
 _NO_DIGIT = re.compile(r"\D+")
@@ -76,13 +76,37 @@ def _edits(aligned: Aligned) -> list[Edit]:
     """What must be replaced in the target, ascending."""
     missing = _unmatched(aligned.source, aligned.target)
     surplus = _unmatched(aligned.target, aligned.source)
+    linked = _Linked(aligned)
+    begins = [begin for begin, _ in surplus]
     found: dict[Span, str] = {}
     for begin, end in missing:
-        place = target_range(aligned, begin, end)
-        touched = [span for span in surplus if place and span[0] < place[1] and span[1] > place[0]]
+        if (place := linked.range_of(begin, end)) is None:
+            continue
+        first = max(bisect_right(begins, place[0]) - 1, 0)
+        touched = [span for span in surplus[first : first + 3] if span[0] < place[1] and span[1] > place[0]]
         if len(touched) == 1 and touched[0] not in found:
             found[touched[0]] = _separated(aligned.source[begin:end], aligned.target[slice(*touched[0])])
     return [Edit(*span, text) for span, text in sorted(found.items())]
+
+
+class _Linked:
+    """`target_range` of many parts of one text."""
+
+    def __init__(self, aligned: Aligned) -> None:
+        self._aligned = aligned
+        self._ends = [end for _, end in aligned.source_spans]
+        self._targets: dict[int, list[Span]] = {}
+        for source, target in aligned.links:
+            self._targets.setdefault(source, []).append(aligned.target_spans[target])
+
+    def range_of(self, begin: int, end: int) -> Span | None:
+        piece = bisect_right(self._ends, begin)
+        found: list[Span] = []
+        for number in range(piece, len(self._ends)):
+            if self._aligned.source_spans[number][0] >= end:
+                break
+            found += self._targets.get(number, [])
+        return (min(b for b, _ in found), max(e for _, e in found)) if found else None
 
 
 def _separated(number: str, like: str) -> str:

@@ -14,7 +14,7 @@ from cpunmt.translation.protection.finding import Unit
 
 NAMES = ("Tom", "Peter", "Boston", "Paris", "X1")
 NUMBERS = ("50", "27", "738", "1984")
-_NUMBER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0-9.]*[hlqjzt]*[dioufFgGeE]")  # what stands for a number
+_NUMBER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0-9.]*[hlqjzt]*[dioufFgGeE]|\W?\d[\d.,]*\W?")  # %d, an amount
 MOST_MIXED = 3  # units of which each, and each but one, are tried apart from the others
 
 StandIns = tuple["str | None", ...]  # for each unit; None: it is cut out

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from cpunmt.translation.texts.aligned import Span
 
 _WORD = re.compile(r"\S{1,1024}")
-_PRINTABLE = "".join(map(chr, range(32, 127)))
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class UnknownWords:
@@ -50,7 +50,20 @@ class UnknownWords:
                 at += 1
             apostrophe = not is_word and at - first == 1 and begin < first and at < end and _is_mark(text[first])
             if unknown and not apostrophe:
-                yield (first, at), is_word
+                amount = None if is_word else _amount(text, first, at)
+                yield amount or (first, at), is_word or bool(amount)
+
+
+def _amount(text: str, begin: int, end: int) -> Span | None:
+    """A sign of currency with the number behind or before it, if `begin` to `end` is one."""
+    if end - begin > 1 or unicodedata.category(text[begin]) != "Sc":
+        return None
+    if behind := _NUMBER.match(text, end):
+        return begin, behind.end()
+    first = begin
+    while first and (text[first - 1].isdecimal() or text[first - 1] in ".,"):
+        first -= 1
+    return (first, end) if first < begin else None
 
 
 def _is_word(character: str) -> bool:

@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.translation.protection.edits import Edit, edited, moved, moved_each
@@ -43,6 +43,7 @@ def edits_of(draw):
 
 
 @given(edits_of())
+@example(("aaa", [Edit(0, 0, "X"), Edit(0, 0, "X"), Edit(0, 2, "X")], [(0, 1), (1, 2), (2, 3)]))
 def test_moved_pieces_are_ascending_and_hold_what_was_not_edited(case):
     text, edits, spans = case
     changed, new = edited(text, edits)

@@ -70,6 +70,10 @@ def test_words_without_pieces(student):
     finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
     text = "I like 東京 大学 and Москва or naïve caf\u0065\u0301 5 + 6"
     assert [text[u.begin : u.end] for u in finder.units(text)] == ["東京 大学", "Москва", "naïve", "+"]
+    assert [text[u.begin : u.end] for text in ["It costs £1,5.", "It costs 5,50€ now"] for u in finder.units(text)] == [
+        "£1,5",
+        "5,50€",
+    ]
     assert finder.is_clean("Zürich, „ja“ don\u2019t") and not finder.is_clean("naïve")
     assert Finder([kind for kind in KINDS if kind != "unknown"], knows=lambda text: False).is_clean("Zürich")
 
