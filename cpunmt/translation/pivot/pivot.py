@@ -73,7 +73,7 @@ class Pivot:
         return self.translators[-1].target_vocabulary
 
     @overload
-    def translate(
+    def translate(  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
         target_prefix: str | None = None,
@@ -163,7 +163,7 @@ class Pivot:
         results = []
         for cut, sentences in zip(cuts, wanted, strict=True):
             made = list(islice(below, len(sentences)))
-            results.append(_found(put_together(cut, made, cutter.unspaced(cut.text), align)))
+            results.append(_found(put_together(cut, made, cutter, align)))
         return results
 
     def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
