@@ -20,7 +20,7 @@ from cpunmt.translation.results import Result, TranslationResult
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from cpunmt.translation.texts.languages import is_unspaced
-from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together, sentence_layer
+from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together, result_of, sentence_layer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
@@ -181,7 +181,7 @@ class Translator(PieceTranslator):
             return self._documents(texts, forced, settings)
         cutter = self._cutter(settings)
         if cutter is None:
-            return [_found(aligned) for aligned in self._sentences(texts, forced, settings)]
+            return [result_of(aligned) for aligned in self._sentences(texts, forced, settings)]
         cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
         wanted = [handed_down(cut) for cut in cuts]
         prefixes: list[list[int]] = []

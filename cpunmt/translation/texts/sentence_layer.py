@@ -61,7 +61,7 @@ def handed_down(cut: Cut) -> list[str]:
 
 def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
     """The translation of a text, from what the layer below made of `handed_down(cut)`."""
-    results = [_result(aligned) for aligned in below]
+    results = [result_of(aligned) for aligned in below]
     if cut.is_whole:
         return below[0]._replace(source=cut.text, found=results[0])
     if not cut.spans:
@@ -69,7 +69,7 @@ def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool
     return aligned_of(cut.text, joined(cut, results, cutter.unspaced(cut.text)), align)
 
 
-def _result(aligned: Aligned) -> Result:
+def result_of(aligned: Aligned) -> Result:
     """What the engine found, with the text that the layers above it made of the best translation."""
     found = aligned.found
     if found is None:
