@@ -88,6 +88,11 @@ class Places:
         target, (first, last) = self._below.target, self._source_ends
         if first < at < last and (mark := self._same_mark(at, cut)) is not None:
             return mark
+        begin, end = self._target_ends
+        if at <= first and self._below.source[self._first : first] == target[:begin]:
+            return at - self._first
+        if at >= last and self._below.source[last:] == target[end:]:
+            return end + at - last
         if at <= first:
             return 0 if not self._below.source[self._first : at].strip() else self._target_ends[0]
         if at >= last:
