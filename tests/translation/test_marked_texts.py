@@ -72,3 +72,13 @@ def test_a_translator_that_has_protected_something_can_be_pickled(student):
     text = "Ask {name} about it."
     expected = student.translate(text, protect="all")
     assert pickle.loads(pickle.dumps(student)).translate(text, protect="all") == expected
+
+
+@pytest.mark.parametrize("text", ["A man is riding 😀 a bicycle.", "Ask {name} about it. A dog."])
+@pytest.mark.parametrize("split", ["sentence", "none"])
+def test_there_is_one_span_for_each_piece(student, text, split):
+    found = student.translate(text, protect="all", split=split, return_alignments=True)
+    assert len(found.hypotheses[0].spans) == len(found.pieces)
+    assert len(found.source_spans) == len(found.source_pieces)
+    assert all(0 <= begin <= end <= len(found.text) for begin, end in found.hypotheses[0].spans)
+    assert all(0 <= begin <= end <= len(text) for begin, end in found.source_spans)
