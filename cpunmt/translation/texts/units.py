@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
+from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_spans import Span
-from cpunmt.text.sentences import sentence_spans
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
@@ -31,7 +31,11 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
     Raises ValueError if a function gives something else than ascending spans within the text.
     """
+    if isinstance(split, str) and PLAIN.fullmatch(text):
+        return [(0, len(text))]
     if split == "sentence" or split == "paragraph":
+        with LOCK:  # the rules take 10 ms to import, and a plain sentence needs none
+            from cpunmt.text.sentences import sentence_spans
         return sentence_spans(text, language, split == "sentence")
     if split == "line":
         found = [found.span() for found in _LINE.finditer(text)]
