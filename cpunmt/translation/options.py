@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
 from cpunmt.process.first_use import LOCK
-from cpunmt.translation.texts.units import NAMES, Splitter
+from cpunmt.translation.texts.units import NAMES, Protected, Splitter
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    import os
-
-    from cpunmt.translation.glossary.glossary import Glossary
-    from cpunmt.translation.protection.chosen import Protected
 
 VOCABULARIES = ("shortlist", "full")
 
@@ -99,7 +94,7 @@ def _protected(value: object) -> object:
     return protected(value)
 
 
-def _glossary(value: Mapping[str, str] | Glossary | str | os.PathLike[str] | None) -> Glossary | None:
+def _glossary(value: object) -> object:
     with LOCK:
         from cpunmt.translation.glossary.glossary import glossary_of
     return glossary_of(value)
@@ -162,7 +157,7 @@ class Options:
     """A sentence in capitals is translated through small letters, and its translation put in capitals: few models have
     seen many. None: not where `split` is "none"."""
 
-    glossary: Glossary | Mapping[str, str] | str | os.PathLike[str] | None = _option(  # noqa: RUF009
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None = _option(  # noqa: RUF009
         None,
         "terms and their translations: a file of lines with a term, a tab and its translation",
         read=_glossary,

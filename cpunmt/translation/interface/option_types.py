@@ -12,8 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from cpunmt.translation.glossary.glossary import Glossary
-from cpunmt.translation.protection.chosen import Protected
+from cpunmt.translation.texts.units import Protected
 
 
 class _Sizes(TypedDict, total=False):
@@ -60,7 +59,7 @@ class _Texts(TypedDict, total=False):
     protect: Protected | Iterable[Protected] | None
     copy_numbers: bool | None
     lower_capitals: bool | None
-    glossary: Glossary | Mapping[str, str] | str | os.PathLike[str] | None
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None
 
 
 class _TheirSizes(_Sizes, total=False):

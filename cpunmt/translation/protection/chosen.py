@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cpunmt.translation.protection.finding import KINDS
+from cpunmt.translation.texts.units import Protected
 from cpunmt.values.checks import shown
 from cpunmt.values.spelling import did_you_mean
-
-Function = Callable[[str], Iterable[Sequence[int]]]  # sentence -> begin and end of each part, in code points
-Protected = str | re.Pattern[str] | Function  # "all", "none", a kind, a pattern or a function
 
 _EXPECTED = (
     f"'all', 'none', or a list of kinds ({', '.join(KINDS)}), of regular expressions (re.compile) and of functions"
 )
 
 
-def protected(value: object) -> str | tuple[Protected, ...]:
+def protected(value: Any) -> str | tuple[Protected, ...]:
     """As text or a tuple: "all", "none", or kinds, patterns and functions, each once.
 
     Kinds in text have commas between them.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from string import ascii_letters, digits
 from typing import NamedTuple
 
+from cpunmt.text.piece_spans import Span
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII, UNITS
 from cpunmt.translation.protection.unknown import UnknownWords
-from cpunmt.translation.texts.aligned import Span
+from cpunmt.translation.texts.units import Splitter
 from cpunmt.values.checks import shown
 
 KINDS = (*PATTERNS, "unknown")
@@ -43,7 +44,7 @@ class Finder:
         self,
         kinds: Collection[str] = KINDS,
         patterns: Sequence[re.Pattern[str]] = (),
-        functions: Sequence[Callable[[str], Iterable[Sequence[int]]]] = (),
+        functions: Sequence[Splitter] = (),
         knows: Callable[[str], bool] | None = None,
     ) -> None:
         self._patterns, self._functions = patterns, functions
