@@ -11,10 +11,12 @@ from cpunmt.translation.markup.scanner import SPACE
 _ATTRIBUTE = re.compile(
     rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
 )
+_NAME = re.compile(rf"[^{SPACE}/>]*")  # of the element
 # A tag with none of these attributes is as any other, but for the class notranslate.
 INTERESTING = re.compile(
     rf"[{SPACE}/\"'](?=[tTlLcCaApPdDvV])"
-    r"(?i:translate|lang|contenteditable|title|alt|aria-|placeholder|label|abbr|download|content|value)"
+    r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|download|content|value)"
+    rf"[{SPACE}/>=]"
 )
 NOTRANSLATE = re.compile("notranslate", re.I)
 
@@ -30,9 +32,7 @@ class Value(NamedTuple):
 def attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
     """The attributes of the tag from `begin` to `end`, by name in small letters; of several equal ones the first."""
     values: dict[str, Value] = {}
-    at = begin + 1
-    while at < end and html[at] not in f"{SPACE}/>":
-        at += 1  # the name of the element
+    at = _NAME.match(html, begin + 1, end).end()  # type: ignore[union-attr]
     for found in _ATTRIBUTE.finditer(html, at, end - 1):
         group = found.lastindex or 1
         begin_, end_ = found.span(group) if group > 1 else (found.end(), found.end())
