@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cpunmt.translation.markup.names import ONLY_WITH, READ
+from cpunmt.translation.markup.names import CODE_CLASSES, CODE_PREFIXES, ONLY_WITH, READ
 from cpunmt.translation.markup.scanner import SPACE
 
 _ATTRIBUTE = re.compile(
@@ -75,3 +75,10 @@ def is_to_be_left(html: str, name: str, values: dict[str, Value], language: str 
         return False
     wanted = language.lower().replace("_", "-").split("-")[0]
     return said != wanted and not said.startswith(f"{wanted}-")
+
+
+def is_code(html: str, values: dict[str, Value]) -> bool:
+    """Whether the class of a <pre> says that it is a program, or what a terminal shows."""
+    value = values.get("class")
+    names = [] if value is None else html[value.begin : value.end].lower().split()
+    return any(name in CODE_CLASSES or name.startswith(CODE_PREFIXES) for name in names)

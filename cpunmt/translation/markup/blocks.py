@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from cpunmt.translation.markup.document import END, HOLD, START, TEXT, Content, Item
 from cpunmt.translation.markup.entities import Spellings, decoded
+from cpunmt.translation.markup.markers import MARK, without_markers
 from cpunmt.translation.markup.scanner import SPACE
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
@@ -16,7 +17,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
-_VISIBLE = frozenset(["img", "embed"])  # these separate words
+_VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +88,10 @@ def blocks_of(html: str, content: Content) -> Iterator[Block]:
             parts = [items[a + 1 : b] for a, b in itertools.pairwise(places)]
             waiting += [part for part in reversed(parts) if part]
             continue
+        kept = without_markers(html, items, partners) if partners else items
+        if len(kept) != len(items):
+            items = kept
+            partners, _ = _paired(items)
         first, last = _core(html, items, partners)
         if first <= last:
             block = make_block(html, Content(items[first : last + 1], content.preformatted, content.option))

@@ -10,6 +10,7 @@ from cpunmt.translation.markup.attributes import (
     NOTRANSLATE,
     Value,
     attributes_of,
+    is_code,
     is_to_be_left,
     to_translate,
 )
@@ -32,10 +33,18 @@ MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separa
 TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
 Item = tuple[int, int, int, str]  # one of these, begin, end, name
 
+_PARTING = frozenset([BREAK, SKIPPED])
 _LEFT = frozenset([HELD, BESIDE, SKIPPED])
 _BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
 _PREFORMATTED = frozenset(["pre", "listing"])
 _LETTER = re.compile(r"[^\W\d_]")
+# Between the links of a menu: their texts are no sentence. All there is between two tags.
+_SIGN = (
+    r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
+    r"|&(?:gt|middot|bull|raquo|rsaquo|rarr|vert|verbar);"
+)
+_SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
+_LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
 
 
@@ -125,6 +134,8 @@ class _Reader:
         is_left = role in _LEFT
         bare = begin + len(name) + 2
         attributes: dict[str, Value] = {}
+        if name == "pre" and end > bare:
+            is_left = is_code(html, attributes_of(html, begin, end))
         if end > bare:
             is_read = INTERESTING.search(html, bare - 1, end) is not None
             if is_read or (self.has_class and not is_left and NOTRANSLATE.search(html, bare, end)):
@@ -134,7 +145,7 @@ class _Reader:
                 elif is_read:
                     values = to_translate(html, name, attributes)
                     self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
-        if role == BREAK or role == SKIPPED:
+        if role in _PARTING:
             if self.items or self.option is not None:
                 self._break()
             if name in VOID_ELEMENTS:
@@ -143,7 +154,7 @@ class _Reader:
             self.items.append((POINT, begin, end, name))
             return None
         if is_left:
-            return _Left(begin, name, role != BREAK and role != SKIPPED)
+            return _Left(begin, name, role not in _PARTING)
         if role == INLINE:
             self.depth += 1
             if self.depth > MOST_NESTED or self.size > MOST_TEXT:
@@ -161,7 +172,7 @@ class _Reader:
 
     def _close(self, begin: int, end: int, name: str) -> None:
         role = ROLES.get(name, INLINE)
-        if role == BREAK or role == SKIPPED:
+        if role in _PARTING:
             if self.items or self.option is not None:
                 self._break()
             if name in _PREFORMATTED and self.preformatted:
@@ -186,6 +197,10 @@ class _Reader:
         self._add(begin, end)
 
     def _add(self, begin: int, end: int) -> None:
+        if end - begin <= _LONGEST_SEPARATOR and self.items and _SEPARATOR.fullmatch(self.html, begin, end):
+            if self.items[-1][0] != START or "|" in self.html[begin:end]:
+                self._break()
+                return
         if not self.has_letters:
             self.has_letters = _LETTER.search(self.html, begin, end) is not None
         self.size += end - begin

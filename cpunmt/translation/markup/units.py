@@ -19,6 +19,11 @@ _UNIT = re.compile(rf"\{{\d+\}}|[{_UNSPACED}]+|[^\s{_MARKS}{_UNSPACED}]+|\S")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins in a script that has no spaces between words."""
+    return _IS_UNSPACED.match(text) is not None
+
+
 def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
     """Begin and end of each unit, ascending; between them there is white space only. `pieces`: the model's."""
     found: list[Span] = []
