@@ -197,14 +197,19 @@ class _Reader:
         self._add(begin, end)
 
     def _add(self, begin: int, end: int) -> None:
-        if end - begin <= _LONGEST_SEPARATOR and self.items and _SEPARATOR.fullmatch(self.html, begin, end):
-            if self.items[-1][0] != START or "|" in self.html[begin:end]:
-                self._break()
-                return
+        if end - begin <= _LONGEST_SEPARATOR and self._separates(begin, end):
+            self._break()
+            return
         if not self.has_letters:
             self.has_letters = _LETTER.search(self.html, begin, end) is not None
         self.size += end - begin
         self.items.append((TEXT, begin, end, ""))
+
+    def _separates(self, begin: int, end: int) -> bool:
+        """Whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
+        if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
+            return False
+        return self.items[-1][0] != START or "|" in self.html[begin:end]
 
     def _break(self) -> None:
         if self.has_letters:

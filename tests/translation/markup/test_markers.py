@@ -103,8 +103,8 @@ def test_no_word_grows_together_with_what_is_held():
         found._replace(target="NUN{1}JETZT") for found in upper(texts, align)
     ]) == ["NUN <code>a</code> JETZT"]  # fmt: skip
     assert translate_html(["pre<code>a</code>post"], glued) == ["PRE<code>a</code>POST"]  # as it was
-    assert placed("use <img>, now", "use|,| now", "nun| nutze", [2, 0]) == "<img> nun nutze"
-    assert placed("use <img>: now", "use|:| now", "nun|:| nutze", [2, 1, 0]) == "nun <img>: nutze"
+    assert placed("use <img>, now", "use| ,| now", "nun| nutze", [2, 0]) == "<img> nun nutze"
+    assert placed("use <img>: now", "use| :| now", "nun|:| nutze", [2, 1, 0]) == "nun <img>: nutze"
 
 
 def test_a_link_none_of_whose_words_is_left_keeps_its_text():
