@@ -64,7 +64,7 @@ def test_pieces_have_no_marks(student):
         student.translate_batch([["▁A", "▁dog"]], html=True)
     with pytest.raises(ValueError, match="protect is given, but the items are lists of pieces"):
         list(student.translate_iterable([["▁A", "▁dog"]], protect="all"))
-    with pytest.raises(ValueError, match="protect is 'some', expected 'all' or 'none'"):
+    with pytest.raises(ValueError, match="protect is 'some', expected 'all', 'none', or a list of kinds"):
         student.translate("A dog.", protect="some")
 
 

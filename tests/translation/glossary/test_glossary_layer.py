@@ -1,6 +1,7 @@
 """The layer of a glossary above a real model."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.translation.glossary.glossary import Glossary
 from cpunmt.translation.glossary.layer import METHODS, glossary_layer
+from cpunmt.translation.glossary.use import GlossaryUse
 from cpunmt.translation.texts.aligned import Aligned
 from cpunmt.translation.texts.languages import Languages
 from cpunmt.translation.texts.sentence_layer import Cutter, sentence_layer
@@ -44,13 +46,19 @@ def layers(shipped):
 
 def layer_of(layers, terms, method, uses=None):
     below, forced = layers
+    above = glossary_layer(Glossary(terms), below, method, forced)
 
-    def noted(aligned, use):
+    def layer(texts, align):
+        found = above(texts, align)
         if uses is not None:
-            uses[aligned.source] = use
-        return aligned
+            uses.update({aligned.source: aligned.found.glossary for aligned in found if aligned.found.glossary})
+        return found
 
-    return glossary_layer(Glossary(terms), below, method, forced, noted)
+    return layer
+
+
+def without_use(aligned):
+    return aligned._replace(found=replace(aligned.found, glossary=None))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -72,8 +80,10 @@ def test_without_terms_nothing_changes(layers, method):
     lines = [*sentences(30), *generated_lines(60, seed=11, short=True)]
     for align in (False, True):
         expected = below(lines, align)
-        assert layer_of(layers, {}, method)(lines, align) == expected
-        assert layer_of(layers, {"zyzzyva": "Rüsselkäfer"}, method)(lines, align) == expected
+        for terms in ({}, {"zyzzyva": "Rüsselkäfer"}):
+            found = layer_of(layers, terms, method)(lines, align)
+            assert [aligned.found.glossary for aligned in found] == [GlossaryUse()] * len(lines)
+            assert list(map(without_use, found)) == expected
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -100,7 +110,7 @@ def test_what_is_reported_is_so(layers, method):
         assert (use is None) == (not matches)
         checked(found)
         if use is None or not use.applied:
-            assert found == plain
+            assert without_use(found) == plain
         if use is not None:
             assert sum(map(len, (use.applied, use.already, use.not_found, use.conflict))) == len(matches)
             for _, target in use.applied + use.already:
