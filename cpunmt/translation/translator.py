@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cpunmt.process.first_use import LOCK
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cpunmt.translation.streams.item_stream import Item
 
 LETTERS = 4  # of a piece, about
+_DIGIT = re.compile("[0-9]")
 
 
 class Translator(PieceTranslator):
@@ -175,9 +177,9 @@ class Translator(PieceTranslator):
         limit = target_limit(len(ids), 0, options, config)
         found = model.engine.translate([ids], [limit], search)
         result = make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options)
-        if not plain and not self._layers.leave_made(text, result.text, options):
-            return None
-        return result
+        if plain and not _DIGIT.search(text):
+            return result
+        return self._layers.mended(text, result, options, lambda: self._engine_layer(settings)(None))
 
     def _results(self, items: Sequence[Item], settings: Settings) -> list[Any]:
         """Results of items, all of which are texts, or all pieces."""
@@ -201,21 +203,20 @@ class Translator(PieceTranslator):
         return self._cache.all_of(texts, keys, make)
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        model, unspaced = self._model, is_unspaced(self._languages.target)
-
-        def engine(begun: Sequence[list[int]] | None) -> Layer:
-            return engine_layer(model, settings, begun, unspaced)
-
         def translate(numbers: Sequence[int]) -> list[Aligned]:
             return self._layers.translate(
                 [texts[number] for number in numbers],
                 [forced[number] for number in numbers],
                 settings.options,
-                engine,
-                lambda: forced_layer(model, settings, unspaced),
+                self._engine_layer(settings),
+                lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
             )
 
         return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+
+    def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
+        """What makes the lowest layer, from the ids that each translation begins with."""
+        return lambda begun: engine_layer(self._model, settings, begun, is_unspaced(self._languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
         """What cuts texts to sentences; None: nothing does."""

@@ -20,7 +20,6 @@ Method = Literal["replace", "constrain"]
 METHODS: tuple[Method, ...] = ("replace", "constrain")
 MOST_ROUNDS = 4  # sentences are translated again at most so often
 EARLIER = 2  # words before what is replaced that a term may come in the place of: "hat sich" becomes "veränderte sich"
-_NONE = GlossaryUse()
 _LONGER = 1.5  # times as long as before, and the model is lost
 
 
@@ -71,9 +70,9 @@ def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:
 
 def _without_terms(aligned: Aligned, align: bool) -> Aligned:
     """As it is, without what nobody asked for but this layer."""
-    found = aligned.found and replace(aligned.found, glossary=_NONE)
+    found = aligned.found
     if align:
-        return aligned._replace(found=found)
+        return aligned
     if found is not None and found.source_spans is not None:
         targets = [(hypothesis.text, ()) for hypothesis in found.hypotheses]
         found = changed_result(found, aligned.source, (), targets, False)

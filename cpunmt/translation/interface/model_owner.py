@@ -223,15 +223,20 @@ class ModelOwner:
                 from cpunmt.translation.glossary.glossary import glossary_of
             given = {**given, "glossary": glossary_of(given["glossary"])}
         key = (options, allowed, *given.items(), *map(type, given.values()))  # True is no 1 here
+        hashable = True
         try:
             return self._checked[key]
-        except (KeyError, TypeError):  # TypeError: what cannot be in a key is no option's type
+        except KeyError:
             chosen = make_options(given, self._base(options), allowed)
+        except TypeError:  # a list, which may be an option or wrong
+            chosen, hashable = make_options(given, self._base(options), allowed), False
         if chosen.vocabulary == "shortlist" and not self.has_shortlist:
             raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
-        if len(self._checked) >= 100:
-            self._checked.clear()
-        settings = self._checked[key] = settings_of(chosen)
+        settings = settings_of(chosen)
+        if hashable:
+            if len(self._checked) >= 100:
+                self._checked.clear()
+            self._checked[key] = settings
         return settings
 
     def _base(self, options: object) -> Options:

@@ -10,9 +10,11 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.sentence_layer import found_of
 
 if TYPE_CHECKING:
     from cpunmt.translation.protection.finding import Finder
+    from cpunmt.translation.results import Result
     from cpunmt.translation.texts.forcing import Forced
 
 MOST_FINDERS = 20
@@ -85,15 +87,27 @@ class SentenceLayers:
         """Whether no layer has anything to do before a sentence is translated."""
         if options.glossary is not None or (options.lower_capitals and text.isupper()):
             return False
-        return options.protect == "none" or self._finder(options.protect).is_clean(text)
-
-    def leave_made(self, text: str, target: str, options: Options) -> bool:
-        """Whether no layer has anything to do with the translation of a sentence that they left as it was."""
-        if not options.copy_numbers:
+        if options.protect == "none":
             return True
+        finder = self._finder(options.protect)
+        return finder.is_clean(text) or not finder.units(text)
+
+    def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
+        """What the layers make of the translation of a sentence that they left as it was.
+
+        `engine` makes the layer that it comes from, which they may ask for its alignment.
+        """
+        if not options.copy_numbers:
+            return result
         with LOCK:
-            from cpunmt.translation.protection.numbers import is_doubtful
-        return not is_doubtful(text, target)
+            from cpunmt.translation.protection.numbers import is_doubtful, number_layer
+        if not is_doubtful(text, result.text):
+            return result
+
+        def below(texts: Sequence[str], align: bool) -> list[Aligned]:
+            return engine()(texts, True) if align else [Aligned(text, result.text, found=result)]
+
+        return found_of(number_layer(below)([text], False)[0])
 
     def _finder(self, protect: Any) -> Finder:
         found = self._finders.get(protect)

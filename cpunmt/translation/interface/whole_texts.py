@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from cpunmt.process.first_use import LOCK
@@ -28,8 +29,24 @@ def translate_texts(
 
     Raises ValueError if something is forced upon HTML.
     """
-    if settings.options.html:
-        return _documents(texts, forced, settings, languages, cutter, sentences)
+    translate = _documents if settings.options.html else _texts
+    results = translate(texts, forced, settings, languages, cutter, sentences)
+    if settings.options.glossary is None:
+        return results
+    with LOCK:
+        from cpunmt.translation.glossary.use import GlossaryUse
+    return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
+
+
+def _texts(
+    texts: Sequence[str],
+    forced: Sequence[list[int]],
+    settings: Settings,
+    languages: Languages,
+    cutter: Cutter | None,
+    sentences: Sentences,
+) -> list[Result]:
+    """Results of plain texts."""
     if cutter is None:
         return [found_of(aligned) for aligned in sentences(texts, forced, settings)]
     cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]

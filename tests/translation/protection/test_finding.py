@@ -1,5 +1,6 @@
 """What must not be translated is found, and nothing else."""
 
+import random
 import re
 import time
 
@@ -76,6 +77,36 @@ def test_words_without_pieces(student):
     ]
     assert finder.is_clean("Zürich, „ja“ don\u2019t") and not finder.is_clean("naïve")
     assert Finder([kind for kind in KINDS if kind != "unknown"], knows=lambda text: False).is_clean("Zürich")
+
+
+SIGNS = [
+    *"abX10 ./:@#$%{}()`~\\_-+,[é",
+    "com",
+    "py",
+    "://",
+    "mailto",
+    "www",
+    "😀",
+    "©",
+    "\ufe0f",
+    "\u20e3",
+    "{a, plural",
+]
+
+
+class Thorough(Finder):
+    """It looks for everything everywhere."""
+
+    def is_clean(self, text):
+        return False
+
+
+@pytest.mark.parametrize("count", [2000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_what_looks_clean_has_nothing(count):
+    quick, thorough, generator = Finder(), Thorough(), random.Random(count)
+    for _ in range(count):
+        text = "".join(generator.choices(SIGNS, k=generator.randint(1, 9)))
+        assert quick.units(text) == thorough.units(text), text
 
 
 def test_where_no_word_is_left_all_is_kept():
