@@ -18,8 +18,7 @@ NAMES = ("sentence", "paragraph", "line", "none")
 PLAIN = re.compile(
     "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
 )
-_MOST = 2000  # characters of a text that is looked at as a whole
-_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_LINE = r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
 
 
 def is_one(text: str) -> bool:
@@ -27,7 +26,10 @@ def is_one(text: str) -> bool:
 
     If so, `split` by any name gives it as a whole; if not, it may still be one.
     """
-    return PLAIN.fullmatch(text) is not None or (len(text) <= _MOST and _clean().fullmatch(text) is not None)
+    if PLAIN.fullmatch(text):
+        return True
+    found = _clean().match(text)
+    return found is not None and found.end() == len(text) and text[-1] not in " \u00a0"
 
 
 def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
@@ -46,7 +48,7 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
     if split == "sentence" or split == "paragraph":
         return _rules()(text, language, split == "sentence")
     if split == "line":
-        found = [found.span() for found in _LINE.finditer(text)]
+        found = [found.span() for found in re.finditer(_LINE, text)]
     elif isinstance(split, str):
         found = [(0, len(text))]
     else:
@@ -56,18 +58,19 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
 @cache
 def _clean() -> re.Pattern[str]:
-    """A text in Latin letters in which no stop can end a sentence, but at its end.
+    """Matches as much of a text in Latin letters as has no stop that can end a sentence, but at the text's end.
 
     After a stop comes a letter or digit at once ("3.50", "e.g."), or a word in lower case ("the U.S. office"); or it
-    is that of a title ("Dr. Smith") that all languages know. Nothing here can match in two ways.
+    is that of a title ("Dr. Smith") that all languages know. As the end of a match is open, nothing is tried twice.
     """
     letter = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
-    within = f"[{letter}0-9 \u00a0,;:'\"()[\\]%$\u20ac\u00a3&/+=\u2013\u2014\u201e\u201c\u201d\u2018\u2019\u00ab\u00bb\u00bf\u00a1-]*"
-    begin = f"[(\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1]?[{letter}](?!\\))|[0-9]{{1,4}}(?= [{letter}])"
-    goes_on = f"[{letter}0-9,/%&+-]| [(\"\u201c]?[a-z\u00df-\u00f6\u00f8-\u00fe](?![A-Z\u00c0-\u00d6\u00d8-\u00de])"
+    quotes = "\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1"
+    within = f"[{letter}0-9 \u00a0,;:()[\\]%$\u20ac\u00a3&/+=\u2013\u2014\u201d\u2019\u00bb{quotes}-]*"
+    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?= [{letter}])"
+    goes_on = f'[{letter}0-9,/%&+-]| [("\u201c]?[a-z\u00df-\u00f6\u00f8-\u00fe](?![A-Z\u00c0-\u00d6\u00d8-\u00de])'
     stops = f"[.?!\u2026]+[\"')\u201d\u2019]*(?={goes_on}|\\Z)"
     titles = f"(?:(?<=(?<![^ ])(?:Mr|Ms|Dr))|(?<=(?<![^ ])Mrs))\\.(?= [{letter}])"
-    return re.compile(f"(?:{begin}){within}(?:(?:{stops}|{titles}){within}){{0,30}}(?<![ \u00a0])")
+    return re.compile(f"(?:{begin}){within}(?:(?:{stops}|{titles}){within}){{0,30}}")
 
 
 @cache
