@@ -3,6 +3,7 @@
 
 import re
 
+from cpunmt.text.abbreviations import MAY_END
 from cpunmt.text.language_rules import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
 from cpunmt.text.sentence_marks import ETHIOPIC_SPACE, UNSPACED
 
@@ -25,10 +26,18 @@ _GERMAN_DATES = re.compile(
 )
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_]|[IVX]{1,5})")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
+_MAY_END = frozenset(MAY_END.split())
 _LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
 _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
 _HOURS = frozenset(("a.m", "p.m", "A.M", "P.M"))
 _AFTER_HOURS = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CES?T|Eastern|Central|Mountain|Pacific|[A-Z][a-z]{2,5}day")
+
+# What stands for a word that is not seen, or is written without a capital; group 1 is a placeholder: {user}, %s
+_STAND_IN = re.compile(
+    r"[\"'\u201c\u201e\u00ab(]?(?:(\$?\{{1,2} ?[\w.$-]{1,40} ?[,:!}]|%(?:\d\$)?[sdif@(])"
+    r"|`{1,2}[^`\s][^`\n]{0,80}`|\#[^\W\d]|\[[^\[\]\n]{1,80}\]\(|[^\W_]{1,30}_\w"  # `code`, #tag, [link](, a_name
+    r"|(?:https?|ftp)://|www\.)"
+)
 
 # Who says it, after a quotation that ends with "?" or "!"
 _QUOTES = "\"'\u201d\u2019\u00bb\u201c\u2018"
@@ -64,11 +73,15 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
         return _ends_without_space(text, found, stop)
     if stop in _TYPED_AFTER and not _TYPED_AFTER[stop].search(text, max(0, at - 2), at):
         return False
-    if (
-        (word[:1].islower() and not _is_capital(text, found, opening, word, known))
-        or not text[after].isspace()  # a zero-width space is there to let a line break
-    ):
+    if not text[after].isspace():  # a zero-width space is there to let a line break
         return False
+    is_lower = word[:1].islower() and not _is_capital(text, found, opening, word, known)
+    if is_lower or not word or opening[-1:] == "{":
+        stand_in = _STAND_IN.match(text, found.end(1))
+        if is_lower if stand_in is None else not _is_clear(text, found, begin, known):
+            return False
+        if stand_in and stand_in[1]:
+            word = "0"  # it may be a number's place
     if stop != ".":
         return not (text[after - 1] in _QUOTES and stop in "?!" and _is_said(text, found, word, known))
     if text[at + 1] in ".?!\u2026" or at == begin or text[at - 1].isspace():
@@ -84,6 +97,22 @@ def _is_capital(text, found, opening, word, known) -> bool:
         return True
     end = found.end(3)
     return known.language in ("nl", "af") and opening[-1:] in ("'", "\u2019") and text[end + 1 : end + 2].isupper()
+
+
+def _is_clear(text, found, begin, known) -> bool:
+    """Whether a candidate ends a sentence whatever follows: no abbreviation, ellipsis or quotation in a sentence."""
+    at, after = found.span()
+    if text[at] != ".":
+        return text[at] in "?!" and text[after - 1] not in _QUOTES
+    before = text[max(begin, at - LOOK_BACK) : at].rsplit(None, 1)
+    word = before[-1].lstrip(_TRIMMED) if before else ""
+    return (
+        text[at + 1] not in ".\u2026"
+        and len(word) > 1
+        and "." not in word
+        and word not in known.kinds
+        and word.lower() not in _MAY_END
+    )
 
 
 def _is_said(text, found, word, known) -> bool:
