@@ -41,9 +41,12 @@ def started():
 def test_n_lines_in_n_lines_out_in_order(student):
     lines = ["A man is riding a bicycle.", "", "   ", *sentences(150), "", "Two dogs."]
     finished = run("translate", stdin="\n".join(lines).encode())  # no line feed at the end
-    cut = [number for number, result in enumerate(student.translate(lines), 1) if result.truncated]
-    where = f"{len(cut)} were cut off at the length limit (lines {', '.join(map(str, cut))})"
-    assert finished.returncode == 0 and finished.stderr.decode().startswith(f"cpunmt: of the translations {where}; ")
+    results = student.translate(lines)
+    cut = [number for number, result in enumerate(results, 1) if result.truncated]
+    (loop,) = [number for number, result in enumerate(results, 1) if result.repeats]
+    where = f"1 looks like a loop (line {loop}) and {len(cut)} were cut off at the length limit (lines "
+    where += f"{', '.join(map(str, cut))}); "
+    assert finished.returncode == 0 and finished.stderr.decode().startswith(f"cpunmt: of the translations {where}")
     assert finished.stdout.decode() == "".join(f"{text}\n" for text in texts(student, lines))
 
 
