@@ -12,6 +12,7 @@ from cpunmt.text.piece_spans import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
+Protected = str | re.Pattern[str] | Splitter  # what is to be kept: "all", "none", a kind, a pattern or a function
 
 NAMES = ("sentence", "paragraph", "line", "none")
 # Most captions and the like, found in a microsecond: letters, digits and commas, and at most a stop at the end
