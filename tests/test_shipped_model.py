@@ -5,7 +5,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.commands import cli
 from cpunmt.formats.packed.packed_directory import WEIGHTS, verify
-from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.real_model import GERMAN, SHIPPED
 
 SENTENCES = {
     "A man is riding a bicycle through the snow.": {"Mann", "fährt", "Schnee"},
@@ -25,7 +25,7 @@ def four_bits():
     return Translator(SHIPPED / "log4")
 
 
-@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4"])
+@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4", GERMAN])
 def test_files_are_those_of_the_metadata(folder):
     assert verify(folder)
 

@@ -11,6 +11,7 @@ from cpunmt.text.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "models" / "ende-tiny"
+GERMAN = ROOT / "models" / "deen-student"  # from German
 DIRECTORIES = {"int8": ROOT / "models" / "ende-student", "float32": ROOT / "models" / "ende-student" / "float32"}
 SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
 

@@ -11,7 +11,7 @@ from cpunmt.translation.glossary.glossary import Glossary
 from cpunmt.translation.pivot.composing import pivot_layer
 from cpunmt.translation.pivot.pivot import Pivot
 from tests.sample_models.foreign_directories import bergamot
-from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.aligned_layers import layers_of, word_layer
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines
@@ -27,6 +27,33 @@ def second(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pivot(second):
     return Pivot([SHIPPED, Translator(second)])
+
+
+@pytest.fixture(scope="module")
+def round_trip():
+    return Pivot([SHIPPED, GERMAN])
+
+
+def test_there_and_back_again(round_trip):
+    text = "Two dogs are playing in the snow. Where is the train station? I would like a cup of coffee."
+    said = round_trip.translate(text, return_alignments=True)
+    assert said.text.startswith("Two dogs") and "train station? I " in said.text
+    assert said.text.endswith("coffee.") and len(said.sentences) == 3
+    pairs = {(text[slice(*a)], said.text[slice(*b)]) for s in said.sentences for a, b in s.alignments}
+    assert {("dogs", "dogs"), ("snow", "snow"), ("coffee", "coffee")} <= pairs
+
+
+def test_pages_and_what_is_kept_through_two_models(round_trip):
+    page = '<p>Two <b>dogs</b> are playing in the <a href="x">snow</a>.</p>\n'
+    page += "<p>Ask {name}: me@example.com. A MAN SLEEPS.</p>"
+    said = round_trip.translate(page, html=True).text
+    assert "<b>dogs</b>" in said and '<a href="x">' in said and "snow</a>" in said and said.count("<p>") == 2
+    assert said.count("{name}") == said.count("me@example.com") == 1 and "A MAN" in said
+    assert round_trip.translate(page, html=True, split="line").text.count("</b>") == 1
+    kept = round_trip.translate("Two dogs 😀 look at `x = 1`.", protect=["emoji"]).text
+    assert kept.count("😀") == 1
+    used = round_trip.translate("Two dogs are playing.", glossary={"dogs": "hounds"})
+    assert "hounds" in used.text.lower() and used.glossary.applied == (("dogs", "hounds"),)
 
 
 def test_it_is_one_model_after_the_other(pivot, second):
