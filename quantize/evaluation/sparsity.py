@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import GROUP
-from cpunmt.kernels.matmul.quantize_rows import LARGEST_INVERSE, STEPS
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import is_static, linears
 from cpunmt.text.shortlist import Shortlist
@@ -15,6 +14,8 @@ from quantize.checkpoints.float_checkpoint import unpacked_tensors
 from quantize.reference.inputs import hear_inputs
 from quantize.rounding.calibration import calibration_sources, greedy_translations
 
+# of kernels.matmul.quantize_rows, which loads a compiler
+STEPS, LARGEST_INVERSE = np.float32(255 - 2.0**-12), np.float32(3.0e38)
 MOST_SENTENCES = 100  # that the network in NumPy reads: five seconds of everyday phrases, twenty of news
 
 

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cpunmt.formats.packed.packed_directory import read_directory
+from cpunmt.kernels.matmul import quantize_rows
 from cpunmt.model.tensors import linears
 from cpunmt.translation.loading import load_model
+from quantize.evaluation import sparsity as module
 from quantize.evaluation.sparsity import MOST_SENTENCES, model_sparsity, nonzero, rectified_inputs, sparsity
 from quantize.reference import network
 from quantize.rounding.calibration import greedy_translations
@@ -73,6 +75,10 @@ def test_every_product_of_what_a_relu_left_is_counted(name, monkeypatch):
 def test_what_is_zero_is_what_the_kernels_round_to_zero(x):
     q, scales, shifts = quantize_rows_reference(x)
     assert ((q != np.rint(-shifts / scales)[:, None]) == nonzero(x)).all()
+
+
+def test_its_constants_are_the_kernels():
+    assert (module.STEPS, module.LARGEST_INVERSE) == (quantize_rows.STEPS, quantize_rows.LARGEST_INVERSE)
 
 
 def test_a_static_scale_rounds_small_activations_of_every_row_to_zero():
