@@ -20,7 +20,7 @@ from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
 from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
-from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
+from quantize.checkpoints.stored_weights import step_bytes, stored_bytes, stored_matrix
 from quantize.evaluation.agreement import Translated, agreement, translated
 from quantize.evaluation.evaluation_set import EvaluationSet
 from quantize.evaluation.sparsity import model_sparsity
@@ -227,6 +227,8 @@ def _size(ours: Subject, theirs: Subject) -> dict:
         "baseline_bytes": whole[1],
         "ratio": whole[0] / whole[1],
         "weights_ratio": weights[0] / weights[1],
+        "step_bytes": step_bytes(ours.loaded.config, ours.tensors),
+        "baseline_step_bytes": step_bytes(theirs.loaded.config, theirs.tensors),
     }
 
 

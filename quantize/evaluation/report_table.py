@@ -72,6 +72,8 @@ def _files(report):
         for name in sorted(ours | theirs)
     ]
     rows.append(["all", f"{size['bytes']:,}", f"{size['baseline_bytes']:,}", f"{size['ratio']:.3f}"])
+    step = size["step_bytes"], size["baseline_step_bytes"]
+    rows.append(["a decoding step reads", *(f"{count:,}" for count in step), f"{step[0] / step[1]:.3f}"])
     return aligned(["file", "bytes", "baseline", "ratio"], rows)
 
 
