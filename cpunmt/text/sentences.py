@@ -9,6 +9,7 @@ white space, and at the beginning of lines bullets and the numbers of lists:
 Linear: a candidate is judged by at most LOOK_BACK characters before it, the word after it, and nothing else.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -44,13 +45,19 @@ def sentence_spans(text: str, language: str | None = None, newline: bool = True)
     language : of the text, as ISO 639 has it ("de", "pt-BR"), for its abbreviations; None: those that most share
     newline : whether a line's end is a sentence's end; otherwise only a blank line and the item of a list are
     """
-    return list(_spans(text, rules(language), newline))
+    return list(_spans(text, *_of(language), newline))
 
 
-def _spans(text: str, known: Rules, newline: bool) -> Iterator[tuple[int, int]]:
+@functools.lru_cache(64)
+def _of(language) -> tuple[Rules, re.Pattern]:
+    known = rules(language)
+    return known, candidates(known.language)
+
+
+def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterator[tuple[int, int]]:
     begin, item = _begin_of_line(text, 0, known)
     wordless = begin  # from `begin` to here there is no letter and no digit
-    for found in candidates(known.language).finditer(text, begin):
+    for found in places.finditer(text, begin):
         at = found.start()
         if at < begin:
             continue  # looked at already
@@ -91,6 +98,8 @@ def _stripped(text, begin, end) -> int:
 
 def _begin_of_line(text, at, known) -> tuple[int, int]:
     """Where the text of a line begins, after bullets and the number of an item, and that number or 0."""
+    if text[at : at + 2].isalpha():
+        return at, 0
     at = _BLANK_RUN.match(text, at).end()
     item = _ITEM.match(text, at)
     if found := _BULLETS.match(text, at):

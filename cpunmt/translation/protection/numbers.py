@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from cpunmt.translation.protection.edits import Edit, Edits, edited, moved_each, rebuilt
-from cpunmt.translation.protection.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
 
 _NUMBER = re.compile(r"\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*(?:[ \u00a0\u202f]\d{3}(?!\d))*")
 _NO_DIGIT = re.compile(r"\D+")
@@ -25,7 +25,7 @@ def number_layer(below: Layer) -> Layer:
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
         found = below(texts, align)
-        wrong = [number for number, aligned in enumerate(found) if _is_doubtful(aligned)]
+        wrong = [number for number, aligned in enumerate(found) if is_doubtful(aligned.source, aligned.target)]
         if not wrong:
             return found
         again = [found[number] for number in wrong] if align else below([texts[number] for number in wrong], True)
@@ -43,9 +43,8 @@ def agree(source: str, target: str) -> bool:
     return Counter(_digits(source)) == Counter(_digits(target))
 
 
-def _is_doubtful(aligned: Aligned) -> bool:
+def is_doubtful(source: str, target: str) -> bool:
     """Whether a number of the source is missing, and another one there, so that it may be in its place."""
-    source, target = aligned.source, aligned.target
     if not _DIGIT.search(source):
         return False
     return bool(_unmatched(source, target) and _unmatched(target, source))
