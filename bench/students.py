@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from bench.sparsity import make_sparse
-from bench.translate import SENTENCES
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
@@ -25,6 +24,7 @@ SIZES = {
     "base": (512, 2048, 6, (0, 1)),
 }
 LENGTH_FACTOR = 1.05
+SENTENCES = Path(__file__).resolve().parent.parent / "tests" / "golden" / "sentences.en.txt"
 _SETTLING = 50  # sentences that biases are found on
 
 

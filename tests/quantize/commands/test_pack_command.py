@@ -11,7 +11,6 @@ from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.layer_errors import LayerError
-from quantize.checkpoints.stored_weights import step_bytes
 from quantize.commands.cli import main
 from quantize.commands.pack import table
 from tests.sample_models.foreign_directories import ALPHAS, bergamot
@@ -108,37 +107,6 @@ def test_one_scale_per_matrix_and_a_fixed_point(files, tmp_path, capsys):
     for name in ("four", "sixteen"):
         tensors = read_directory(tmp_path / name).tensors
         assert len(np.unique(tensors["encoder.0.feed_forward.inner.scale"])) == 1
-
-
-def test_a_preset_is_a_list_of_schemes_that_keep_may_change(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "model", "--preset", "latency") == 0
-    config = read_directory(tmp_path / "model").config
-    expected = {f"decoder.{i}.feed_forward.inner": "code4" for i in (0, 1)}
-    expected |= {f"decoder.{i}.cross_attention.key_value": "int16" for i in (0, 1)}
-    assert config.scheme == "int8" and dict(config.schemes) == expected
-    told = quantization(tmp_path / "model")
-    assert told["preset"] == "latency" and told["exceptions"] == expected
-    assert Translator(tmp_path / "model").translate(SENTENCES)[0].pieces
-    flags = ["--keep", "decoder.1.*=int8", "--preset", "latency"]
-    assert pack(files, tmp_path / "changed", *flags) == 0
-    kept = {name: scheme for name, scheme in expected.items() if name.startswith("decoder.0.")}
-    assert dict(read_directory(tmp_path / "changed").config.schemes) == kept
-    assert pack(files, tmp_path / "plain") == 0 and "preset" not in quantization(tmp_path / "plain")
-
-
-def test_a_preset_reads_fewer_bytes_in_each_step(files, tmp_path, capsys):
-    sizes = {}
-    for name, flags in (("plain", []), ("latency", ["--preset", "latency"])):
-        assert pack(files, tmp_path / name, *flags) == 0
-        packed = read_directory(tmp_path / name)
-        sizes[name] = step_bytes(packed.config, packed.tensors)
-        read = [key for key in packed.tensors if key.startswith("decoder.") and ".key_value." not in key]
-        read = [key for key in read if ".norm." not in key]
-        assert sizes[name] == sum(packed.tensors[key].nbytes for key in read)
-    weights = {key: tensor for key, tensor in packed.tensors.items() if key.endswith("feed_forward.inner.weight")}
-    halves = sum(tensor.nbytes for key, tensor in weights.items() if key.startswith("decoder."))
-    sums = sum(packed.tensors[f"decoder.{i}.feed_forward.inner.bias"].nbytes for i in (0, 1))  # int8's alone
-    assert sizes["plain"] - sizes["latency"] == halves + sums
 
 
 def test_matrices_may_keep_another_scheme(files, tmp_path, capsys):
