@@ -20,6 +20,7 @@ from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, SPACE, ZERO_WIDTH, cand
 QUOTED = 400  # characters before a quotation mark in which its fellow is looked for
 
 _BLANK_RUN = re.compile(rf"[{BLANK}]*")
+_SPACES = re.compile(rf"[{SPACE}]*")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 # What may stand before the text of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
@@ -79,7 +80,7 @@ def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterat
             if text.startswith('"', end) and text.count('"', max(begin, end - QUOTED), end) % 2:
                 end += 1  # of two that stand between letters it is the closing one: Chinese
             yield begin, end
-            begin = wordless = max(end, found.end(1))
+            begin = wordless = max(found.end(1), end if end == found.end() else _SPACES.match(text, end).end())
             if begin - found.end() > 1 or text[begin - 1] in LINE_ENDS:
                 line = line_end().search(text, found.end(), begin)
                 if line:

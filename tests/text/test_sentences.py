@@ -122,6 +122,11 @@ def test_what_is_not_known_of_a_language_is_what_all_share():
     assert rules("no") is rules("nb") is rules("nn_NO")
 
 
+def test_what_is_blank_after_a_closing_mark_is_between_sentences():
+    text = '0"\u1361?"\u200b 0'
+    assert [text[begin:end] for begin, end in sentence_spans(text)] == ['0"\u1361?"', "0"]
+
+
 HOSTILE = Path(__file__).with_name("hostile.txt").read_text("utf-8").replace("\n", "|")
 HOSTILE = sorted(set(HOSTILE.split("|")) - {""})
 

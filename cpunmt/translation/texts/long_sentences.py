@@ -8,6 +8,7 @@ from functools import cache
 
 from cpunmt.translation.texts.aligned import Span
 
+MOST = 64  # pieces of a part: students are trained on sentences that are rarely longer, and loop on those that are
 _STOPS = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"  # those that no space follows
 
 
@@ -33,7 +34,7 @@ class _Place:
 
 
 def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> list[Span]:
-    """Begin and end of parts of `text` that have at most `room` pieces each, without the white space between them.
+    """Begin and end of parts of `text` of at most `room` and MOST pieces each, without the white space between them.
 
     Each cut takes the last end of a clause in the second half of what fits; else the space in it that is nearest to
     where parts of equal size would be cut, so that no stump is left over; else the last space. A single word that has
@@ -44,6 +45,7 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
     count : pieces of a word
     total : about how many pieces the text has
     """
+    room = min(room, MOST)
     spans: list[Span] = []
     places: list[_Place] = []
     begin, pieces = 0, 0  # of the part that is being filled
