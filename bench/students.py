@@ -1,14 +1,16 @@
-"""Students of real sizes with seeded random weights, for speed only.
+"""Students of real sizes with seeded random weights, as sparse as trained ones (bench/sparsity.py), for speed only.
 
 Random weights never choose </s> on purpose: they repeat themselves up to the length limit, three times the
 source, and would measure a workload that nobody has. Here </s> is barred and the limit is 1.05 times the source,
 so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
 """
 
+import functools
 from pathlib import Path
 
 import numpy as np
 
+from bench.sparsity import make_sparse
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
@@ -22,6 +24,8 @@ SIZES = {
     "base": (512, 2048, 6, (0, 1)),
 }
 LENGTH_FACTOR = 1.05
+SENTENCES = Path(__file__).resolve().parent.parent / "tests" / "golden" / "sentences.en.txt"
+_SETTLING = 50  # sentences that biases are found on
 
 
 def random_checkpoint(
@@ -56,12 +60,23 @@ def random_checkpoint(
     return config, tensors
 
 
+@functools.lru_cache(maxsize=1)
+def _sparse_checkpoint(size, vocabulary, shortlist, seed, changes):
+    """Such a checkpoint whose ReLUs leave as many zeros as a trained one's; and the shortlist."""
+    vocab = Vocabulary(vocabulary)
+    config, tensors = random_checkpoint(size, vocab.size, seed, **dict(changes))
+    listed = Shortlist.load(shortlist, vocab, vocab) if shortlist else None
+    lines = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
+    sources = [list(ids) for ids in vocab.encode_batch(lines[:: len(lines) // _SETTLING])]
+    make_sparse(config, tensors, sources, listed, seed)
+    return config, tensors, listed
+
+
 def write_student(
     path: Path, size: str, scheme: str, vocabulary: Path, shortlist: Path | None, seed: int = 1, **changes
 ):
-    """Pack such a student, with the vocabulary (and shortlist) of a real model."""
-    vocab = Vocabulary(vocabulary)
-    config, tensors = random_checkpoint(size, vocab.size, seed, **changes)
+    """Pack a student, with the vocabulary (and shortlist) of a real model."""
+    config, tensors, listed = _sparse_checkpoint(size, vocabulary, shortlist, seed, tuple(sorted(changes.items())))
     config, packed, _ = pack_tensors(config, tensors, scheme)
-    listed = Shortlist.load(shortlist, vocab, vocab).to_bytes() if shortlist else None
+    listed = listed and listed.to_bytes()
     write_directory(path, config, packed, vocabulary=vocabulary, shortlist=listed, metadata={"about": f"random {size}"})

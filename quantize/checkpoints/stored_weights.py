@@ -8,7 +8,7 @@ import numpy as np
 from cpunmt.kernels.matmul.packing import unpack, unpack_codes
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import Linear, is_static
+from cpunmt.model.tensors import Linear, is_static, linears
 from quantize.checkpoints.layer_errors import REACH
 
 
@@ -38,6 +38,12 @@ def stored_matrix(config: ModelConfig, tensors: Mapping[str, np.ndarray], layer:
 def stored_bytes(tensors: Mapping[str, np.ndarray], name: str) -> int:
     """Bytes of a layer's tensors: its weights and all that belongs to them."""
     return sum(tensor.nbytes for key, tensor in tensors.items() if key.rpartition(".")[0] == name)
+
+
+def step_bytes(config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> int:
+    """Bytes of the layers that a decoding step reads; the output layer is not among them, whose candidates vary."""
+    names = [linear.name for linear in linears(config) if linear.name.startswith("decoder.")]
+    return sum(stored_bytes(tensors, name) for name in names if not name.endswith(".key_value"))  # once per sentence
 
 
 def stored_linear(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear: Linear) -> np.ndarray:

@@ -16,7 +16,7 @@ from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LEAST, LayerError, poor
 from quantize.checkpoints.pack import pack_tensors
-from quantize.commands.pack_options import CALIBRATION_LINES, add_options, chosen_range, conflict
+from quantize.commands.pack_options import CALIBRATION_LINES, add_options, chosen_range, conflict, kept_schemes
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
 from quantize.progress import progress_bar
@@ -82,7 +82,7 @@ def _refuse(given):
 def _quantized(given, checkpoint):
     """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
-    schemes = exceptions(config, given.keep)
+    schemes = exceptions(config, kept_schemes(given))
     chosen = chosen_range(given)
     statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
     alphas = None
@@ -103,6 +103,8 @@ def _quantized(given, checkpoint):
             alphas=alphas,
         )
     quantization = {"scheme": config.scheme}
+    if given.preset:
+        quantization["preset"] = given.preset
     if schemes:
         quantization["exceptions"] = dict(config.schemes)
     if errors:

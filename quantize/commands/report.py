@@ -11,6 +11,7 @@ from quantize.evaluation.gate import judge
 from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_picture import load_figure, picture
 from quantize.evaluation.report_table import report_lines
+from quantize.evaluation.sparsity import MOST_SENTENCES
 from quantize.progress import progress_bar
 
 
@@ -26,6 +27,12 @@ def add_parser(commands):
     parser.add_argument("model", metavar="MODEL", help="a packed model's directory")
     parser.add_argument("--baseline", metavar="DIR", required=True, help="the same model packed with --scheme float32")
     add_gate_options(parser)
+    parser.add_argument(
+        "--activations",
+        metavar="TEXT",
+        help="source text, a sentence a line: how much of what ReLUs leave is zero, by layer, on "
+        f"{MOST_SENTENCES} of its sentences",
+    )
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, with the sentences that differ")
     parser.add_argument("--picture", metavar="FILE", help="draw it, as PNG")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="as of `cpunmt translate`")
@@ -56,6 +63,7 @@ def run(given) -> int:
     for path in filter(None, (given.json, given.picture)):
         check_file(path, given.force)
     read = [given.model, given.baseline, *(path for _, path in given.test)]
+    read += [given.activations] if given.activations else []
     refuse_overwriting([given.json, given.picture], read)
     if given.picture:
         load_figure()
@@ -69,6 +77,7 @@ def run(given) -> int:
             settings,
             rounds=given.rounds,
             samples=given.samples,
+            activations=given.activations,
             progress=progress,
         )
     verdicts = judge(report, given.gate)

@@ -20,9 +20,10 @@ from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
 from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
-from quantize.checkpoints.stored_weights import stored_bytes, stored_matrix
+from quantize.checkpoints.stored_weights import step_bytes, stored_bytes, stored_matrix
 from quantize.evaluation.agreement import Translated, agreement, translated
 from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.sparsity import model_sparsity
 from quantize.evaluation.speed import compare_speed, machine, sampled
 from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
 
@@ -52,6 +53,7 @@ def measure(
     *,
     rounds: int = 5,
     samples: int = 1000,
+    activations: str | os.PathLike | None = None,
     progress: Callable = lambda done, doing="": None,
 ) -> dict:
     """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
@@ -61,6 +63,7 @@ def measure(
     settings : options of `Translator.translate` that both are judged with: vocabulary, beam_size
     rounds : of the comparison of speed, 0 leaves it out
     samples : of the interval of a difference in BLEU, 0 leaves it out
+    activations : source text, a sentence a line, that tells how much of what ReLUs leave is zero; None leaves it out
     progress : called with how many more sentences are done with, and with what is being done if that changes
 
     Raises CpunmtError: a directory is broken, they are not one model, what judges text is not installed.
@@ -72,6 +75,7 @@ def measure(
     metrics = load_metrics(language) if sets else None  # before the work: it may not be installed
     progress(0, "layers")
     layers = compare_layers((ours.loaded.config, ours.tensors), (theirs.loaded.config, theirs.tensors))
+    active = _activations(ours, activations, progress) if activations else None
     judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
     if rounds and sets:
         translators = Translator(model), Translator(baseline)
@@ -90,6 +94,7 @@ def measure(
         "size": _size(ours, theirs),
         "layers": layers,
         "sets": judged,
+        "activations": active,
     }
 
 
@@ -206,6 +211,14 @@ def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig,
     return found
 
 
+def _activations(ours: Subject, path, progress) -> dict:
+    progress(0, "activations")
+    loaded = ours.loaded
+    shortlist = loaded.engine.shortlist if ours.described["vocabulary"] == "shortlist" else None
+    count, found = model_sparsity(loaded.config, ours.tensors, path, loaded.source_vocabulary, shortlist)
+    return {"file": str(path), "sentences": count, "layers": [layer._asdict() for layer in found]}
+
+
 def _size(ours: Subject, theirs: Subject) -> dict:
     weights = [who.described["files"][WEIGHTS]["bytes"] for who in (ours, theirs)]
     whole = [who.described["bytes"] for who in (ours, theirs)]
@@ -214,6 +227,8 @@ def _size(ours: Subject, theirs: Subject) -> dict:
         "baseline_bytes": whole[1],
         "ratio": whole[0] / whole[1],
         "weights_ratio": weights[0] / weights[1],
+        "step_bytes": step_bytes(ours.loaded.config, ours.tensors),
+        "baseline_step_bytes": step_bytes(theirs.loaded.config, theirs.tensors),
     }
 
 

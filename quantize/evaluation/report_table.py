@@ -8,6 +8,8 @@ from quantize.evaluation.gate import Verdict
 def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:
     """All of a report of `quantize.evaluation.report.measure`, and what became of the limits of a gate."""
     blocks = [_heading(report), _layers(report["layers"]), _files(report)]
+    if report["activations"]:
+        blocks.insert(2, _activations(report["activations"]))
     if report["sets"]:
         blocks += [_scores(report["sets"]), _agreement(report["sets"])]
     if any(one["speed"] for one in report["sets"]):
@@ -47,6 +49,18 @@ def _layers(layers):
     return aligned(heading, rows, 2)
 
 
+def _activations(found):
+    told = f"{found['sentences']:,} sentences of {found['file']}"
+    if not found["layers"]:
+        return [f"activations: no product of this model reads what a ReLU leaves ({told})"]
+    rows = []
+    for layer in found["layers"]:
+        shares = [f"{100 * layer[key]:.1f}" for key in ("zeros", "groups", "unused")]
+        rows.append([layer["name"], f"{layer['depth']:,}", f"{layer['rows']:,}", *shares])
+    lines = aligned(["ReLU outputs read by", "units", "rows", "zero %", "4 zeros %", "never used %"], rows)
+    return [*lines, f"As rounded to 8 bits; 4 zeros: groups of four units side by side. {told}"]
+
+
 def _decibels(layer):
     return "exact" if layer["sqnr_db"] is None else f"{layer['sqnr_db']:.2f}"
 
@@ -58,6 +72,8 @@ def _files(report):
         for name in sorted(ours | theirs)
     ]
     rows.append(["all", f"{size['bytes']:,}", f"{size['baseline_bytes']:,}", f"{size['ratio']:.3f}"])
+    step = size["step_bytes"], size["baseline_step_bytes"]
+    rows.append(["a decoding step reads", *(f"{count:,}" for count in step), f"{step[0] / step[1]:.3f}"])
     return aligned(["file", "bytes", "baseline", "ratio"], rows)
 
 

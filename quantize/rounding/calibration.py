@@ -27,26 +27,25 @@ from cpunmt.model.model import Model
 from cpunmt.model.tensors import linears, output_table
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.shortlist import Shortlist
-from quantize.reference.formulas import attention
-from quantize.reference.network import Reference, State
+from quantize.reference.inputs import hear_inputs
 
 _ROWS = 512  # rows of inputs that are kept before they are summed
-_SENTENCES = 64  # that are decoded in one batch
 _MAX_TEXT = 4 << 30  # bytes
 DEVIATIONS = 1.1
 
 
 def calibration_sources(
-    path: str | os.PathLike, vocabulary, config: ModelConfig, count: int
+    path: str | os.PathLike, vocabulary, config: ModelConfig, count: int, called: str = "calibration text"
 ) -> tuple[list[list[int]], int]:
     """(ids of at most `count` lines as the model reads them, how many lines the file has).
 
     The lines are evenly spaced, so that a file in several parts gives some of each. Lines without pieces are left
-    out, and so are those that are longer than the model takes: they would be split.
+    out, and so are those that are longer than the model takes: they would be split. `called` is what errors call the
+    file.
 
     Raises ModelFileError for a file that is missing, no text, or gives no sentence.
     """
-    content = expanded(path, "calibration text", _MAX_TEXT)
+    content = expanded(path, called, _MAX_TEXT)
     lines = content.tobytes().split(b"\n")
     lines = lines[:-1] if not lines[-1] else lines
     wanted = dict.fromkeys(i * len(lines) // count for i in range(count)) if len(lines) > count else range(len(lines))
@@ -106,60 +105,22 @@ def input_statistics(
     Parameters: see `greedy_translations`; `done` is called with the number of sentences that are done since the last
     call.
     """
-    recorder = _Recorder(config, tensors)
-    order = sorted(range(len(targets)), key=lambda i: -len(targets[i]))
-    for begin in range(0, len(order), _SENTENCES):
-        chosen = order[begin : begin + _SENTENCES]
-        recorder.run([sources[i] for i in chosen], [targets[i] for i in chosen])
-        done(len(chosen))
-    return recorder.statistics()
+    sums = _Sums()
+    hear_inputs(config, tensors, sources, targets, sums.hear, done)
+    return sums.statistics()
 
 
-class _Recorder(Reference):
-    """The network, a row of the decoder for each sentence; what matrices are multiplied with is kept."""
+class _Sums:
+    """Adds up what is heard of each layer, some rows at a time."""
 
-    def __init__(self, config, tensors):
-        super().__init__(config, tensors)
-        self._aligning = None  # attends sentence by sentence: there is no alignment of all
-        self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
-        self._output = output_table(config)
-        self._layers[self._output] = self._output
+    def __init__(self):
         self._waiting, self._moments, self._maxima = {}, {}, {}
 
-    def run(self, sources, targets):
-        """Encode some sentences and decode their translations, the longest of which comes first."""
-        states = [self.start(self.encode(source)) for source in sources]
-        cells = [np.concatenate(cell) for cell in zip(*(state.cells for state in states), strict=True)]
-        # of each layer: (keys of each sentence, values of each sentence)
-        memories = [
-            tuple(zip(*layer, strict=True)) for layer in zip(*(state.memories for state in states), strict=True)
-        ]
-        state = State(0, cells, memories)
-        for position in range(len(targets[0])):
-            going = sum(len(target) > position for target in targets)
-            state = state.rows(slice(going))
-            previous = [target[position - 1] if position else 0 for target in targets[:going]]
-            _, state = self.step(state, previous)
-
-    def _attended(self, name, x, keys, values):
-        if not isinstance(keys, tuple):
-            return super()._attended(name, x, keys, values)
-        queries = self._affine(f"{name}.query", x)
-        heads = [
-            attention(query[None], k, v, self.config.architecture.heads)
-            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
-        ]
-        return self._heads_output(name, np.concatenate(heads)), None
-
-    def product(self, name, x):
-        if name in self._layers:
-            waiting = self._waiting.setdefault(self._layers[name], [])
-            waiting.append(x)
-            if sum(map(len, waiting)) >= _ROWS:
-                self._add(self._layers[name])
-        if name == self._output:  # nobody looks at the logits: the target is known
-            return np.zeros((len(x), self.config.vocab_size), np.float32)
-        return super().product(name, x)
+    def hear(self, name, x):
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append(x)
+        if sum(map(len, waiting)) >= _ROWS:
+            self._add(name)
 
     def _add(self, name):
         x = np.concatenate(self._waiting.pop(name))

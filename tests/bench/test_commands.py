@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import peers
+from bench.peers import __main__ as peers
 from cpunmt.formats.packed.packed_directory import read_directory
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm

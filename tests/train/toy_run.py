@@ -2,14 +2,18 @@
 
 import functools
 
+import numpy as np
+import torch
+
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.network.network import Network, initial_tensors
-from models.train.text.batches import encode
+from models.train.text.batches import Batch, encode, make_batch
 from models.train.text.data import read_data
 from models.train.text.toy_corpus import write_toy_corpora
 from models.train.text.vocabulary import texts_of, train_vocabulary
 from models.train.updates.configs import model_config, settings_of
 from models.train.updates.trainer import Lessons, Trainer
+from models.train.updates.updates import Updates
 from models.train.updates.validation import validate
 
 
@@ -37,3 +41,14 @@ class ToyRuns:
             Lessons(self.examples, self.vocabulary, validator),
             log4=log4,
         )
+
+    def updates(self, rounding=None, teacher=None, **settings) -> Updates:
+        """Updates of a new network, at a rate that stays, without guided alignment."""
+        plain = {"guided_alignment": 0.0, "warmup": 1, "cooldown": 0.0, "peak_rate": 1e-3}
+        network = Network(self.config, initial_tensors(self.config, 1))
+        return Updates(network, settings_of("smoke", **plain | settings), torch.device("cpu"), rounding, teacher)
+
+    def batch(self, rows: slice) -> tuple[Batch, None]:
+        """Some of the first 12 pairs, without alignment points."""
+        pairs = np.repeat(np.arange(12), 2).reshape(12, 2)[rows]
+        return make_batch(self.examples, pairs, 0), None

@@ -24,7 +24,8 @@ def ssru(network, block, x, state, steps):
     """Kim et al. 2019, https://aclanthology.org/D19-5632, section 3.1."""
     x = network.before(block, x)
     states = _forgetting(network, block, x, state)
-    return _projected(network, block, functional.relu(states)), states[:, -1]
+    y = network.relu(block, states) if network.architecture.cell_projection else functional.relu(states)
+    return _projected(network, block, y), states[:, -1]
 
 
 def sru(network, block, x, state, steps):
@@ -52,7 +53,7 @@ def average_attention(network, block, x, state, steps):
     y = sums / torch.arange(steps + 1, steps + 1 + x.shape[1], device=x.device)[:, None]
     y = network.before(block, y)
     for name in ["inner", *(f"middle.{i}" for i in range(config.average_depth - 2))][: config.average_depth - 1]:
-        y = network.activation(config.average_activation)(network.affine(f"{block}.{name}", y))
+        y = network.hidden(f"{block}.{name}", y, config.average_activation)
     if config.average_dim != config.model_dim:
         y = network.affine(f"{block}.outer", y)
     if config.average_gate:

@@ -20,8 +20,7 @@ from models.train.network.dropout import dropout
 from quantize.reference.formulas import positions
 
 _TRAINED_POSITIONS = 512
-_ACTIVATIONS = {
-    "relu": functional.relu,
+_ACTIVATIONS = {  # but for relu
     "swish": functional.silu,
     "gelu": functional.gelu,
     "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
@@ -83,7 +82,8 @@ def mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
 class Network:
     """The network with its parameters: `tensors` maps canonical names to float32 tensors, weights [in, out].
 
-    `dropout` (of each block's output and of the embeddings) is 0 unless it is set, as it is while training.
+    `dropout` (of each block's output and of the embeddings) is 0 unless it is set, as it is while training. What a
+    product takes from a ReLU is added to `rectified`, as (name of the layer, outputs), if that is a list.
     """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, torch.Tensor]):
@@ -91,6 +91,7 @@ class Network:
         self.architecture = config.architecture
         self.tensors = tensors
         self.dropout = 0.0
+        self.rectified: list[tuple[str, torch.Tensor]] | None = None
         self._tables = tables(config)
         self._output = self._tables["output"]
         self._signal = None  # position signal, grown as sentences need it
@@ -167,8 +168,17 @@ class Network:
         made = torch.addmm(self.tensors[f"{name}.bias"], x.flatten(0, -2), self.tensors[f"{name}.weight"])
         return made.unflatten(0, x.shape[:-1])
 
-    def activation(self, name):
-        return _ACTIVATIONS[name]
+    def hidden(self, name, x, activation):
+        """What a hidden layer makes of x."""
+        y = self.affine(name, x)
+        return self.relu(name, y) if activation == "relu" else _ACTIVATIONS[activation](y)
+
+    def relu(self, name, x):
+        """ReLU of x, which a product takes next."""
+        y = functional.relu(x)
+        if self.rectified is not None:
+            self.rectified.append((name, y))
+        return y
 
     def before(self, block, x):
         return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
@@ -228,7 +238,7 @@ class Network:
         return functional.layer_norm(x.float(), scale.shape, scale, bias, self.architecture.layer_norm_epsilon)
 
     def _feed_forward(self, block, x, depth):
-        y, activation = self.before(block, x), self.activation(self.architecture.activation)
+        y = self.before(block, x)
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
-            y = activation(self.affine(f"{block}.{name}", y))
+            y = self.hidden(f"{block}.{name}", y, self.architecture.activation)
         return self.after(block, self.affine(f"{block}.outer", y), x)

@@ -21,6 +21,8 @@ class Settings:
     dropout: float = 0.1
     label_smoothing: float = 0.1
     guided_alignment: float = 0.1  # weight of the alignment's loss; 0: none
+    density_weight: float = 0.0  # weight of the loss that makes more of the ReLUs' outputs zero; 0: none
+    target_density: float = 0.0  # share of nonzeros at which a layer is left as it is
     parameter_smoothing: float = 5e-4  # weight of the newest parameters in the exponential moving average
     validate_every: int = 500  # updates
     patience: int = 10  # validations without a better one, after which training ends

@@ -122,9 +122,13 @@ class Trainer:
             "mean_bleu": round(mean, 3), "bleu": {name: round(score.bleu, 2) for name, score in scores.items()},
             "chrf": {name: round(score.chrf, 2) for name, score in scores.items()},
         }  # fmt: skip
+        told = ""
+        if self.updates.densities:
+            line["density"] = {name: round(share, 4) for name, share in self.updates.densities.items()}
+            told = f", nonzeros {' '.join(f'{share:.1%}' for share in self.updates.densities.values())}"
         curve.add_line(self.folder, line)
         curve.draw(self.folder)
-        tqdm.write(f"update {self.updates.done}: {entropy:.3f} nats, {speed:.0f} pieces/s, BLEU {line['bleu']}")
+        tqdm.write(f"update {self.updates.done}: {entropy:.3f} nats, {speed:.0f} pieces/s, BLEU {line['bleu']}{told}")
         self._keep(means)
         self._stale = 0 if mean > self._best else self._stale + 1
         if mean > self._best:

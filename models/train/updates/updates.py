@@ -12,6 +12,7 @@ from models.train.updates.averaging import average_weight, update_average
 from models.train.updates.configs import Settings
 from models.train.updates.guided_alignment import alignment_loss
 from models.train.updates.schedule import learning_rate
+from models.train.updates.sparsity import density_loss, share_of_nonzeros
 
 _BETAS, _EPSILON = (0.9, 0.98), 1e-9
 _FOLLOWED = 100  # updates after which the scales of rounded weights follow them
@@ -45,6 +46,7 @@ class Updates:
         if teacher is not None:
             teacher.tensors = {name: tensor.to(device) for name, tensor in teacher.tensors.items()}
         self.done = 0
+        self.densities: dict[str, float] = {}  # with a density_weight: share of nonzeros by layer, of the last batch
         self.rounding = rounding
         self.parameters = {n: t.detach().to(device, copy=True).requires_grad_() for n, t in network.tensors.items()}
         self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
@@ -120,7 +122,8 @@ class Updates:
     def _gradients(self, batch, points, tokens):
         """Add the gradients of one batch; sums of loss and cross-entropy."""
         settings, scored = self.settings, mask(batch.target_lengths, batch.targets.shape[1])
-        align = points is not None
+        align, sparse = points is not None, bool(settings.density_weight)
+        self.network.rectified = [] if sparse else None
         with mixed_precision(self.device):
             decoded = self.network.teacher_forced(batch.sources, batch.source_lengths, batch.targets, align)
             student = Prediction(decoded.output[scored], *self.network.output())
@@ -129,8 +132,21 @@ class Updates:
         if align:
             share = settings.guided_alignment * batch.tokens / tokens
             loss = loss + share * alignment_loss(decoded.alignment, points.to(self.device))
+        if sparse:
+            loss = loss + settings.density_weight * batch.tokens / tokens * self._density(batch, scored)
         loss.backward()
         return sums.detach()
+
+    def _density(self, batch, scored):
+        """The loss of all layers. The list of their outputs is taken from the network, whose memory they hold."""
+        outputs, self.network.rectified = self.network.rectified, None
+        sides = {"encoder": mask(batch.source_lengths, batch.sources.shape[1]), "decoder": scored}
+        found = [(name, y[sides[name.split(".")[0]]]) for name, y in outputs]
+        shares = {}
+        for name, y in found:  # layers with tied parameters have one name
+            shares.setdefault(name, []).append(share_of_nonzeros(y))
+        self.densities = {name: sum(some) / len(some) for name, some in shares.items()}
+        return sum(density_loss(y, self.settings.target_density) for _, y in found)
 
     @torch.no_grad()
     def _taught(self, batch, scored):

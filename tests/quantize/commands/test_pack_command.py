@@ -325,6 +325,8 @@ NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]
         [*NEEDED, "--sigmas", "inf"],
         [*NEEDED, "--sigmas", "3", "--range", "max"],
         [*NEEDED, "--range", "sigmas"],
+        [*NEEDED, "--preset", "size"],
+        ["pack", "model.npz", "out", "--scheme", "int16", "--vocab", "v", "--preset", "latency"],
         [*NEEDED, "--keep", "embedding"],
         [*NEEDED, "--keep", "=int8"],
         [*NEEDED, "--keep", "embedding=int9"],

@@ -69,6 +69,20 @@ def test_vocabulary_and_beam_are_passed_on(files, tmp_path, capsys):
     assert capsys.readouterr().out.count("full vocabulary, beam 3") == 2
 
 
+def test_activations_are_a_table_and_in_the_json(files, tmp_path, capsys):
+    assert report(files, "--activations", files / "text.txt", "--json", tmp_path / "x") == 0
+    found = json.loads((tmp_path / "x").read_text("utf-8"))["activations"]
+    lines = capsys.readouterr().out.split("\n\n")[2].split("\n")
+    assert lines[0].startswith("ReLU outputs read by ") and len(lines) == 2 + len(found["layers"])
+    assert found["file"] == str(files / "text.txt")
+
+
+def test_what_is_read_is_not_written_over(files, capsys):
+    assert report(files, "--activations", files / "text.txt", "--json", files / "text.txt", "--force") == 1
+    assert str(files / "text.txt") in capsys.readouterr().err
+    assert (files / "text.txt").read_text("utf-8").startswith(SENTENCES[0])
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -76,6 +90,7 @@ def test_vocabulary_and_beam_are_passed_on(files, tmp_path, capsys):
         (["--gate", "agreement=0.9"], "gate: agreement is measured on test sets, and there is none"),
         (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, and {}/text.txt has none"),
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),
+        (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found"),
         (["--json", "{}/no/such/x"], "{}/no/such/x: there is no directory"),
         (["--vocabulary", "shortlist", "--beam-size", "2", "--json", "{}"], "{}: is a directory"),
     ],

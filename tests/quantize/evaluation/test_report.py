@@ -9,7 +9,10 @@ import pytest
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.packed.packed_directory import read_directory
+from cpunmt.translation.loading import load_model
 from quantize.evaluation.report import measure, work
+from quantize.evaluation.report_table import report_lines
+from quantize.evaluation.sparsity import model_sparsity
 from tests.sample_models.model_pairs import SENTENCES, SETS, write_pair
 from tests.sample_models.real_model import DIRECTORIES
 
@@ -31,11 +34,12 @@ def measured(pair):
 def test_the_keys_are_those_that_others_rely_on(measured):
     report, _ = measured
     assert report["format"] == "cpunmt quantization report" and report["format_version"] == 1
-    keys = "format format_version versions machine settings model baseline notes size layers sets"
+    keys = "format format_version versions machine settings model baseline notes size layers sets activations"
     assert list(report) == keys.split()
     keys = "path scheme schemes activation_scales vocabulary beam_size bytes files weights_sha256 checkpoint_sha256"
     assert list(report["model"]) == list(report["baseline"]) == [*keys.split(), "target_language"]
-    assert set(report["size"]) == {"bytes", "baseline_bytes", "ratio", "weights_ratio"}
+    keys = "bytes baseline_bytes ratio weights_ratio step_bytes baseline_step_bytes"
+    assert list(report["size"]) == keys.split()
     keys = {"name", "scheme", "shape", "bytes", "baseline_bytes", "sqnr_db", "clipped", "worst_columns"}
     assert all(set(layer) == keys for layer in report["layers"])
     keys = "name file sha256 sentences words references bleu chrf agreement speed differing"
@@ -48,6 +52,31 @@ def test_the_keys_are_those_that_others_rely_on(measured):
     assert set(one["speed"]) == {"sentences", "words", "rounds", "one_at_a_time", "bulk"}
     assert set(report["versions"]) == {"cpunmt", "python", "numpy", "sacrebleu"}
     assert report["versions"]["cpunmt"] == __version__
+
+
+def test_activations_are_those_of_the_text(pair, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in SENTENCES), "utf-8")
+    report = measure(*pair, [], activations=text)
+    assert report["activations"]["file"] == str(text) and report["activations"]["sentences"] == len(SENTENCES)
+    loaded, tensors = load_model(pair.int8), read_directory(pair.int8).tensors
+    _, expected = model_sparsity(loaded.config, tensors, text, loaded.source_vocabulary, loaded.engine.shortlist)
+    assert report["activations"]["layers"] == [layer._asdict() for layer in expected]
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    shown = "\n".join(report_lines(report)).split("\n\n")[2].split("\n")
+    for line, layer in zip(shown[1:-1], expected, strict=True):
+        name, *figures = line.split()
+        assert name == layer.name and figures[:2] == [str(layer.depth), str(layer.rows)]
+        shares = [layer.zeros, layer.groups, layer.unused]
+        assert [float(figure) for figure in figures[2:]] == pytest.approx([100 * share for share in shares], abs=0.051)
+    assert shown[-1].endswith(f"6 sentences of {text}")
+
+
+def test_a_model_without_relus_has_no_such_activations(measured):
+    report, _ = measured
+    assert report["activations"] is None
+    bare = {**report, "activations": {"file": "x", "sentences": 3, "layers": []}}
+    assert "activations: no product of this model reads what a ReLU leaves (3 sentences of x)" in report_lines(bare)
 
 
 def test_json_can_hold_it(measured):

@@ -26,6 +26,7 @@ def test_columns_are_aligned():
 
 def test_every_layer_file_and_set_has_its_line(report):
     heading, layers, files, scores, agreement, speed = blocks(report_lines(report))
+    names = sorted(report["model"]["files"])
     assert [line.split()[0] for line in heading] == ["model", "baseline", "machine", "versions"]
     assert report["model"]["weights_sha256"][:16] in heading[0]
     assert layers[0].split()[:4] == ["layer", "scheme", "shape", "bytes"]
@@ -37,8 +38,10 @@ def test_every_layer_file_and_set_has_its_line(report):
         assert float(cells[8]) == pytest.approx(100 * layer["clipped"], abs=6e-5)
         assert cells[9] == str(layer["worst_columns"][0]["column"])
     assert len({len(line) for line in layers}) == 1
-    assert [line.split()[0] for line in files[1:]] == [*sorted(report["model"]["files"]), "all"]
-    assert files[-1].split()[1:] == [
+    assert [line.split("  ")[0] for line in files[1:]] == [*names, "all", "a decoding step reads"]
+    step, baseline = report["size"]["step_bytes"], report["size"]["baseline_step_bytes"]
+    assert files[-1].split()[4:] == [f"{step:,}", f"{baseline:,}", f"{step / baseline:.3f}"]
+    assert files[-2].split()[1:] == [
         f"{report['size']['bytes']:,}",
         f"{report['size']['baseline_bytes']:,}",
         f"{report['size']['ratio']:.3f}",

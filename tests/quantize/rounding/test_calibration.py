@@ -63,7 +63,7 @@ def test_many_sentences_and_rows_are_summed_in_parts(monkeypatch):
     targets = greedy_translations(config, tensors, sources)
     whole = input_statistics(config, tensors, sources, targets)
     monkeypatch.setattr("quantize.rounding.calibration._ROWS", 7)
-    monkeypatch.setattr("quantize.rounding.calibration._SENTENCES", 5)
+    monkeypatch.setattr("quantize.reference.inputs._SENTENCES", 5)
     for name, statistics in input_statistics(config, tensors, sources, targets).items():
         assert np.allclose(statistics.moments, whole[name].moments, rtol=1e-4, atol=1e-4)
         assert np.allclose(np.sort(statistics.maxima), np.sort(whole[name].maxima), rtol=1e-4)

@@ -138,3 +138,44 @@ def test_initial_parameters_depend_on_the_seed_only():
     first, again, other = (initial_tensors(config, seed) for seed in (1, 1, 2))
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["embedding"], other["embedding"])
+
+
+_ENCODER = ["encoder.0.feed_forward.inner", "encoder.1.feed_forward.inner"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [*_ENCODER, "decoder.0.feed_forward.inner", "decoder.1.feed_forward.inner"]),
+        ({"decoder_parameters": (0, 0)}, [*_ENCODER, *["decoder.0.feed_forward.inner"] * 2]),
+        (
+            {"decoder_parameters": (0,), "decoder_ffn_depth": 3},
+            [*_ENCODER, "decoder.0.feed_forward.inner", "decoder.0.feed_forward.middle.0"],
+        ),
+        (
+            {"decoder_parameters": (0,), "cell_projection": True},
+            [*_ENCODER, "decoder.0.cell", "decoder.0.feed_forward.inner"],
+        ),
+        ({"activation": "swish"}, []),
+        (
+            {**NAMED["average"], "average_activation": "relu", "activation": "gelu"},
+            ["decoder.0.cell.inner", "decoder.1.cell.inner"],
+        ),
+    ],
+)
+def test_what_products_take_from_relus_is_told_if_asked(options, expected):
+    config = make_config(**options)
+    network = Network(config, torch_tensors(random_tensors(config, 1)))
+    sources, lengths = torch.tensor([[5, 6, 0]]), torch.tensor([3])
+
+    def told():
+        with torch.no_grad():
+            network.teacher_forced(sources, lengths, sources)
+        return network.rectified
+
+    assert told() is None
+    network.rectified = []
+    found = told()
+    assert [name for name, _ in found] == expected
+    for _, outputs in found:
+        assert outputs.shape[:2] == (1, 3) and (outputs >= 0).all() and (outputs == 0).any()

@@ -57,6 +57,17 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch,
         assert all(torch.equal(parts.tensors[kind][name], tensor) for name, tensor in tensors.items()), kind
 
 
+def test_the_curve_tells_how_many_outputs_are_not_zero(toy, capfd):
+    assert toy.trainer("sparse", density_weight=1.0).run()
+    lines = [json.loads(line) for line in (toy.folder / "sparse" / "curve.jsonl").read_text("utf-8").splitlines()]
+    names = ["encoder.0.feed_forward.inner", "decoder.0.feed_forward.inner"]
+    assert [list(line["density"]) for line in lines] == [names, names]
+    assert all(0 < share < 1 for line in lines for share in line["density"].values())
+    assert f"nonzeros {lines[0]['density'][names[0]]:.1%} " in capfd.readouterr().out
+    assert toy.trainer("dense").run()
+    assert "density" not in (toy.folder / "dense" / "curve.jsonl").read_text("utf-8")
+
+
 def test_a_run_that_is_done_does_nothing_more(toy):
     toy.trainer("done", updates=3).run()
     again = toy.trainer("done", updates=3)

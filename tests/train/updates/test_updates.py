@@ -2,43 +2,22 @@
 
 import itertools
 
-import numpy as np
 import pytest
 import torch
 
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network, initial_tensors, mask
-from models.train.text.batches import make_batch
 from models.train.updates import updates as module
 from models.train.updates.configs import settings_of
 from models.train.updates.updates import Updates
 
-CPU = torch.device("cpu")
-PAIRS = np.repeat(np.arange(12), 2).reshape(12, 2)
-PLAIN = {"guided_alignment": 0.0, "warmup": 1, "cooldown": 0.0, "peak_rate": 1e-3}
-
-
-def make(toy, rounding=None, teacher=None, **settings):
-    network = Network(toy.config, initial_tensors(toy.config, 1))
-    return Updates(network, settings_of("smoke", **PLAIN | settings), CPU, rounding, teacher)
-
-
-def batch(toy, rows):
-    return make_batch(toy.examples, PAIRS[rows], 0), None
-
-
-@pytest.fixture(autouse=True)
-def float32(monkeypatch):
-    """Rounding to bfloat16 depends on the batch; what is compared here is the rest."""
-    from contextlib import nullcontext
-
-    monkeypatch.setattr("models.train.updates.updates.mixed_precision", lambda device: nullcontext())
+pytestmark = pytest.mark.usefixtures("float32")
 
 
 def test_parts_of_a_batch_make_the_same_update(toy):
-    whole, parts = make(toy), make(toy)
-    first = whole.update([batch(toy, slice(0, 12))])
-    second = parts.update([batch(toy, slice(0, 5)), batch(toy, slice(5, 12))])
+    whole, parts = toy.updates(), toy.updates()
+    first = whole.update([toy.batch(slice(0, 12))])
+    second = parts.update([toy.batch(slice(0, 5)), toy.batch(slice(5, 12))])
     assert first == pytest.approx(second, rel=1e-4)
     gradients, others = (updates.moments()["adam_mean"] for updates in (whole, parts))
     for name, gradient in gradients.items():
@@ -46,46 +25,46 @@ def test_parts_of_a_batch_make_the_same_update(toy):
 
 
 def test_it_learns(toy):
-    updates = make(toy, peak_rate=5e-3)
-    losses = [updates.update([batch(toy, slice(0, 12))])[1] for _ in range(30)]
+    updates = toy.updates(peak_rate=5e-3)
+    losses = [updates.update([toy.batch(slice(0, 12))])[1] for _ in range(30)]
     assert losses[-1] < losses[0] / 2
     assert updates.done == 30
 
 
 def test_means_lag_behind(toy):
-    updates = make(toy)
+    updates = toy.updates()
     before = {name: tensor.detach().clone() for name, tensor in updates.parameters.items()}
-    updates.update([batch(toy, slice(0, 12))])
+    updates.update([toy.batch(slice(0, 12))])
     for name, tensor in updates.parameters.items():
         expected = before[name] + (tensor.detach() - before[name]) * 9 / 11
         torch.testing.assert_close(updates.means[name], expected)
 
 
 def test_dropout_is_for_updates_only(toy):
-    updates = make(toy, dropout=0.3)
-    updates.update([batch(toy, slice(0, 12))])
+    updates = toy.updates(dropout=0.3)
+    updates.update([toy.batch(slice(0, 12))])
     assert updates.network.dropout == 0
 
 
 def test_no_parameters_are_made_of_nonsense(toy):
-    updates = make(toy)
+    updates = toy.updates()
     with torch.no_grad():
         updates.parameters["output.bias"][3] = torch.inf
     with pytest.raises(RuntimeError, match="non-finite"):
-        updates.update([batch(toy, slice(0, 12))])
+        updates.update([toy.batch(slice(0, 12))])
 
 
 def test_gradients_of_rounded_weights_move_the_float_ones(toy):
     """The network has the rounded weights, and the gradients are those of a plain one."""
     coarse = Rounding({"embedding"})
-    rounded = make(toy, rounding=coarse)
-    plain = make(toy)
+    rounded = toy.updates(rounding=coarse)
+    plain = toy.updates()
     with torch.no_grad():
         for name, tensor in plain.parameters.items():
             assert torch.equal(rounded.network.tensors[name], coarse(name, tensor))
             tensor.copy_(coarse(name, tensor))
     before = {name: tensor.detach().clone() for name, tensor in rounded.parameters.items()}
-    found, expected = (updates.update([batch(toy, slice(0, 12))]) for updates in (rounded, plain))
+    found, expected = (updates.update([toy.batch(slice(0, 12))]) for updates in (rounded, plain))
     assert found == pytest.approx(expected)
     for name, tensor in rounded.parameters.items():
         moved = plain.parameters[name].detach() - coarse(name, before[name])
@@ -95,10 +74,10 @@ def test_gradients_of_rounded_weights_move_the_float_ones(toy):
 
 def test_scales_follow_now_and_then(toy, monkeypatch):
     monkeypatch.setattr(module, "_FOLLOWED", 3)
-    updates = make(toy, rounding=Rounding({"embedding"}), peak_rate=1e-2)
+    updates = toy.updates(rounding=Rounding({"embedding"}), peak_rate=1e-2)
     seen = [updates.rounding.scales["embedding"]]
     for _ in range(4):
-        updates.update([batch(toy, slice(0, 12))])
+        updates.update([toy.batch(slice(0, 12))])
         seen.append(updates.rounding.scales["embedding"])
     assert [torch.equal(a, b) for a, b in itertools.pairwise(seen)] == [True, True, False, True]
     parameter = updates.parameters["embedding"].detach()
@@ -110,8 +89,8 @@ def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
     config = toy.config.changed(model_dim=64, cell="sru")
     teacher = Network(config, initial_tensors(config, 3))
     before = {name: tensor.clone() for name, tensor in teacher.tensors.items()}
-    updates = make(toy, teacher=teacher, peak_rate=5e-3)
-    given, _ = batch(toy, slice(0, 12))
+    updates = toy.updates(teacher=teacher, peak_rate=5e-3)
+    given, _ = toy.batch(slice(0, 12))
     losses = [updates.update([(given, None)])[0] for _ in range(30)]
     assert losses[-1] < losses[0] / 2
     for name, tensor in teacher.tensors.items():
@@ -128,7 +107,7 @@ def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
 def test_a_student_that_begins_as_its_teacher_shares_nothing_with_it(toy):
     tensors = initial_tensors(toy.config, 1)
     teacher = Network(toy.config, tensors)
-    updates = Updates(Network(toy.config, tensors), settings_of("smoke", **PLAIN), CPU, None, teacher)
+    updates = Updates(Network(toy.config, tensors), settings_of("smoke"), torch.device("cpu"), None, teacher)
     with torch.no_grad():
         updates.parameters["output.bias"].add_(1)
     assert not torch.equal(teacher.tensors["output.bias"], updates.network.tensors["output.bias"])

@@ -1,0 +1,145 @@
+"""cpunmt beside bergamot (Marian) and CTranslate2: the same sentences, interleaved, each in a process of its own.
+
+    taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500] [--beam 4]
+    taskset -c 1 python -m bench.peers --home DIR --trained models/ende-tiny --text newstest2014.en [--lengths 1-3 5-9]
+
+DIR holds what the engines need, made once (none of it comes with cpunmt):
+
+    data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin
+    models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
+    venv-bergamot/     Python 3.10 with bergamot==0.4.5; without it bergamot is left out
+    venv-peers/        Python with ctranslate2, sentencepiece; without it CTranslate2 is left out
+    models/ct2/int8/   a Transformer of equal dimensions in CTranslate2's format, with a vocabulary map
+    gen_model.py, calib.py, marian_io.py, ref.py
+                       for --trained: they make CTranslate2's Transformer of equal dimensions
+
+cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and the same weights quantized by column; of
+--trained, a packed model whose weights before rounding are in its directory float16, as it is packed. That model's file
+for bergamot is made here, its activation scales found on --calibration lines of the text that are not translated.
+
+Bergamot and CTranslate2 run at their better setting each, of those that `engines` lists. Words per second of wall time
+on one core, tokenization included, loading and a warm-up excluded. All engines are given text and give text, a line
+at a time: no sentence is split. With --lengths the lines are not whole ones but segments of so many words.
+"""
+
+import argparse
+import statistics
+import tempfile
+from pathlib import Path
+
+from bench.peers.engines import PEERS, engines, python_of, run
+from bench.peers.models import INTEGERS, Contest, synthetic, trained
+from bench.peers.workloads import evenly, length_range, read_lines, segments
+from bench.timing import machine, save
+from cpunmt.files.tables import aligned
+from quantize.commands.shared_options import parsed
+
+TEXT = "data/wmt14.en"
+NEEDED = ("data/vocab.deen.spm", "data/lex.50.50.ende.s2t.bin", "models/copy/model.npz", f"models/copy/{INTEGERS}")
+MODES = ("single", "bulk")
+WHOLE = "whole lines"
+
+
+def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: str, rounds: int) -> dict:
+    """Seconds of each round and pieces said, by engine, interleaved."""
+    seconds, pieces = {}, {}
+    found = engines(home, contest, mode, beam)
+    for _ in range(rounds):
+        for name, (command, environment) in found.items():
+            measured = run(command, environment, lines)
+            seconds.setdefault(name, []).append(measured["seconds"])
+            pieces[name] = measured["pieces"]
+    return {"seconds": seconds, "pieces": pieces}
+
+
+def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
+    """Peer -> how many times as fast cpunmt is as its better setting: the median over rounds."""
+    found = {}
+    for peer in PEERS:
+        settings = [times for name, times in seconds.items() if name.startswith(peer)]
+        if settings:
+            better = min(settings, key=statistics.median)
+            found[peer] = statistics.median(t / o for t, o in zip(better, seconds["cpunmt"], strict=True))
+    return found
+
+
+def summary(results: dict[str, dict]) -> list[str]:
+    """Lines of a table: a workload each, cpunmt's words/s, and how many times as fast as each peer it is, by mode."""
+    heading, rows = ["cpunmt"], []
+    for mode in MODES:
+        heading += [f"{mode}: words/s", *(f"x {peer}" for peer in PEERS)]
+    for name, workload in results.items():
+        row = [name]
+        for mode in MODES:
+            if mode not in workload:
+                row += ["-"] * (1 + len(PEERS))
+                continue
+            seconds = workload[mode]["seconds"]
+            faster = ratios(seconds)
+            row.append(f"{workload['words'] / statistics.median(seconds['cpunmt']):,.0f}")
+            row += [f"{faster[peer]:.2f}" if peer in faster else "-" for peer in PEERS]
+        rows.append(row)
+    return aligned(heading, rows)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__.split("\n")[0])
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--trained", type=Path, metavar="DIR", help="a packed model, instead of random weights")
+    parser.add_argument("--text", type=Path, metavar="FILE", help=f"lines of a source, TAB, ... (default: {TEXT})")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sentences", type=int, default=500, help="how many lines, or segments of each length")
+    parser.add_argument("--lengths", type=parsed(length_range), nargs="+", metavar="LOW-HIGH", help="words of segments")
+    parser.add_argument("--calibration", type=int, default=100, metavar="N", help="lines for activation scales")
+    parser.add_argument("--beam", default="1", help="hypotheses (default: 1)")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    needed = () if chosen.trained else NEEDED
+    needed = needed if chosen.text else (TEXT, *needed)
+    missing = [name for name in needed if not (chosen.home / name).is_file()]
+    if missing:
+        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers tells what is needed")
+    home = chosen.home.resolve()
+    text = read_lines(chosen.text or home / TEXT)
+    workloads = {WHOLE: evenly(text, chosen.sentences)}
+    if chosen.lengths:
+        workloads = {f"{low}-{high} words": segments(text, low, high, chosen.sentences) for low, high in chosen.lengths}
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        if chosen.trained:
+            used = set(workloads.get(WHOLE, ()))
+            spare = evenly([line for line in text if line not in used] or text, chosen.calibration)
+            contest = trained(home, Path(folder), chosen.trained, spare, python_of(home, "CTranslate2"))
+        else:
+            contest = synthetic(home, Path(folder))
+        for peer in PEERS:
+            if not python_of(home, peer):
+                print(f"{peer} is left out: {home}/venv-{PEERS[peer]}/bin/python does not exist", flush=True)
+        for name, sample in workloads.items():
+            words = sum(len(line.split()) for line in sample)
+            print(machine(), f"{name}: {len(sample)} lines, {words} words, beam {chosen.beam}", flush=True)
+            lines = Path(folder) / "lines"
+            lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
+            results[name] = {"words": words, "lines": len(sample)}
+            for mode in chosen.modes:
+                found = results[name][mode] = measure(home, contest, lines, mode, chosen.beam, chosen.rounds)
+                tell(mode, found, words, len(sample))
+    print("", *summary(results), sep="\n")
+    save(chosen.json, {"machine": machine(), "beam": chosen.beam, "workloads": results})
+
+
+def tell(mode: str, found: dict, words: int, count: int):
+    """Print a line for each engine."""
+    for name, seconds in found["seconds"].items():
+        ratio = statistics.median(s / o for s, o in zip(seconds, found["seconds"]["cpunmt"], strict=True))
+        median = statistics.median(seconds)
+        print(
+            f"{mode:7s} {name:34s} {words / median:7.0f} words/s  {1e3 * median / count:7.2f} ms/line"
+            f"  {found['pieces'][name]:6d} pieces  cpunmt is {ratio:.2f} x as fast",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The programs that measure: one for each engine, run in a process of its own, as a text for its interpreter.
+
+Each prints one JSON line: seconds for all sentences, and the pieces that were said. Lines, mode and
+beam are their first arguments, those that follow are in `engines`.
+"""
+
+OURS = """
+import sys, time, json
+from cpunmt import Translator
+file, mode, beam, model = sys.argv[1:5]
+translator, beam = Translator(model), int(beam)
+lines = open(file, encoding="utf8").read().split("\\n")[:-1]
+translator.translate(lines[-50:], beam_size=beam, split="none")
+began = time.perf_counter()
+if mode == "single":
+    results = [translator.translate(line, beam_size=beam, split="none") for line in lines]
+else:
+    results = translator.translate(lines, beam_size=beam, split="none")
+passed = time.perf_counter() - began
+print(json.dumps({"seconds": passed, "pieces": sum(len(r.pieces) + 1 for r in results)}))
+"""
+
+BERGAMOT = """
+import sys, time, json, glob
+sys.path.insert(0, glob.glob(sys.argv[1] + "/lib/python3*/site-packages/bergamot")[0])
+import _bergamot as bergamot
+environment, lines, mode, beam, model, vocabulary, shortlist, precision, words = sys.argv[1:10]
+lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
+service = bergamot.Service(bergamot.ServiceConfig(numWorkers=1, cacheSize=0, logLevel="off"))
+config = f'''
+models: [{model}]
+vocabs: [{vocabulary}, {vocabulary}]
+shortlist: [{shortlist}, false]
+beam-size: {beam}
+normalize: 1.0
+word-penalty: 0
+max-length-break: 160
+mini-batch-words: {words}
+workspace: 128
+max-length-factor: 2.5
+skip-cost: {'true' if beam == '1' else 'false'}
+cpu-threads: 0
+quiet: true
+quiet-translation: true
+gemm-precision: {precision}
+ssplit-mode: sentence
+'''
+loaded = service.modelFromConfig(config)
+options = bergamot.ResponseOptions(qualityScores=False, alignment=False, HTML=False)
+def run(batch):
+    return service.translate(loaded, bergamot.VectorString(batch), options)
+run(lines[-50:])
+began = time.perf_counter()
+if mode == "single":
+    results = [run([line])[0] for line in lines]
+else:
+    results = run(lines)
+passed = time.perf_counter() - began
+pieces = sum(r.target.numWords(s) for r in results for s in range(r.target.numSentences()))
+print(json.dumps({"seconds": passed, "pieces": pieces}))
+"""
+
+CTRANSLATE2 = """
+import sys, time, json
+import ctranslate2, sentencepiece
+lines, mode, beam, model, vocabulary, batch, unit = sys.argv[1:8]
+lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
+processor = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
+translator = ctranslate2.Translator(model, device="cpu", intra_threads=1, inter_threads=1)
+def run(texts):
+    pieces = processor.encode(texts, out_type=str)
+    found = translator.translate_batch(pieces, beam_size=int(beam), max_batch_size=int(batch), batch_type=unit,
+                                       use_vmap=True, max_decoding_length=256, return_scores=False)
+    return [(processor.decode(r.hypotheses[0]), len(r.hypotheses[0]) + 1) for r in found]
+run(lines[-50:])
+began = time.perf_counter()
+if mode == "single":
+    results = [run([line])[0] for line in lines]
+else:
+    results = run(lines)
+print(json.dumps({"seconds": time.perf_counter() - began, "pieces": sum(n for _, n in results)}))
+"""

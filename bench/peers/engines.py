@@ -1,0 +1,56 @@
+"""How each engine is started."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.peers.drivers import BERGAMOT, CTRANSLATE2, OURS
+from bench.peers.models import Contest
+from bench.timing import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = {"bergamot": "bergamot", "CTranslate2": "peers"}  # -> what the name of its environment ends with
+
+
+def python_of(home: Path, peer: str) -> str | None:
+    """The interpreter of a peer's environment, or None if there is none."""
+    python = home / f"venv-{PEERS[peer]}" / "bin" / "python"
+    return str(python) if python.exists() else None
+
+
+def engines(home: Path, contest: Contest, mode: str, beam: str) -> dict[str, tuple[list[str], dict]]:
+    """Name -> (command in which LINES stands for the file of sentences, environment), of the engines that are there.
+
+    Names begin with "cpunmt", or with that of a peer. `mode` is "single" or "bulk".
+    """
+    found, what = {}, ["LINES", mode, beam]
+    for name, model in (("cpunmt", contest.ours), ("cpunmt, bergamot's file", contest.theirs)):
+        found[name] = ([sys.executable, "-c", OURS, *what, str(model)], {"PYTHONPATH": str(ROOT)})
+    if python := python_of(home, "bergamot"):
+        place = str(Path(python).parents[1])
+        pieces = [str(contest.vocabulary), str(contest.shortlist)]
+        for model, precision in ((contest.integers, "int8shiftAlphaAll"), (contest.npz, "int8shiftAll")):
+            for words in ("400", "1024") if mode == "bulk" else ("1024",):
+                command = [python, "-c", BERGAMOT, place, *what, str(model), *pieces, precision, words]
+                found[f"bergamot {precision} {words}"] = (command, {})
+    python = python_of(home, "CTranslate2")
+    if python and contest.ctranslate2.is_dir():
+        batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
+        model = [str(contest.ctranslate2), str(contest.vocabulary)]
+        for isa in ("AVX512", "AVX2") if "avx512" in machine()["isa"] else ("AVX2",):
+            for batch in batches:
+                command = [python, "-c", CTRANSLATE2, *what, *model, *batch]
+                environment = {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"}
+                found[f"CTranslate2 {isa} {' '.join(batch)}"] = (command, environment)
+    return found
+
+
+def run(command: list[str], environment: dict, lines: Path) -> dict:
+    """What an engine prints: its seconds for all lines and the pieces it said. Ends the benchmark if it fails."""
+    command = [str(lines) if part == "LINES" else part for part in command]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        raise SystemExit(f"{command[0]} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.strip().split("\n")[-1])

@@ -1,0 +1,124 @@
+"""How much of what ReLUs leave is zero once it is rounded to 8 bits: products need not read those rows of weights."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.kernels.matmul.packing import GROUP
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import is_static, linears
+from cpunmt.text.shortlist import Shortlist
+from quantize.checkpoints.float_checkpoint import unpacked_tensors
+from quantize.reference.inputs import hear_inputs
+from quantize.rounding.calibration import calibration_sources, greedy_translations
+
+# of kernels.matmul.quantize_rows, which loads a compiler
+STEPS, LARGEST_INVERSE = np.float32(255 - 2.0**-12), np.float32(3.0e38)
+MOST_SENTENCES = 100  # that the network in NumPy reads: five seconds of everyday phrases, twenty of news
+
+
+class Sparsity(NamedTuple):
+    """Of the inputs of one layer."""
+
+    name: str  # of the linear layer
+    depth: int  # units that it reads
+    rows: int  # that were seen
+    zeros: float  # share of all numbers
+    groups: float  # share of GROUP numbers side by side of which all are zero
+    unused: float  # share of the units that were zero in every row
+
+
+def rectified_inputs(config: ModelConfig) -> list[str]:
+    """Names of the linear layers that multiply what a ReLU left, in the order of use."""
+    architecture = config.architecture
+    names = [linear.name for linear in linears(config)]
+    averaging = architecture.cell == "average_attention"
+    found = []
+    for name in names:
+        side, number, kind, part = name.split(".")[:4]
+        block = f"{side}.{number}.{kind}"
+        if part in ("middle", "outer"):  # of a network, which may be a single map
+            activation = architecture.average_activation if kind == "cell" else architecture.activation
+            fits = activation == "relu" and f"{block}.inner" in names
+        elif part == "forget_gate":  # of the network's output: that of its last ReLU, if none maps it back
+            last = averaging and f"{block}.inner" in names and f"{block}.outer" not in names
+            fits = last and architecture.average_activation == "relu"
+        else:
+            fits = part == "output" and kind == "cell" and architecture.cell == "ssru"
+        if fits:
+            found.append(name)
+    return found
+
+
+def model_sparsity(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    path: str | os.PathLike,
+    vocabulary,
+    shortlist: Shortlist | None = None,
+) -> tuple[int, list[Sparsity]]:
+    """(sentences that were used, what became of their activations) of a packed model that translates a source text.
+
+    `path` has a sentence a line; of more than MOST_SENTENCES that many are taken, evenly spaced. The weights are what
+    the model's integers stand for.
+
+    Raises ModelFileError for a file that is missing, no text, or gives no sentence.
+    """
+    sources, _ = calibration_sources(path, vocabulary, config, MOST_SENTENCES, "text of --activations")
+    multipliers = {
+        layer.name: float(tensors[f"{layer.name}.multiplier"][0])
+        for layer in linears(config)
+        if is_static(config, layer.name)
+    }
+    weights = unpacked_tensors(config, tensors)
+    plain = config.changed(scheme="float32", schemes=(), activation_scales="dynamic")
+    targets = greedy_translations(plain, weights, sources, shortlist)
+    return len(sources), sparsity(plain, weights, sources, targets, multipliers)
+
+
+def sparsity(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    multipliers: Mapping[str, float] | None = None,
+) -> list[Sparsity]:
+    """Of each layer that `rectified_inputs` names, while a model says given translations.
+
+    Parameters
+    ----------
+    tensors : a float32 checkpoint
+    sources, targets : see `hear_inputs`
+    multipliers : name of a layer -> its static activation scale; each row of other layers has its own scale
+    """
+    multipliers = multipliers or {}
+    # rows, zeros, groups of zeros, and how often each unit was not zero
+    counts = {name: [0, 0, 0, 0] for name in rectified_inputs(config)}
+
+    def hear(name, x):
+        if name in counts:
+            used = nonzero(x, multipliers.get(name))
+            groups = used.reshape(len(x), -1, GROUP).any(axis=2)
+            more = len(x), (~used).sum(), (~groups).sum(), used.sum(axis=0)
+            counts[name] = [known + new for known, new in zip(counts[name], more, strict=True)]
+
+    hear_inputs(config, tensors, sources, targets, hear)
+    found = []
+    for name, (rows, zeros, groups, used) in counts.items():
+        total = rows * len(used)
+        shares = float(zeros / total), float(groups * GROUP / total), float((used == 0).mean())
+        found.append(Sparsity(name, len(used), rows, *shares))
+    return found
+
+
+def nonzero(x: np.ndarray, multiplier: float | None = None) -> np.ndarray:
+    """Which of x [rows, depth], none of it negative, are not 0 when `kernels.matmul.quantize_rows` has rounded them."""
+    if multiplier is None:
+        largest = x.max(axis=1, keepdims=True)
+        tiny = largest < STEPS / LARGEST_INVERSE  # as rows of zeros
+        factor = np.where(tiny, np.float32(0), STEPS / np.where(tiny, np.float32(1), largest))
+    else:
+        factor = np.float32(multiplier)
+    return x * factor > np.float32(0.5)

@@ -1,0 +1,80 @@
+"""What the matrices of a network are multiplied with, while it reads given sentences and says given translations."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import linears, output_table
+from quantize.reference.formulas import attention
+from quantize.reference.network import Reference, State
+
+_SENTENCES = 64  # that are decoded in one batch
+
+
+def hear_inputs(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    hear: Callable[[str, np.ndarray], None],
+    done: Callable[[int], None] = lambda count: None,
+):
+    """Run the network of a float32 checkpoint in NumPy.
+
+    Parameters
+    ----------
+    sources, targets : ids with their </s>, as the model reads and says them
+    hear : called with the name of a linear layer, or of the output table, and its inputs, float32 [rows, depth]
+    done : called with the number of sentences that are done since the last call
+    """
+    network = _Hearing(config, tensors, hear)
+    order = sorted(range(len(targets)), key=lambda i: -len(targets[i]))
+    for begin in range(0, len(order), _SENTENCES):
+        chosen = order[begin : begin + _SENTENCES]
+        network.run([sources[i] for i in chosen], [targets[i] for i in chosen])
+        done(len(chosen))
+
+
+class _Hearing(Reference):
+    """The network, a row of the decoder for each sentence."""
+
+    def __init__(self, config, tensors, hear):
+        super().__init__(config, tensors)
+        self._aligning = None  # attends sentence by sentence: there is no alignment of all
+        self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
+        self._output = output_table(config)
+        self._layers[self._output] = self._output
+        self._hear = hear
+
+    def run(self, sources, targets):
+        """Encode some sentences and decode their translations, the longest of which comes first."""
+        states = [self.start(self.encode(source)) for source in sources]
+        cells = [np.concatenate(cell) for cell in zip(*(state.cells for state in states), strict=True)]
+        # of each layer: (keys of each sentence, values of each sentence)
+        memories = [
+            tuple(zip(*layer, strict=True)) for layer in zip(*(state.memories for state in states), strict=True)
+        ]
+        state = State(0, cells, memories)
+        for position in range(len(targets[0])):
+            going = sum(len(target) > position for target in targets)
+            state = state.rows(slice(going))
+            previous = [target[position - 1] if position else 0 for target in targets[:going]]
+            _, state = self.step(state, previous)
+
+    def _attended(self, name, x, keys, values):
+        if not isinstance(keys, tuple):
+            return super()._attended(name, x, keys, values)
+        queries = self._affine(f"{name}.query", x)
+        heads = [
+            attention(query[None], k, v, self.config.architecture.heads)
+            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
+        ]
+        return self._heads_output(name, np.concatenate(heads)), None
+
+    def product(self, name, x):
+        if name in self._layers:
+            self._hear(self._layers[name], x)
+        if name == self._output:  # nobody looks at the logits: the target is known
+            return np.zeros((len(x), self.config.vocab_size), np.float32)
+        return super().product(name, x)

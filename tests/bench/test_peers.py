@@ -1,0 +1,90 @@
+"""The workloads beside other engines, and what is told of them; no other engine is needed."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bench.peers.__main__ import ratios, summary
+from bench.peers.models import INTEGERS, trained
+from bench.peers.workloads import evenly, length_range, read_lines, segments
+from cpunmt.formats.marian.marian import read_marian
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
+
+LINES = ["a b c d e", "", "f g", "h i j", "k"]
+
+
+def test_segments_have_the_words_they_should_and_go_on_into_the_next_lines():
+    found = segments(LINES, 2, 4, 200)
+    assert {len(segment.split()) for segment in found} == {2, 3, 4}
+    running = "a b c d e f g h i j k a b c d e"
+    starts = {segment.split()[0] for segment in found}
+    assert len(found) == 200 and starts == {"a", "f", "h", "k"} and all(segment in running for segment in found)
+    assert found == segments(LINES, 2, 4, 200) != segments(LINES, 1, 4, 200)
+    assert [len(segment.split()) for segment in segments(LINES, 30, 30, 2)] == [30, 30]
+
+
+def test_lines_are_evenly_spread():
+    assert evenly(list("abcdefgh"), 3) == ["a", "c", "e"] and evenly(list("ab"), 5) == ["a", "b"]
+
+
+def test_texts_and_tables_are_read(tmp_path):
+    (tmp_path / "plain").write_text("Eins zwei.\nDrei.\n", "utf-8")
+    (tmp_path / "table.tsv").write_text("One.\tEins.\nTwo.\tZwei.\n", "utf-8")
+    assert read_lines(tmp_path / "plain") == ["Eins zwei.", "Drei."]
+    assert read_lines(tmp_path / "table.tsv") == ["One.", "Two."]
+
+
+def test_a_range_of_lengths():
+    assert length_range("5-9") == (5, 9) and length_range("3-3") == (3, 3)
+    for wrong in ("9-5", "0-3", "5", "a-b", "5-", "-5", "5-9-10", "+5-9", "\uff15-9"):
+        with pytest.raises(ValueError, match="is not LOW-HIGH"):
+            length_range(wrong)
+
+
+def test_each_peer_is_taken_at_its_better_setting():
+    seconds = {"cpunmt": [1.0, 2.0], "cpunmt, bergamot's file": [0.5, 0.5], "bergamot a": [4.0, 8.0]}
+    seconds |= {"bergamot b": [3.0, 8.0], "CTranslate2 x": [9.0, 9.0]}
+    assert ratios(seconds) == {"bergamot": 3.5, "CTranslate2": 6.75}
+    assert ratios({"cpunmt": [1.0]}) == {}
+    found = {"words": 30, "lines": 2, "single": {"seconds": seconds, "pieces": {}}}
+    heading, row = summary({"1-3 words": found})
+    assert heading.split()[:3] == ["cpunmt", "single:", "words/s"]
+    assert row.split() == ["1-3", "words", "20", "3.50", "6.75", "-", "-", "-"]
+
+
+def test_a_trained_model_becomes_what_marian_reads(tmp_path):
+    contest = trained(tmp_path, tmp_path, SHIPPED, SENTENCES.read_text("utf-8").split("\n")[:2], None)
+    assert contest.ours == SHIPPED and not contest.ctranslate2.exists()
+    config, expected = read_float_checkpoint(SHIPPED / "float16", rounded=True)
+    for path in (contest.npz, contest.integers):
+        found = read_marian(path)
+        assert found.config.architecture == config.architecture and found.tensors.keys() == expected.keys()
+    assert all(np.array_equal(read_marian(contest.npz).tensors[name], value) for name, value in expected.items())
+    weights = {name for name, value in expected.items() if value.ndim == 2}
+    assert set(read_marian(contest.integers).alphas) == weights  # of tied layers too
+    links = {path.name: path.resolve() for path in contest.theirs.iterdir()}
+    assert links == {
+        INTEGERS: contest.integers,
+        "vocabulary.spm": SHIPPED / "vocabulary.spm",
+        "lex.s2t.bin": SHIPPED / "shortlist.bin",
+    }
+
+
+def test_a_trained_model_and_segments_end_to_end(tmp_path):
+    """As a person starts it; nothing of a home is needed but its folder."""
+    command = [sys.executable, "-m", "bench.peers", "--home", str(tmp_path), "--trained", str(DIRECTORIES["int8"])]
+    command += ["--text", str(SENTENCES), "--lengths", "1-3", "5-9", "--sentences", "6", "--rounds", "1"]
+    command += ["--calibration", "2", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bergamot is left out: " in done.stdout and "CTranslate2 is left out: " in done.stdout
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()[-2:]] == ["1-3 words", "5-9 words"]
+    figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    for workload in figures["workloads"].values():
+        assert workload["lines"] == 6
+        for mode in ("single", "bulk"):
+            assert list(workload[mode]["seconds"]) == ["cpunmt", "cpunmt, bergamot's file"]
