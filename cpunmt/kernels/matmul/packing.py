@@ -33,6 +33,7 @@ The layout is the same for every instruction set, so a packed model runs everywh
 import numpy as np
 
 PANEL = 16  # columns
+LINE = 64  # bytes of a cache line
 BLOCK = 4  # panels of 64 columns of a row that lies whole
 GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
@@ -74,10 +75,17 @@ def by_depth(packed: np.ndarray) -> np.ndarray:
         packed = np.concatenate([packed, np.zeros((blocks * BLOCK - count, *packed.shape[1:]), np.int8)])
     columns = packed.view(np.int32).reshape(blocks, BLOCK, groups, 4, 4)  # of panels four by four
     columns = np.ascontiguousarray(columns.transpose(2, 0, 3, 1, 4)).view(np.int8).reshape(groups, -1, GROUP)
-    found = np.empty((groups, GROUP, columns.shape[1]), np.int8)
+    found = _aligned((groups, GROUP, columns.shape[1]))
     for depth in range(GROUP):
         found[:, depth] = columns[:, :, depth]
     return found.reshape(groups * GROUP, -1)
+
+
+def _aligned(shape):
+    """int8 array that begins with a cache line: one that lies across two is read at half the speed."""
+    memory = np.empty(int(np.prod(shape)) + LINE, np.int8)
+    begin = -memory.ctypes.data % LINE
+    return memory[begin : memory.size - LINE + begin].reshape(shape)
 
 
 def pack_codes(codes: np.ndarray) -> np.ndarray:
