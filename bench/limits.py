@@ -11,7 +11,7 @@ from numba import types
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.matmul.sparse_matmul import list_row, measure_rows, sparse_linear, sparse_row
+from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
 from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
@@ -175,7 +175,14 @@ def repeat_linears(
 
 @kernel
 def repeat_rectified(
-    times: count, linears: address, number: count, x: address, batch: address, scratch: address, out: address, how: count
+    times: count,
+    linears: address,
+    number: count,
+    x: address,
+    batch: address,
+    scratch: address,
+    out: address,
+    how: count,
 ):
     """Rows that a ReLU has made, some at a time, through `number` LINEAR records in turn, quantization included.
 
@@ -195,7 +202,6 @@ def repeat_rectified(
                     quantize_rows(given, rows, w.depth, w.multiplier, s.quantized, s.row_scales)
                     int8_linear(weights, s.quantized, s.row_scales, rows, out, AFFINE)
                 elif how == 1:
-                    measure_rows(given, rows, 1, w.depth, s.row_scales)
                     for row in range(rows):
                         scale = s.row_scales + 8 * row
                         groups = list_row(given + 4 * row * w.depth, w.depth, w.multiplier, scale, lists)

@@ -14,20 +14,23 @@ from numba.core.types import int64
 from cpunmt.simd import isa
 from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Generic, int8_products
 from cpunmt.simd.emission import (
+    FLOATS,
     INTS,
     LANES,
     broadcast_value,
     call_llvm,
     constant,
     depth_loop,
+    element_pointer,
     function,
     load,
     pointer,
+    prefetch,
     tile_function,
 )
 from cpunmt.simd.isa import Isa
 from cpunmt.simd.tile_shapes import SPARSE_PANELS
-from cpunmt.simd.vector import i32x16
+from cpunmt.simd.vector import f32x16, i32x16
 
 _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _LANE = 16  # bytes that a shuffle does not leave
@@ -36,6 +39,9 @@ _BLOCK_PANELS = 4  # panels that a block of 64 bytes of a row holds
 # Entries are int32: the index of a row of the matrix, then a byte that `values` repeats
 INDEX_SHIFT = 8
 ENTRIES = 4  # in a group
+# How many entries ahead rows are prefetched, which no processor can foresee: with weights in the L3 cache 5 to 10 %
+# faster, in the L2 cache as fast; with 8 and 32 it was less (Intel Xeon).
+AHEAD = 16
 
 _use = int8_products()
 MOST = _use.most_unsigned  # a value is not above it: a larger one is two entries
@@ -175,6 +181,10 @@ def sparse_tiles(builder, rows, panels, tile):
         offset = builder.mul(step, constant(GROUP_BYTES))
         values = _how.values(builder, tile.values, offset)
         rows = [_row_address(builder, tile, builder.add(offset, constant(i))) for i in range(ENTRIES)]
+        early = [_row_address(builder, tile, builder.add(offset, constant(AHEAD + i))) for i in range(ENTRIES)]
+        for row in early:
+            for block in range(blocks):
+                prefetch(builder, row, constant(BLOCK_BYTES * block))
         made = []
         for block in range(blocks):
             count = len(_how.registers)
@@ -187,10 +197,24 @@ def sparse_tiles(builder, rows, panels, tile):
         _how.store_sums(builder, tile.out, place(*where), value)
 
 
-def _row_address(builder, tile, entry):
-    found = load(builder, tile.entries, builder.mul(entry, constant(4)), _i32)
-    index = builder.zext(builder.lshr(found, ir.Constant(_i32, INDEX_SHIFT)), _i64)
-    return builder.add(tile.w, builder.mul(index, tile.row_bytes))
+def _index(builder, entries, number):
+    found = load(builder, entries, builder.mul(number, constant(4)), _i32)
+    return builder.zext(builder.lshr(found, ir.Constant(_i32, INDEX_SHIFT)), _i64)
+
+
+def _row_address(builder, tile, number):
+    return builder.add(tile.w, builder.mul(_index(builder, tile.entries, number), tile.row_bytes))
+
+
+@function(f32x16(int64, int64, int64))
+def gather(builder, numbers, entries, first):
+    """Those float32 whose indices the sixteen entries from `first` on name."""
+    vector = ir.Constant(FLOATS, ir.Undefined)
+    for lane in range(LANES):
+        index = _index(builder, entries, builder.add(first, constant(lane)))
+        number = builder.load(element_pointer(builder, numbers, index, ir.FloatType(), 4))
+        vector = builder.insert_element(vector, number, ir.Constant(_i32, lane))
+    return vector
 
 
 @function(int64(int64, int64, i32x16, i32x16, i32x16))

@@ -29,18 +29,17 @@ from cpunmt.kernels.matmul.quantize_rows import (
     ZERO,
     make_finite,
     quantize_rows,
-    round_row,
     steps_of,
 )
 from cpunmt.kernels.records import LINEAR, LISTS
-from cpunmt.simd.intrinsics import at, lesser, load_f32, load_i32, store_f32, store_i32
+from cpunmt.simd.intrinsics import at, lesser, load_f32, store_f32
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.sparse_tile import ENTRIES, INDEX_SHIFT, MOST, SparseTile, sparse_tiles, store_larger
-from cpunmt.simd.tile import PLANES
+from cpunmt.simd.sparse_tile import ENTRIES, INDEX_SHIFT, MOST, SparseTile, gather, sparse_tiles, store_larger
 from cpunmt.simd.tile_shapes import SPARSE_PANELS, SPARSE_SHARES
 from cpunmt.simd.vector import (
     broadcast,
     broadcast_int,
+    first_lanes,
     float_bits_of,
     fma,
     lane_numbers,
@@ -58,88 +57,66 @@ from cpunmt.simd.vector import (
     total_ints,
 )
 
-ROUNDING_BITS = int(ROUNDING.view(np.int32))  # of the float that 0 is rounded to
+SAMPLES = 4  # rows of a product whose zeros are counted, about
 _SHARES = np.array(SPARSE_SHARES)
 
 
 @kernel
-def measure_rows(x: address, rows: count, step: count, depth: count, row_scales: address) -> count:
-    """How many numbers of every `step`-th row are positive, none being negative; puts each row's largest into
-    `row_scales`, as bits, and makes the row finite.
-
-    x             float32 [rows, depth], a multiple of 16
-    row_scales    int32 [rows, 2]: the first of each is written
-    """
-    positive = 0
-    one = broadcast_int(1)
-    whole = depth // 64 * 64
-    row = 0
-    while row < rows:
-        line = x + 4 * row * depth
-        zero = broadcast_int(0)
-        m0, m1, m2, m3, c0, c1 = zero, zero, zero, zero, zero, zero
-        for k in range(0, whole, 64):
-            x0, x1 = load_ints(line, k), load_ints(line, k + 16)
-            x2, x3 = load_ints(line, k + 32), load_ints(line, k + 48)
-            m0, m1, m2, m3 = maximum_ints(x0, m0), maximum_ints(x1, m1), maximum_ints(x2, m2), maximum_ints(x3, m3)
-            c0 = c0 + minimum_ints(x0, one) + minimum_ints(x1, one)
-            c1 = c1 + minimum_ints(x2, one) + minimum_ints(x3, one)
-        for k in range(whole, depth, 16):
-            x0 = load_ints(line, k)
-            m0, c0 = maximum_ints(x0, m0), c0 + minimum_ints(x0, one)
-        bits = largest_int(maximum_ints(maximum_ints(m0, m1), maximum_ints(m2, m3)))
-        if bits >= INFINITY:
-            make_finite(line, depth)
-            bits = INFINITY - 1  # the largest float32
-        store_i32(row_scales, 2 * row, bits)
-        positive += total_ints(c0 + c1)
-        row += step
-    return positive
+def count_positive(x: address, depth: count) -> count:
+    """How many numbers of float32 x [depth], a multiple of 16, are not 0, none being negative."""
+    c0, c1, one = broadcast_int(0), broadcast_int(0), broadcast_int(1)
+    whole = depth // 32 * 32
+    for k in range(0, whole, 32):
+        c0 = c0 + minimum_ints(load_ints(x, k), one)
+        c1 = c1 + minimum_ints(load_ints(x, k + 16), one)
+    for k in range(whole, depth, 16):
+        c0 = c0 + minimum_ints(load_ints(x, k), one)
+    return total_ints(c0 + c1)
 
 
 @kernel
 def list_row(x: address, depth: count, multiplier: real, row_scale: address, lists: address) -> count:
     """Quantize float32 x [depth] into a list; returns how many groups of ENTRIES it has, or -1 if q is 0 everywhere.
 
-    row_scale    what `measure_rows` has left there; scale and shift, as `quantize_row` writes them
+    row_scale    float32 [2]: scale and shift, as `quantize_row` writes them
     lists        a LISTS record
     """
-    w, found = at(LISTS, lists, 0), 0
-    entries = w.entries
-    nothing = broadcast_int(ROUNDING_BITS)
-    # an entry: index << INDEX_SHIFT, plus d, which is in the low bits of a float that was rounded
-    numbers = (lane_numbers() << broadcast_int(INDEX_SHIFT)) - nothing
-    sixteen = broadcast_int(16 << INDEX_SHIFT)
+    w, found, above = at(LISTS, lists, 0), 0, 0
+    entries, nothing, most = w.entries, broadcast_int(0), broadcast_int(0)
+    numbers, sixteen = lane_numbers() << broadcast_int(INDEX_SHIFT), broadcast_int(16 << INDEX_SHIFT)
+    for k in range(0, depth, 16):
+        given = load_ints(x, k)
+        most = maximum_ints(given, most)  # floats of one sign are ordered like their bits
+        found += store_larger(entries, found, numbers, given, nothing)
+        numbers = numbers + sixteen
+    store_ints(entries, found, nothing)
+    factor, limit = broadcast(multiplier), broadcast(LARGEST)
     if multiplier > ZERO:
-        factor, most, rounding = broadcast(multiplier), broadcast(LARGEST), broadcast(ROUNDING)
-        for k in range(0, depth, 16):
-            bits = float_bits_of(minimum(load(x, k) * factor, most) + rounding)
-            found += store_larger(entries, found, bits + numbers, bits, nothing)
-            numbers = numbers + sixteen
         store_f32(row_scale, 0, ONE)
         store_f32(row_scale, 1, ZERO)
     else:
-        scale, inverse, middle = steps_of(MINUS_ZERO, load_i32(row_scale, 0))
+        bits = largest_int(most)
+        if bits >= INFINITY:
+            make_finite(x, depth)
+            bits = INFINITY - 1  # the largest float32
+        scale, inverse, middle = steps_of(MINUS_ZERO, bits)
         store_f32(row_scale, 0, scale)
         store_f32(row_scale, 1, (MIDDLE - middle) * scale)
         if inverse == ZERO:
             return -1
-        factor, rounding = broadcast(inverse), broadcast(ROUNDING)
-        for k in range(0, depth, 16):
-            bits = float_bits_of(fma(load(x, k), factor, rounding))
-            found += store_larger(entries, found, bits + numbers, bits, nothing)
-            numbers = numbers + sixteen
-    store_ints(entries, found, broadcast_int(0))  # entries of 0 fill the last group
-    above = 0
+        factor = broadcast(inverse)
+    rounding, zero, largest = broadcast(ROUNDING), broadcast(ZERO), broadcast_int(MOST)
     for i in range(0, found, 16):
-        entry = load_ints(entries, i)
-        if MOST < 255:
-            d = entry & broadcast_int(255)
-            above += store_larger(w.split, above, entry - broadcast_int(MOST), d, broadcast_int(MOST))
-            entry = minimum_ints(d, broadcast_int(MOST))
-        store_bytes(w.values, i, entry)
+        value = first_lanes(gather(x, entries, i), found - i, zero)  # zeros fill the last group
+        rounded = minimum(value * factor, limit) + rounding if multiplier > ZERO else fma(value, factor, rounding)
+        d = float_bits_of(rounded)
+        if MOST < 255:  # what is above becomes an entry of its own
+            d = d & broadcast_int(255)
+            above += store_larger(w.split, above, load_ints(entries, i) + d - largest, d, largest)
+            d = minimum_ints(d, largest)
+        store_bytes(w.values, i, d)
     if MOST < 255 and above > 0:
-        store_ints(w.split, above, broadcast_int(0))
+        store_ints(w.split, above, nothing)
         for i in range(0, above, 16):
             entry = load_ints(w.split, i)
             store_ints(entries, found + i, entry)
@@ -206,22 +183,17 @@ def sparse_linear(
     mode          INTEGERS, AFFINE or RELU
     """
     w = at(LINEAR, linear, 0)
-    depth, step = w.depth, 1
-    if w.multiplier > ZERO:
-        step = 1 + rows // 8  # nothing else is measured: some rows tell enough
-    positive = measure_rows(x, rows, step, depth, row_scales)
-    measured = (rows + step - 1) // step * depth
-    if positive <= _SHARES[lesser(rows, len(_SHARES)) - 1] * measured:
+    depth, sample, step, positive = w.depth, 0, 1 + rows // SAMPLES, 0
+    for row in range(rows):
+        if row == sample:
+            positive += count_positive(x + 4 * row * depth, depth)
+            sample += step
+    sampled = (rows + step - 1) // step * depth
+    if positive <= _SHARES[lesser(rows, len(_SHARES)) - 1] * sampled:
         for row in range(rows):
             row_scale = row_scales + 8 * row
             groups = list_row(x + 4 * row * depth, depth, w.multiplier, row_scale, lists)
             sparse_row(linear, lists, groups, row_scale, out + 64 * w.panels * row, mode)
-        return
-    if w.multiplier > ZERO:
-        quantize_rows(x, rows, depth, w.multiplier, q, row_scales)
     else:
-        for row in range(rows):
-            bits = load_i32(row_scales, 2 * row)
-            place, row_scale = q + row * PLANES * depth, row_scales + 8 * row
-            round_row(x + 4 * row * depth, depth, MINUS_ZERO, bits, place, row_scale)
-    int8_linear(linear, q, row_scales, rows, out, mode)
+        quantize_rows(x, rows, depth, w.multiplier, q, row_scales)
+        int8_linear(linear, q, row_scales, rows, out, mode)
