@@ -115,6 +115,7 @@ class Generic:
     groups = 1
     parts = 1
     sums = INTS
+    most_unsigned = 255
 
     def __init__(self, element):
         self.element = element

@@ -117,7 +117,7 @@ def list_row(x: address, depth: count, multiplier: real, row_scale: address, lis
         store_bytes(w.values, i, d)
     if MOST < 255 and above > 0:
         store_ints(w.split, above, nothing)
-        for i in range(0, above, 16):
+        for i in range(0, above + ENTRIES, 16):  # zeros with them: what fills the last group
             entry = load_ints(w.split, i)
             store_ints(entries, found + i, entry)
             store_bytes(w.values, found + i, entry)
