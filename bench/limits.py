@@ -204,7 +204,7 @@ def repeat_rectified(
                 elif how == 1:
                     for row in range(rows):
                         scale = s.row_scales + 8 * row
-                        groups = list_row(given + 4 * row * w.depth, w.depth, w.multiplier, scale, lists)
+                        groups = list_row(given + 4 * row * w.depth, w.depth, w.multiplier, 16 * w.panels, scale, lists)
                         sparse_row(weights, lists, groups, scale, out + 64 * w.panels * row, AFFINE)
                 else:
                     sparse_linear(weights, given, rows, lists, s.quantized, s.row_scales, out, AFFINE)

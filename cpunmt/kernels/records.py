@@ -94,9 +94,9 @@ SETTINGS = record(
 # What a row becomes for a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
 # widest, filled up to whole blocks of 64 columns.
 LISTS = record(
-    ("entries", ADDRESS),  # int32 [2 * depth + 32]: an index and a number
-    ("values", ADDRESS),  # bytes [2 * depth + 32]: the number alone
-    ("split", ADDRESS),  # int32 [depth + 32]: entries whose number was too large for one
+    ("entries", ADDRESS),  # int32 [2 * depth + 32]: which weights meet
+    ("values", ADDRESS),  # bytes [2 * depth + 32]: which number
+    ("split", ADDRESS),  # int32 [depth + 32]: where the number is too large for one entry, the rest
     ("sums", ADDRESS),  # int32 [64 * blocks]
 )
 

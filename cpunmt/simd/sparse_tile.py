@@ -36,9 +36,8 @@ _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntTyp
 _LANE = 16  # bytes that a shuffle does not leave
 _BLOCK_PANELS = 4  # panels that a block of 64 bytes of a row holds
 
-# Entries are int32: the index of a row of the matrix, then a byte that `values` repeats
-INDEX_SHIFT = 8
 ENTRIES = 4  # in a group
+PLACE_BYTES = 8  # what an entry counts, so that it fits 32 bits
 # How many entries ahead rows are prefetched, which no processor can foresee: with weights in the L3 cache 5 to 10 %
 # faster, in the L2 cache as fast; with 8 and 32 it was less (Intel Xeon).
 AHEAD = 16
@@ -50,10 +49,10 @@ MOST = _use.most_unsigned  # a value is not above it: a larger one is two entrie
 class SparseTile(NamedTuple):
     """What a tile is given: integers for compiled code, LLVM values here.
 
-    entries      address of int32 [ENTRIES * groups]: index << INDEX_SHIFT, plus anything below
+    entries      address of int32 [ENTRIES * groups]: where rows of the matrix begin, in PLACE_BYTES, 0 the first
     values       address of bytes [ENTRIES * groups], 0 to MOST
     groups       at least 1
-    w            address of the first block of the matrix' first row; rows are `row_bytes` apart
+    w            address of the first block of the matrix' first row
     start        address of int32 [16 * panels]: what the sums begin with
     out          address of int32 [16 * panels]; written
     """
@@ -62,7 +61,6 @@ class SparseTile(NamedTuple):
     values: int
     groups: int
     w: int
-    row_bytes: int
     start: int
     out: int
 
@@ -197,21 +195,20 @@ def sparse_tiles(builder, rows, panels, tile):
         _how.store_sums(builder, tile.out, place(*where), value)
 
 
-def _index(builder, entries, number):
-    found = load(builder, entries, builder.mul(number, constant(4)), _i32)
-    return builder.zext(builder.lshr(found, ir.Constant(_i32, INDEX_SHIFT)), _i64)
+def _entry(builder, entries, number):
+    return builder.zext(load(builder, entries, builder.mul(number, constant(4)), _i32), _i64)
 
 
 def _row_address(builder, tile, number):
-    return builder.add(tile.w, builder.mul(_index(builder, tile.entries, number), tile.row_bytes))
+    return builder.add(tile.w, builder.mul(_entry(builder, tile.entries, number), constant(PLACE_BYTES)))
 
 
 @function(f32x16(int64, int64, int64))
 def gather(builder, numbers, entries, first):
-    """Those float32 whose indices the sixteen entries from `first` on name."""
+    """Those float32 whose indices stand in the sixteen int32 from `first` on."""
     vector = ir.Constant(FLOATS, ir.Undefined)
     for lane in range(LANES):
-        index = _index(builder, entries, builder.add(first, constant(lane)))
+        index = _entry(builder, entries, builder.add(first, constant(lane)))
         number = builder.load(element_pointer(builder, numbers, index, ir.FloatType(), 4))
         vector = builder.insert_element(vector, number, ir.Constant(_i32, lane))
     return vector

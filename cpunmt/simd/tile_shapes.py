@@ -50,8 +50,8 @@ class _Row(NamedTuple):
     heads: dict[int, int]
     # Panels that a sparse row (simd/sparse_tile) multiplies in one walk down its list; a power of two.
     sparse_panels: int
-    # A product of few, many rows is sparse where no larger a share of the activations is positive: {rows: share}, the
-    # last for all that are more. See kernels/matmul/sparse_matmul.
+    # Where no larger a share of the activations is positive a product is sparse: of one row, of two, ..., the last of
+    # all that are more; found by bench/sparse_product.
     sparse_shares: tuple[float, ...]
 
 
@@ -62,11 +62,16 @@ _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
 _FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 _TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
 
+_HEADS512, _HEADS256 = {1: 8, 2: 8, 4: 4}, {1: 4, 2: 2, 4: 1}
+_SPARSE512 = {"sparse_panels": 16, "sparse_shares": (0.6, 0.4, 0.3, 0.25, 0.2)}
+_SPARSE256 = {"sparse_panels": 4, "sparse_shares": (0.5, 0.4)}
+_SPARSE_VNNI = {"sparse_panels": 4, "sparse_shares": (0.6, 0.4, 0.25)}
+
 _ROWS = {
-    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, {1: 8, 2: 8, 4: 4}, 16, (0.6, 0.3, 0.2)),
-    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, {1: 4, 2: 2, 4: 1}, 4, (0.6, 0.3, 0.2)),
-    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, {1: 4, 2: 2, 4: 1}, 4, (0.6, 0.5, 0.4)),
-    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, {1: 4, 2: 2, 4: 1}, 4, (0.6, 0.5, 0.4)),
+    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI),
+    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
+    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
 }
 
 INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS, SPARSE_PANELS, SPARSE_SHARES = _ROWS[isa.current()]

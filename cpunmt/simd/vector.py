@@ -4,7 +4,7 @@ Every float kernel is written on these types, whatever the processor: LLVM split
 the machine has (one of AVX-512, two of AVX2, four of SSE or NEON) without changing a bit of any lane, and sums over
 lanes end in one fixed tree. So float results do not depend on the instruction set.
 
-Operators: `+ - * /` on two f32x16, `+ - << >> &` on two i32x16 (`>>` brings zeros). Everything else is a function
+Operators: `+ - * /` on two f32x16, `+ - * << >> &` on two i32x16 (`>>` brings zeros). Everything else is a function
 below. Addresses are integers, indices count elements; loads and stores need 4-byte alignment only, and are not
 bounds-checked.
 """
@@ -66,7 +66,7 @@ def _operator(python_operator, instructions):
 
 _operator(operator.add, {f32x16: "fadd", i32x16: "add"})
 _operator(operator.sub, {f32x16: "fsub", i32x16: "sub"})
-_operator(operator.mul, {f32x16: "fmul"})
+_operator(operator.mul, {f32x16: "fmul", i32x16: "mul"})
 _operator(operator.truediv, {f32x16: "fdiv"})
 _operator(operator.lshift, {i32x16: "shl"})
 _operator(operator.rshift, {i32x16: "lshr"})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack
 from cpunmt.kernels.matmul.quantize_rows import PLANES
-from cpunmt.simd.sparse_tile import ENTRIES, INDEX_SHIFT, MOST
+from cpunmt.simd.sparse_tile import ENTRIES, MOST, PLACE_BYTES
 from tests.definitions.matmul import quantize_rows_reference, sparse_matmul_reference
 from tests.kernels.independent_rows import check_independent
 from tests.support.float_steps import same_bits
@@ -56,7 +56,8 @@ def multiply(program, x, layer, mode=AFFINE, multiplier=0.0, how=None, misaligne
     given, scales = guard.copy(x, written=True), guard.empty((count, 2), np.float32)
     if how == ALWAYS:
         for row in range(count):
-            groups = program.list_row(given[row], depth, multiplier, scales[row], lists)
+            row_bytes = 64 * -(-layer[0].shape[1] // 64)
+            groups = program.list_row(given[row], depth, multiplier, row_bytes, scales[row], lists)
             program.sparse_row(record, lists, groups, scales[row], out[row], mode)
     else:
         q = guard.empty((count, PLANES * depth), np.uint8)
@@ -127,11 +128,11 @@ def test_an_entry_names_its_row_and_is_not_too_large(program):
     x[1:511:2] = np.arange(1, 256)
     guard = Guards()
     lists, scale = lists_record(guard, 1600, 16), guard.empty(2, np.float32)
-    groups = program.list_row(guard.copy(x), 1600, 0.0, scale, lists)
+    groups = program.list_row(guard.copy(x), 1600, 0.0, 64 * PLACE_BYTES, scale, lists)
     entries, values = (made[: ENTRIES * groups] for made in guard_arrays(guard, np.int32, np.uint8))
     assert values.max() <= MOST
     q = np.zeros(1600, np.int64)
-    np.add.at(q, entries[values > 0] >> INDEX_SHIFT, values[values > 0])
+    np.add.at(q, entries[values > 0] // 64, values[values > 0])
     assert np.array_equal(q, quantize_rows_reference(x[None])[0][0].astype(np.int64) + 128)
 
 

@@ -34,7 +34,7 @@ from cpunmt.kernels.matmul.quantize_rows import (
 from cpunmt.kernels.records import LINEAR, LISTS
 from cpunmt.simd.intrinsics import at, lesser, load_f32, store_f32
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.sparse_tile import ENTRIES, INDEX_SHIFT, MOST, SparseTile, gather, sparse_tiles, store_larger
+from cpunmt.simd.sparse_tile import ENTRIES, MOST, PLACE_BYTES, SparseTile, gather, sparse_tiles, store_larger
 from cpunmt.simd.tile_shapes import SPARSE_PANELS, SPARSE_SHARES
 from cpunmt.simd.vector import (
     broadcast,
@@ -75,15 +75,16 @@ def count_positive(x: address, depth: count) -> count:
 
 
 @kernel
-def list_row(x: address, depth: count, multiplier: real, row_scale: address, lists: address) -> count:
+def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_scale: address, lists: address) -> count:
     """Quantize float32 x [depth] into a list; returns how many groups of ENTRIES it has, or -1 if q is 0 everywhere.
 
+    row_bytes    of the matrix, from a row to the next
     row_scale    float32 [2]: scale and shift, as `quantize_row` writes them
     lists        a LISTS record
     """
     w, found, above = at(LISTS, lists, 0), 0, 0
     entries, nothing, most = w.entries, broadcast_int(0), broadcast_int(0)
-    numbers, sixteen = lane_numbers() << broadcast_int(INDEX_SHIFT), broadcast_int(16 << INDEX_SHIFT)
+    numbers, sixteen, apart = lane_numbers(), broadcast_int(16), broadcast_int(row_bytes // PLACE_BYTES)
     for k in range(0, depth, 16):
         given = load_ints(x, k)
         most = maximum_ints(given, most)  # floats of one sign are ordered like their bits
@@ -105,21 +106,23 @@ def list_row(x: address, depth: count, multiplier: real, row_scale: address, lis
         if inverse == ZERO:
             return -1
         factor = broadcast(inverse)
-    rounding, zero, largest = broadcast(ROUNDING), broadcast(ZERO), broadcast_int(MOST)
+    rounding, zero = broadcast(ROUNDING), broadcast(ZERO)
+    largest, eight = broadcast_int(MOST), broadcast_int(8)
     for i in range(0, found, 16):
         value = first_lanes(gather(x, entries, i), found - i, zero)  # zeros fill the last group
         rounded = minimum(value * factor, limit) + rounding if multiplier > ZERO else fma(value, factor, rounding)
-        d = float_bits_of(rounded)
+        d, indices = float_bits_of(rounded), load_ints(entries, i)
+        store_ints(entries, i, indices * apart)
         if MOST < 255:  # what is above becomes an entry of its own
             d = d & broadcast_int(255)
-            above += store_larger(w.split, above, load_ints(entries, i) + d - largest, d, largest)
+            above += store_larger(w.split, above, (indices << eight) + d - largest, d, largest)
             d = minimum_ints(d, largest)
         store_bytes(w.values, i, d)
     if MOST < 255 and above > 0:
         store_ints(w.split, above, nothing)
         for i in range(0, above + ENTRIES, 16):  # zeros with them: what fills the last group
             entry = load_ints(w.split, i)
-            store_ints(entries, found + i, entry)
+            store_ints(entries, found + i, (entry >> eight) * apart)
             store_bytes(w.values, found + i, entry)
         found += above
     return (found + ENTRIES - 1) // ENTRIES
@@ -142,7 +145,6 @@ def sparse_row(linear: address, lists: address, groups: count, row_scale: addres
                 values=row.values,
                 groups=groups,
                 w=w.by_depth + 16 * panel,
-                row_bytes=64 * blocks,
                 start=w.sparse_start + 64 * panel,
                 out=sums + 64 * panel,
             )
@@ -184,6 +186,7 @@ def sparse_linear(
     """
     w = at(LINEAR, linear, 0)
     depth, sample, step, positive = w.depth, 0, 1 + rows // SAMPLES, 0
+    row_bytes = 64 * ((w.panels + BLOCK - 1) // BLOCK)
     for row in range(rows):
         if row == sample:
             positive += count_positive(x + 4 * row * depth, depth)
@@ -192,7 +195,7 @@ def sparse_linear(
     if positive <= _SHARES[lesser(rows, len(_SHARES)) - 1] * sampled:
         for row in range(rows):
             row_scale = row_scales + 8 * row
-            groups = list_row(x + 4 * row * depth, depth, w.multiplier, row_scale, lists)
+            groups = list_row(x + 4 * row * depth, depth, w.multiplier, row_bytes, row_scale, lists)
             sparse_row(linear, lists, groups, row_scale, out + 64 * w.panels * row, mode)
     else:
         quantize_rows(x, rows, depth, w.multiplier, q, row_scales)
