@@ -42,6 +42,8 @@ LINEAR = record(
     ("bias", ADDRESS),  # float32 [16 * panels]
     # of a layer whose x a ReLU has made, INT8 only; 0: there is none. Both are filled up to whole blocks of 64 columns
     ("by_depth", ADDRESS),  # int8 [depth, 64 * blocks]: the weights once more, see kernels/matmul/packing
+    ("next", ADDRESS),  # by_depth of the layer that reads what this one makes: products of many rows prefetch it
+    ("next_bytes", COUNT),
     ("sparse_start", ADDRESS),  # int32 [64 * blocks]: what sums without the zeros begin with
     ("multiplier", np.float32),  # INT8: that x is quantized with; 0: each row has its own; INT16: x's largest integer
 )

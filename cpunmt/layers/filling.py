@@ -75,6 +75,12 @@ class RecordFiller:
             for target, linear in zip(array, found, strict=True):
                 self.linear(target, linear)
             network["middles"], network["middle"] = len(found), self.keep(array)
+        for path in linears:
+            network, _, field = path.rpartition(".")
+            if field == "inner" and f"{network}.outer".lstrip(".") in linears and network not in middles:
+                inner, outer = (_inside(record, network)[name] for name in ("inner", "outer"))
+                if outer["by_depth"]:
+                    inner["next"], inner["next_bytes"] = outer["by_depth"], outer["depth"] * outer["panels"] * 16
         for path, prefix in norms.items():
             self.norm(_inside(record, path), prefix)
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from llvmlite import ir
 from numba.core.types import int64
 
-from cpunmt.simd import isa
 from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Generic, int8_products
 from cpunmt.simd.emission import (
     FLOATS,
@@ -28,7 +27,6 @@ from cpunmt.simd.emission import (
     prefetch,
     tile_function,
 )
-from cpunmt.simd.isa import Isa
 from cpunmt.simd.tile_shapes import SPARSE_PANELS
 from cpunmt.simd.vector import f32x16, i32x16
 
@@ -222,7 +220,7 @@ def store_larger(builder, address, index, values, x, limit):
     """
     target = builder.add(address, builder.mul(index, constant(4)))
     chosen = builder.icmp_signed(">", x, limit)
-    return _STORE_CHOSEN.get(isa.current(), _store_one_by_one)(builder, target, values, chosen)
+    return _store_chosen(builder, target, values, chosen)
 
 
 def _counted(builder, bits):
@@ -277,8 +275,5 @@ def _store_one_by_one(builder, target, values, chosen):
     return count
 
 
-_STORE_CHOSEN = {
-    Isa.AVX512_VNNI: _store_compressed,
-    Isa.AVX_VNNI: _store_permuted,
-    Isa.AVX2: _store_permuted,
-}
+# registers of 512 bits come with vpcompressd, those of 256 with vpermd
+_store_chosen = _store_one_by_one if isinstance(_use, Generic) else (_store_compressed, _store_permuted)[_use.parts - 1]

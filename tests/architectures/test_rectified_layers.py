@@ -72,6 +72,17 @@ def test_it_is_the_layers_behind_a_relu(name):
     assert all(layer["sparse_start"] for layer in have)
 
 
+def test_the_first_layer_prefetches_the_weights_of_the_second():
+    """Where nothing stands between them."""
+    for options, expected in (({}, 4), ({"ffn_depth": 3}, 2), ({"activation": "swish"}, 0)):
+        config = make_config(**options)
+        layers = layers_of(Model(*packed_tensors(config, random_tensors(config, 1), "int8")))
+        second = {int(layer["by_depth"]): int(layer["depth"] * layer["panels"] * 16) for layer in layers}
+        told = [layer for layer in layers if layer["next"]]
+        assert len(told) == expected
+        assert all(second[int(layer["next"])] == layer["next_bytes"] > 0 for layer in told)
+
+
 @pytest.mark.parametrize("scheme", ["int16", "float32"])
 def test_other_schemes_have_none(scheme):
     config = make_config()
