@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
     from cpunmt.translation.calls import AsyncResult
     from cpunmt.translation.glossary.glossary import Glossary
-    from cpunmt.translation.glossary.placing import GlossaryUse
+    from cpunmt.translation.glossary.use import GlossaryUse
     from cpunmt.translation.interface.option_types import ScoringOptions, TranslationOptions
     from cpunmt.translation.loading import contains_model, get_supported_compute_types
     from cpunmt.translation.options import Options
@@ -57,7 +57,7 @@ __all__ = [
 _MODULES = {
     "calls": ("AsyncResult",),
     "glossary.glossary": ("Glossary",),
-    "glossary.placing": ("GlossaryUse",),
+    "glossary.use": ("GlossaryUse",),
     "interface.option_types": ("ScoringOptions", "TranslationOptions"),
     "loading": ("contains_model", "get_supported_compute_types"),
     "options": ("Options",),

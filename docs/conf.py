@@ -47,7 +47,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
     ("py:class", "Future"),  # imported for type checkers only, so its module is not known
-    ("py:.*", r"(collections|os|pathlib|numpy|np|npt|typing)\..*"),  # other projects' references need a network
+    ("py:.*", r"(collections|os|pathlib|numpy|np|npt|re|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"

@@ -46,8 +46,13 @@ def _translate(given) -> int:
     form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
     if alignment is not None:
         options["return_alignments"] = True
-    _checked(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
+    checked = {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)}
+    _checked(given, {name: value for name, value in checked.items() if name != "glossary"})
     texts = _texts(given)
+    if "glossary" in options:
+        from cpunmt.translation.glossary.glossary import Glossary
+
+        options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
     model = model_of(given.model, given.source_language, given.target_language)
     translate_lines(texts or given.input, given.output, model, options, form, given.inter_threads, given.stats)
     return 0
@@ -281,6 +286,10 @@ def _add_options(parser, names, other_help=None):
             settings |= {"type": _alignment, "nargs": "?", "const": "hard", "metavar": "hard|soft|THRESHOLD"}
         elif kind(option) is bool:
             settings |= {"nargs": 0, "const": True}
+            if option.default is None:  # it may be on by itself
+                parser.add_argument(f"--no-{flags[0][2:]}", dest=name, nargs=0, const=False, help=f"not {flags[0]}")
+        elif rule["takes"]:
+            settings |= {"metavar": rule["takes"]}
         elif rule["choices"]:
             settings |= {"choices": rule["choices"]}
         else:

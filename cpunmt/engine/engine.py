@@ -260,16 +260,18 @@ class Engine:
 
     def _workspace(self, wanted: Size) -> Workspace:
         """One that no call uses, at least as large as asked for."""
-        try:
-            workspace = self._workspaces.pop()
+        for workspace in self._workspaces[::-1]:
             have = workspace.size
-            same_kind = (have.candidates == 0) == (wanted.candidates == 0) and have.attention == wanted.attention
-            if same_kind:
-                if all(h >= w for h, w in zip(have, wanted, strict=True)):
-                    return workspace
-                wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
-        except IndexError:
-            pass
+            if (have.candidates == 0) != (wanted.candidates == 0) or have.attention != wanted.attention:
+                continue  # it stays for calls of its kind: making one takes as long as a short sentence
+            try:
+                self._workspaces.remove(workspace)
+            except ValueError:  # another thread was faster
+                continue
+            if all(h >= w for h, w in zip(have, wanted, strict=True)):
+                return workspace
+            wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
+            break
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
         steps = -(-wanted.steps // 64) * 64
         return Workspace(self.model.config, wanted._replace(source=source, candidates=candidates, steps=steps))

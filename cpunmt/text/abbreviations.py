@@ -274,7 +274,7 @@ LANGUAGES = {
     "cy": {"always": "e.e h.y", "numbers": "rhif t"},
     "vi": {"always": "TS PGS GS ThS BS Tp TP", "numbers": "tr"},
     "id": {"always": "Bpk H Hj Ir Drs Prof Dr dll.i Jl Tn Ny Sdr", "numbers": "hlm hal no"},
-    "ms": {"always": "Tn Pn Hj Dr Prof En Jln", "numbers": "hlm ms no"},
+    "ms": {"always": "Tn Pn Hj Dr Prof En Jln", "numbers": "hlm =ms no"},
     "eo": {"always": "s-ro s-ino d-ro prof ekz =t.e =k.a", "numbers": "p n-ro"},
     "ar": {"always": "د أ أ.د م.د", "numbers": "ص ج رقم ط"},
     "fa": {"always": "د", "numbers": "ص ج"},
@@ -296,6 +296,9 @@ LANGUAGES = {
     "am": {"unless": "ዓ.ም ዓ.ዓ"},
     "ko": {},
 }
+
+# Those that may stand at the end, where it cannot be seen whether the next word has a capital.
+MAY_END = "etc usw uvm inc ltd corp co llc plc bros ecc osv itd itp atd др dgl enz"
 
 # Languages whose ordinal numbers have a point: "am 3. Oktober", "XIV. Jahrhundert".
 ORDINALS = "de lb da nb fo fi is et lv cs sk sl hr sr mk hu pl tr az eu"

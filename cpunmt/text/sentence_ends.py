@@ -3,17 +3,19 @@
 
 import re
 
+from cpunmt.text.abbreviations import MAY_END
 from cpunmt.text.language_rules import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
 from cpunmt.text.sentence_marks import ETHIOPIC_SPACE, UNSPACED
 
 LOOK_BACK = 40  # characters; no abbreviation is longer
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_FIRST_UNSPACED = "\u037e"
 _TYPED_AFTER = {";": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ":": re.compile("[\u0531-\u0587]")}
 _HANGUL_LETTERS = "가나다라마바"  # a, b, c, ...
 _HANGUL_ENDINGS = "다요죠까네음함임"
-_THAI_OR_LAO = re.compile("[\u0e00-\u0eff]")
 _CASELESS_LETTERS = re.compile("[\u05d0-\u06ff\u0900-\u0dff\u10d0-\u10ff]|[\u0980-\u0dff]{2}")
+_FIRST_CASELESS = "\u05d0"
 _NO_INITIALS = frozenset(("I", "م", "ه"))  # "as do I."; AD and AH after years in Arabic
 
 _TRIMMED = "\"'\u201c\u2018\u201e\u201a\u201d\u2019\u00ab\u2039\u00bb\u203a\u00bf\u00a1([{*_~`\u200e\u200f"
@@ -24,10 +26,18 @@ _GERMAN_DATES = re.compile(
 )
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,5}|[^\W\d_]|[IVX]{1,5})")
 _ROMAN = re.compile(r"(?=[IVXL])(?:X[LC]|L?X{0,3})(?:I[XV]|V?I{0,3})")
+_MAY_END = frozenset(MAY_END.split())
 _LETTERS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]|[A-Z]{2}")  # "S", "U.S", "J.-P"; the halves of "EE. UU."
 _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
 _HOURS = frozenset(("a.m", "p.m", "A.M", "P.M"))
 _AFTER_HOURS = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CES?T|Eastern|Central|Mountain|Pacific|[A-Z][a-z]{2,5}day")
+
+# What stands for a word that is not seen, or is written without a capital; group 1 is a placeholder: {user}, %s
+_STAND_IN = re.compile(
+    r"[\"'\u201c\u201e\u00ab(]?(?:(\$?\{{1,2} ?[\w.$-]{1,40} ?[,:!}]|%(?:\d\$)?[sdif@(])"
+    r"|`{1,2}[^`\s][^`\n]{0,80}`|\#[^\W\d]|\[[^\[\]\n]{1,80}\]\(|[^\W_]{1,30}_\w"  # `code`, #tag, [link](, a_name
+    r"|(?:https?|ftp)://|www\.)"
+)
 
 # Who says it, after a quotation that ends with "?" or "!"
 _QUOTES = "\"'\u201d\u2019\u00bb\u201c\u2018"
@@ -57,18 +67,21 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
     blanks, opening, word = found.groups()
     if text[after - 1] in ")]\uff09" and text[at - 1 : at] in ("(", "[", "\uff08"):
         return False  # an aside, "(!)", or something left out, "[...]"
-    if _UNSPACED.match(stop):
+    if stop >= _FIRST_UNSPACED and _UNSPACED.match(stop):
         return _ends_unspaced(text, found, stop)
     if not blanks:
         return _ends_without_space(text, found, stop)
     if stop in _TYPED_AFTER and not _TYPED_AFTER[stop].search(text, max(0, at - 2), at):
         return False
-    first = word[:1]
-    if (
-        (first.islower() and not _is_capital(text, found, opening, word, known))
-        or not text[after].isspace()  # a zero-width space is there to let a line break
-    ):
+    if not text[after].isspace():  # a zero-width space is there to let a line break
         return False
+    is_lower = word[:1].islower() and not _is_capital(text, found, opening, word, known)
+    if is_lower or not word or opening[-1:] == "{":
+        stand_in = _STAND_IN.match(text, found.end(1))
+        if is_lower if stand_in is None else not _is_clear(text, found, begin, known):
+            return False
+        if stand_in and stand_in[1]:
+            word = "0"  # it may be a number's place
     if stop != ".":
         return not (text[after - 1] in _QUOTES and stop in "?!" and _is_said(text, found, word, known))
     if text[at + 1] in ".?!\u2026" or at == begin or text[at - 1].isspace():
@@ -84,6 +97,22 @@ def _is_capital(text, found, opening, word, known) -> bool:
         return True
     end = found.end(3)
     return known.language in ("nl", "af") and opening[-1:] in ("'", "\u2019") and text[end + 1 : end + 2].isupper()
+
+
+def _is_clear(text, found, begin, known) -> bool:
+    """Whether a candidate ends a sentence whatever follows: no abbreviation, ellipsis or quotation in a sentence."""
+    at, after = found.span()
+    if text[at] != ".":
+        return text[at] in "?!" and text[after - 1] not in _QUOTES
+    before = text[max(begin, at - LOOK_BACK) : at].rsplit(None, 1)
+    word = before[-1].lstrip(_TRIMMED) if before else ""
+    return (
+        text[at + 1] not in ".\u2026"
+        and len(word) > 1
+        and "." not in word
+        and word not in known.kinds
+        and word.lower() not in _MAY_END
+    )
 
 
 def _is_said(text, found, word, known) -> bool:
@@ -118,8 +147,10 @@ def _ends_unspaced(text, found, stop) -> bool:
 def _ends_without_space(text, found, stop) -> bool:
     """The same for a stop that needs white space but has none: only between scripts that write none."""
     at, after = found.span()
-    if _UNSPACED.search(text, at, min(after, at + LOOK_BACK)):
+    if after > at + 1 and _UNSPACED.search(text, at + 1, min(after, at + LOOK_BACK)):
         return _ends_unspaced(text, found, "\u3002")
+    if text[after] < "\u3000":
+        return False
     before = text[at - 1 : at]
     if _is_hangul(text[after]):
         return _is_hangul(before) and (stop in "!?" or before in _HANGUL_ENDINGS)
@@ -153,11 +184,12 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
             kind = known.kinds.get(tail[0])
     if not before:
         return False
-    if not rest and length < LOOK_BACK and _ENUMERATION.fullmatch(before):
+    if not rest and length < LOOK_BACK and _may_count(before) and _ENUMERATION.fullmatch(before):
         return before[-1] < "\u1100" or before[-1] in _HANGUL_LETTERS  # "1. Foo", "IV. Foo", "a. foo"
     if before[-1].isdecimal():
         return _number_goes_on(before, rest, word, known)
-    if (len(before) < 3 or before[-2] == ".") and _LETTERS.fullmatch(before):
+    size = len(before)
+    if (size == 1 or before[-2] == "." or (size == 2 and before.isupper())) and _LETTERS.fullmatch(before):
         letters = _joined(rest, before)
         if len(letters) != 2:
             kind = _kind_of_letters(letters, word, after_word, known)
@@ -166,8 +198,8 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     if kind is None:
         if word[:1].isdigit() and known.language == "de" and before.endswith("str"):
             return True  # "Hauptstr. 5"
-        if _THAI_OR_LAO.match(before[-1]) is not None:
-            return True  # never a stop there
+        if "\u0e00" <= before[-1] <= "\u0eff":
+            return True  # Thai and Lao have no stop
         return known.ordinals and _ROMAN.fullmatch(before) is not None and not _starts(word, known)
     if kind == UNLESS:
         return word != "" and not _starts(word, known)
@@ -177,6 +209,11 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
         number = rest[0].rsplit(None, 1)[-1] if rest else ""
         return not (number[-1:].isdigit() or _ROMAN.fullmatch(number))
     return True
+
+
+def _may_count(word) -> bool:
+    """Whether it may number something: a letter, no word, or a word in capitals."""
+    return len(word) == 1 or word.isupper() or not word.isalpha()
 
 
 def _joined(rest, letters) -> str:
@@ -233,7 +270,7 @@ def _kind_of_letters(letters, word, after_word, known) -> int | None:
 
 def _kind_of_capitals(before, word, known) -> int | None:
     """The same in a text in capitals; in another a word in capitals is an acronym."""
-    if _CASELESS_LETTERS.fullmatch(before):
+    if before[0] >= _FIRST_CASELESS and _CASELESS_LETTERS.fullmatch(before):
         return UNLESS
     if len(before) < 2 or not before.isupper():
         return None

@@ -78,7 +78,7 @@ def _candidates(typed) -> re.Pattern:
     after = rf"(?=([{BLANK}]*)([{_OPENERS}{SPACE}]*)(\w{{0,{WORD}}}))"
     return re.compile(
         rf"[{stops}{LINE_ENDS}](?:(?<=[{LINE_ENDS}])[{BLANK}]*"
-        rf"|(?:(?<=[{UNSPACED}]){unspaced}|{spaced}){_FOOTNOTES}{_FACES}{after})"
+        rf"|(?:(?<=[{UNSPACED}]){unspaced}|(?![A-Za-z0-9]| [a-z]{{1,{WORD}}}[ ,]){spaced}){_FOOTNOTES}{_FACES}{after})"
     )
 
 

@@ -9,6 +9,7 @@ white space, and at the beginning of lines bullets and the numbers of lists:
 Linear: a candidate is judged by at most LOOK_BACK characters before it, the word after it, and nothing else.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -19,6 +20,7 @@ from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, SPACE, ZERO_WIDTH, cand
 QUOTED = 400  # characters before a quotation mark in which its fellow is looked for
 
 _BLANK_RUN = re.compile(rf"[{BLANK}]*")
+_SPACES = re.compile(rf"[{SPACE}]*")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 # What may stand before the text of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
@@ -44,13 +46,19 @@ def sentence_spans(text: str, language: str | None = None, newline: bool = True)
     language : of the text, as ISO 639 has it ("de", "pt-BR"), for its abbreviations; None: those that most share
     newline : whether a line's end is a sentence's end; otherwise only a blank line and the item of a list are
     """
-    return list(_spans(text, rules(language), newline))
+    return list(_spans(text, *_of(language), newline))
 
 
-def _spans(text: str, known: Rules, newline: bool) -> Iterator[tuple[int, int]]:
+@functools.lru_cache(64)
+def _of(language) -> tuple[Rules, re.Pattern]:
+    known = rules(language)
+    return known, candidates(known.language)
+
+
+def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterator[tuple[int, int]]:
     begin, item = _begin_of_line(text, 0, known)
     wordless = begin  # from `begin` to here there is no letter and no digit
-    for found in candidates(known.language).finditer(text, begin):
+    for found in places.finditer(text, begin):
         at = found.start()
         if at < begin:
             continue  # looked at already
@@ -72,7 +80,7 @@ def _spans(text: str, known: Rules, newline: bool) -> Iterator[tuple[int, int]]:
             if text.startswith('"', end) and text.count('"', max(begin, end - QUOTED), end) % 2:
                 end += 1  # of two that stand between letters it is the closing one: Chinese
             yield begin, end
-            begin = wordless = max(end, found.end(1))
+            begin = wordless = max(found.end(1), end if end == found.end() else _SPACES.match(text, end).end())
             if begin - found.end() > 1 or text[begin - 1] in LINE_ENDS:
                 line = line_end().search(text, found.end(), begin)
                 if line:
@@ -91,6 +99,8 @@ def _stripped(text, begin, end) -> int:
 
 def _begin_of_line(text, at, known) -> tuple[int, int]:
     """Where the text of a line begins, after bullets and the number of an item, and that number or 0."""
+    if text[at : at + 2].isalpha():
+        return at, 0
     at = _BLANK_RUN.match(text, at).end()
     item = _ITEM.match(text, at)
     if found := _BULLETS.match(text, at):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cpunmt.engine.engine import Search
@@ -20,13 +21,22 @@ MOST = 8192  # and not more than this: if one raises, or a thread is interrupted
 
 
 class Settings(NamedTuple):
-    """The options of a call, and what they are to the engine."""
+    """The options of a call, none of which is left open for others to decide, and what they are to the engine."""
 
     options: Options
     search: Search
 
 
-def settings_of(options: Options) -> Settings:
+def settings_of(options: Options, **changes: Any) -> Settings:
+    """Settings of options, with some changed."""
+    whole = options.split == "none"  # then a text is the model's alone, as other engines have it
+    if options.protect is None:
+        changes = {"protect": "none" if whole else "all", **changes}
+    if options.copy_numbers is None:
+        changes = {"copy_numbers": not whole, **changes}
+    if options.lower_capitals is None:
+        changes = {"lower_capitals": not whole, **changes}
+    options = replace(options, **changes) if changes else options
     alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
     search = Search(
         **alike,
@@ -35,6 +45,12 @@ def settings_of(options: Options) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     return Settings(options, search)
+
+
+def aligning(settings: Settings, align: bool) -> Settings:
+    """The same, where alignments are wanted or not."""
+    options = settings.options
+    return settings if options.return_alignments == align else settings_of(options, return_alignments=align)
 
 
 class Call(Generic[R]):

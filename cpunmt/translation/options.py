@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
-from cpunmt.translation.texts.units import NAMES, Splitter
+from cpunmt.process.first_use import LOCK
+from cpunmt.translation.texts.units import NAMES, Protected, Splitter
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean
 
@@ -60,14 +62,42 @@ def _option(
     high: float | None = None,
     choices: Collection[str] | None = None,
     alone: object = None,
-    function: bool = False,
+    read: Callable[[Any], object] | None = None,
+    takes: str | None = None,
 ) -> Any:
     """A field of Options. Without a range it is yes or no.
 
-    `alone`: what its flag means when no value follows. `function`: in Python it may also be a function.
+    `alone`: what its flag means when no value follows. `read`: makes of what is given, if it is none of `choices`, what
+    the option is, or raises. `takes`: what follows the flag of such an option, in a word.
     """
-    rule = {"help": text, "low": low, "high": high, "choices": choices, "alone": alone, "function": function}
+    rule = {
+        "help": text,
+        "low": low,
+        "high": high,
+        "choices": choices,
+        "alone": alone,
+        "read": read,
+        "takes": takes,
+    }
     return field(default=default, metadata=rule)
+
+
+def _function(value: object) -> object:
+    return value if callable(value) else choice("split", value, NAMES)
+
+
+def _protected(value: object) -> object:
+    if value == "all" or value == "none":
+        return str(value)
+    with LOCK:  # most calls need neither this nor the next
+        from cpunmt.translation.protection.chosen import protected
+    return protected(value)
+
+
+def _glossary(value: object) -> object:
+    with LOCK:
+        from cpunmt.translation.glossary.glossary import glossary_of
+    return glossary_of(value)
 
 
 @dataclass(frozen=True)
@@ -90,7 +120,7 @@ class Options:
         "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
         "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
-        function=True,
+        read=_function,
     )
     """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
     each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
@@ -100,15 +130,41 @@ class Options:
     """The text is HTML, a page or a part of one: what people read in it is translated, tags within a sentence stand
     around the translation of what they stood around, and every other byte stays as it is."""
 
-    protect: Literal["all", "none"] = _option(
-        "none",
-        "keep what must not be translated byte for byte: URLs, e-mail addresses, placeholders, code in back-quotes, "
-        "emoji, words in characters that the model does not know (all), or nothing (default: none)",
-        choices=("all", "none"),
+    protect: Protected | Iterable[Protected] | None = _option(  # noqa: RUF009
+        None,
+        "keep what must not be translated byte for byte: all kinds, none, or those named, with commas between: code, "
+        "placeholder, email, url, path, mention, emoji, unknown (default: all, or none with --split none)",
+        read=_protected,
+        takes="all|none|KIND,...",
     )
-    """What must not be translated is kept byte for byte ("all"), as often as it is there: URLs, e-mail addresses,
-    placeholders such as {name}, %s and ICU plurals, code in back-quotes, emoji, and words in characters that the
-    vocabulary has no piece for. "none": the model is given all of it."""
+    """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
+    placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, mentions, emoji, and words in
+    characters that the vocabulary has no piece for ("unknown"). "none": the model is given all of it. Or a list of
+    kinds, of your own regular expressions (`re.compile`), and of functions that are given a sentence and return
+    (begin, end) of each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
+
+    copy_numbers: bool | None = _option(
+        None, "copy numbers that the model changed from the source again (default: yes, but not with --split none)"
+    )
+    """A number of the translation that is none of the source's is replaced by the one that it stands for, by
+    alignment. None: not where `split` is "none"."""
+
+    lower_capitals: bool | None = _option(
+        None,
+        "translate sentences in CAPITALS through small letters, and put the translation in capitals (default: yes, but "
+        "not with --split none)",
+    )
+    """A sentence in capitals is translated through small letters, and its translation put in capitals: few models have
+    seen many. None: not where `split` is "none"."""
+
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None = _option(  # noqa: RUF009
+        None,
+        "terms and their translations: a file of lines with a term, a tab and its translation",
+        read=_glossary,
+        takes="FILE",
+    )
+    """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
+    translation; a `Glossary` is read once, the others for each call. `Result.glossary` tells what became of them."""
 
     beam_size: int = _option(1, "hypotheses kept at each step; 1 is greedy search", 1, MOST_BEAM)
     """Hypotheses kept at each step, 1 to 64; 1 is greedy search."""
@@ -204,13 +260,13 @@ SCORING = (
 )
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {option.name: option for option in _FIELDS}
-TEXT_ONLY = ("split", "html", "protect")  # pieces are given to the model as they are
+TEXT_ONLY = ("split", "html", "protect", "copy_numbers", "lower_capitals", "glossary")  # pieces are given as they are
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 
 
 def kind(option: dataclasses.Field[Any]) -> type:
-    """What an option takes: int, float, str or bool."""
-    if option.metadata["choices"]:
+    """What an option takes on the command line: int, float, str or bool."""
+    if option.metadata["choices"] or option.metadata["read"]:
         return str
     return next(k for k in (bool, int, float) if str(option.type).removesuffix(" | None") == k.__name__)
 
@@ -220,8 +276,8 @@ def _checked(option: dataclasses.Field[Any], value: object) -> object:
     name, rule = option.name, option.metadata
     if value is None and option.default is None:
         return None
-    if rule["function"] and callable(value):
-        return value
+    if rule["read"]:
+        return rule["read"](value)
     if rule["choices"]:
         return choice(name, value, rule["choices"])
     if rule["low"] is None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt  # takes 1 ms
 
+    from cpunmt.translation.glossary.use import GlossaryUse
+
 _SHOWN = 300  # characters of a text in a repr
 
 
@@ -110,6 +112,7 @@ class Result:
     source_spans           where each stands in the text: begin and end, in code points; None as `source_pieces`
     num_source_pieces      how many were translated
     num_source_characters  how many the text has; 0 where it was given as pieces
+    glossary               what became of the glossary's terms in the best translation; None unless there was a glossary
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -117,6 +120,7 @@ class Result:
     source_spans: tuple[Span, ...] | None = field(default=None, compare=False)
     num_source_pieces: int = 0
     num_source_characters: int = field(default=0, compare=False)
+    glossary: GlossaryUse | None = None
 
     @property
     def text(self) -> str:
@@ -182,13 +186,15 @@ class Result:
         """What JSON can hold of it: `json.dumps(result.to_dict())`.
 
         Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were asked for;
-        sentences, a list, see `Sentence.to_dict`; alternatives, a list of the other translations with the keys of the
-        best.
+        sentences, a list, see `Sentence.to_dict`; glossary, if one was given, see `GlossaryUse.to_dict`; alternatives,
+        a list of the other translations with the keys of the best.
         """
         best, *others = [hypothesis.to_dict() for hypothesis in self.hypotheses]
         best["sentences"] = [sentence.to_dict() for sentence in self.sentences]
         if self.source_pieces is not None:
             best["source_pieces"] = list(self.source_pieces)
+        if self.glossary is not None:
+            best["glossary"] = self.glossary.to_dict()
         return {**best, "alternatives": others}
 
     def __str__(self) -> str:

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, islice
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
-from cpunmt.translation.calls import Call, Settings, settings_of
+from cpunmt.translation.calls import Call, Settings
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
+from cpunmt.translation.interface.whole_texts import translate_texts
 from cpunmt.translation.joining import Source, make_result
 from cpunmt.translation.options import TEXT_ONLY, Options
 from cpunmt.translation.results import Result, TranslationResult
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.engine_layer import engine_layer
+from cpunmt.translation.texts.forcing import forced_layer
 from cpunmt.translation.texts.languages import is_unspaced
-from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together, result_of, sentence_layer
+from cpunmt.translation.texts.sentence_layer import Cutter
+from cpunmt.translation.texts.units import PLAIN
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import StreamOptions, TranslationOptions
-    from cpunmt.translation.protection.finding import Finder
     from cpunmt.translation.streams.item_stream import Item
 
 LETTERS = 4  # of a piece, about
+_DIGIT = re.compile("[0-9]")
 
 
 class Translator(PieceTranslator):
@@ -91,7 +93,7 @@ class Translator(PieceTranslator):
         settings = self._settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
             text = str.__str__(text)  # the characters of a subclass, which may print as others
-            if target_prefix is None and (alone := self._alone(text, settings, self._cutter(settings))):
+            if target_prefix is None and (alone := self._alone(text, settings)):
                 return alone
             return self._texts([text], [self._prefixes(text_ids).ids(target_prefix)], settings)[0]
         texts = text_list(text, "translate")
@@ -151,23 +153,33 @@ class Translator(PieceTranslator):
         of_texts = [name for name in TEXT_ONLY if name in given]
         return self._stream(texts_only(items, of_texts[0]) if of_texts else items, settings)
 
-    def _alone(self, text: str, settings: Settings, cutter: Cutter | None) -> Result | None:
+    def _alone(self, text: str, settings: Settings) -> Result | None:
         """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
         options, search = settings
         model = self._model
-        config = model.config
+        config, vocabulary = model.config, model.source_vocabulary
         if search.attention or options.max_input_length or config.right_to_left or self._cache is not None:
             return None
-        if options.html or options.protect != "none":
+        if options.html or options.glossary is not None:
             return None
-        if cutter and not cutter.is_one(text):
+        plain = PLAIN.fullmatch(text) is not None and options.protect in ("all", "none") and not text.isupper()
+        if not plain and not self._layers.leave(text, options):
             return None
-        ids = self.source_vocabulary.encode(text)
+        if options.split != "none" and not (plain and isinstance(options.split, str)):
+            cutter = self._cutter(settings)
+            if cutter and not cutter.is_one(text):
+                return None
+        ids = vocabulary.encode(text)
         if not 1 < len(ids) <= config.max_source_length:
+            return None
+        if plain and vocabulary.unk_id in ids and options.protect != "none":
             return None
         limit = target_limit(len(ids), 0, options, config)
         found = model.engine.translate([ids], [limit], search)
-        return make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options)
+        result = make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options)
+        if plain and not _DIGIT.search(text):
+            return result
+        return self._layers.mended(text, result, options, lambda: self._engine_layer(settings)(None))
 
     def _results(self, items: Sequence[Item], settings: Settings) -> list[Any]:
         """Results of items, all of which are texts, or all pieces."""
@@ -177,40 +189,7 @@ class Translator(PieceTranslator):
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
         """Results of texts, each of whose translations begins with the ids forced upon it."""
-        if settings.options.html:
-            return self._documents(texts, forced, settings)
-        cutter = self._cutter(settings)
-        if cutter is None:
-            return [result_of(aligned) for aligned in self._sentences(texts, forced, settings)]
-        cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
-        wanted = [handed_down(cut) for cut in cuts]
-        prefixes: list[list[int]] = []
-        for sentences, prefix in zip(wanted, forced, strict=True):
-            prefixes += [prefix, *[[]] * (len(sentences) - 1)]
-        found = iter(self._sentences(list(chain.from_iterable(wanted)), prefixes, settings))
-        align = settings.options.return_alignments
-        results = []
-        for cut, sentences in zip(cuts, wanted, strict=True):
-            below = list(islice(found, len(sentences)))
-            results.append(_found(put_together(cut, below, cutter, align)))
-        return results
-
-    def _documents(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
-        """Results of HTML."""
-        if any(forced):
-            raise ValueError("target_prefix is given, and html is True: a document has no first word; leave it out")
-        with LOCK:
-            from cpunmt.translation.markup.html_result import html_result
-        # a document is one hypothesis; its blocks are translated like any texts
-        plain = settings_of(replace(settings.options, html=False, num_hypotheses=1, return_alignments=False))
-
-        def sentences(parts: Sequence[str], align: bool) -> list[Aligned]:
-            chosen = settings_of(replace(plain.options, return_alignments=True)) if align else plain
-            return self._sentences(parts, [[]] * len(parts), chosen)
-
-        cutter = self._cutter(plain)
-        below = sentences if cutter is None else sentence_layer(cutter, sentences)
-        return [html_result(text, below, self._languages.source) for text in texts]
+        return translate_texts(texts, forced, settings, self._languages, self._cutter(settings), self._sentences)
 
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         """Sentences, shared among the workers."""
@@ -224,52 +203,22 @@ class Translator(PieceTranslator):
         return self._cache.all_of(texts, keys, make)
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        model, unspaced = self._model, is_unspaced(self._languages.target)
-
         def translate(numbers: Sequence[int]) -> list[Aligned]:
-            begun = [forced[number] for number in numbers]
-            layer = engine_layer(model, settings, begun if any(begun) else None, unspaced)
-            if settings.options.protect == "all":
-                layer = self._protected(layer, settings, unspaced, begun)
-            return layer([texts[number] for number in numbers], settings.options.return_alignments)
+            return self._layers.translate(
+                [texts[number] for number in numbers],
+                [forced[number] for number in numbers],
+                settings.options,
+                self._engine_layer(settings),
+                lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
+            )
 
         return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
 
-    def _protected(self, engine: Layer, settings: Settings, unspaced: bool | None, begun: Sequence[list[int]]) -> Layer:
-        """The layer of protected spans; a sentence whose translation has a beginning is the engine's alone."""
-        with LOCK:
-            from cpunmt.translation.protection.layer import protection_layer
-        model = self._model
-        kept = protection_layer(
-            engine_layer(model, settings, None, unspaced), self._finder(), model.source_vocabulary.language_end
-        )
-        if not any(begun):
-            return kept
-
-        def each(texts: Sequence[str], align: bool) -> list[Aligned]:
-            free = [number for number, prefix in enumerate(begun) if not prefix]
-            results = engine(texts, align)
-            for number, aligned in zip(free, kept([texts[number] for number in free], align), strict=True):
-                results[number] = aligned
-            return results
-
-        return each
-
-    def _finder(self) -> Finder:
-        """What finds protected spans; made once for a vocabulary, as it learns which characters that knows."""
-        if self._kept is None:
-            with LOCK:
-                from cpunmt.translation.protection.finding import Finder
-            vocabulary = self.source_vocabulary
-            self._kept = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
-        return self._kept
+    def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
+        """What makes the lowest layer, from the ids that each translation begins with."""
+        return lambda begun: engine_layer(self._model, settings, begun, is_unspaced(self._languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
         """What cuts texts to sentences; None: nothing does."""
         split = settings.options.split
         return None if split == "none" else Cutter(split, self._languages, self.source_vocabulary)
-
-
-def _found(aligned: Aligned) -> Result:
-    assert aligned.found is not None  # the engine's layer gives one, and those above it hand it on
-    return aligned.found

@@ -14,7 +14,9 @@ def options_table() -> list[list[str]]:
         rule = option.metadata
         if rule["choices"]:
             allowed = ", ".join(f"`{choice}`" for choice in rule["choices"])
-            allowed += ", or a function" if rule["function"] else ""
+            allowed += ", or a function" if rule["read"] else ""
+        elif rule["takes"]:
+            allowed = ", ".join(f"`{choice}`" for choice in rule["takes"].split("|"))
         else:
             allowed = "" if rule["low"] is None else f"{_number(rule['low'])} to {_number(rule['high'])}"
         default = "" if option.default is None else f"`{_number(option.default)}`"

@@ -41,9 +41,12 @@ def started():
 def test_n_lines_in_n_lines_out_in_order(student):
     lines = ["A man is riding a bicycle.", "", "   ", *sentences(150), "", "Two dogs."]
     finished = run("translate", stdin="\n".join(lines).encode())  # no line feed at the end
-    cut = [number for number, result in enumerate(student.translate(lines), 1) if result.truncated]
+    results = list(enumerate(student.translate(lines), 1))
+    cut, loops = [n for n, result in results if result.truncated], [n for n, result in results if result.repeats]
     where = f"{len(cut)} were cut off at the length limit (lines {', '.join(map(str, cut))})"
-    assert finished.returncode == 0 and finished.stderr.decode().startswith(f"cpunmt: of the translations {where}; ")
+    where = f"1 looks like a loop (line {loops[0]}) and {where}"
+    assert len(loops) == 1 and finished.returncode == 0
+    assert finished.stderr.decode().startswith(f"cpunmt: of the translations {where}; ")
     assert finished.stdout.decode() == "".join(f"{text}\n" for text in texts(student, lines))
 
 

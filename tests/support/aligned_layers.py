@@ -2,9 +2,9 @@
 
 import re
 
-from cpunmt.translation.glossary.forcing import forced_layer
 from cpunmt.translation.texts.aligned import Aligned
 from cpunmt.translation.texts.engine_layer import engine_layer
+from cpunmt.translation.texts.forcing import forced_layer
 
 
 def layers_of(translator, **options):

@@ -6,10 +6,16 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
+from cpunmt import Glossary
 from cpunmt.translation.options import Options, kind
 
 FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+TERMS = {"man": "Kerl", "dogs": "Köter", "the": "das"}
+READ = {  # option: pairs of values that mean the same
+    "protect": [("all", np.str_("all")), ("none", "none"), (("url", "emoji"), "emoji, url"), ("code", ["code"])],
+    "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
+}
 REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
 
 
@@ -20,6 +26,8 @@ def of_any_type(draw, option, largest=100):
     if rule["choices"]:
         value = draw(st.sampled_from(rule["choices"]))
         return value, draw(st.sampled_from((str, np.str_)))(value)
+    if rule["read"]:
+        return draw(st.sampled_from(READ[option.name]))
     if rule["low"] is None:
         value = draw(st.booleans())
         return value, draw(st.sampled_from((bool, np.bool_)))(value)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.text.language_rules import rules
@@ -73,9 +73,14 @@ def check_law(text, spans, newline):
         assert all(len(word) <= 3 and (word.isdecimal() or len(word) == 1) for word in re.findall(r"[^\W_]+", gap))
 
 
-@given(ANY_TEXT | HARD_TEXT, LANGUAGES, st.booleans())
-def test_sentences_and_gaps_make_up_the_text(text, language, newline):
-    check_law(text, sentence_spans(text, language, newline), newline)
+@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_sentences_and_gaps_make_up_the_text(count):
+    @given(ANY_TEXT | HARD_TEXT, LANGUAGES, st.booleans())
+    @settings(max_examples=count, database=None)
+    def check(text, language, newline):
+        check_law(text, sentence_spans(text, language, newline), newline)
+
+    check()
 
 
 @given(HARD_TEXT, HARD_TEXT, LANGUAGES, st.booleans())
@@ -115,6 +120,11 @@ def test_any_language_is_accepted(language):
 def test_what_is_not_known_of_a_language_is_what_all_share():
     assert rules("xx") == rules("yy") != rules(None)
     assert rules("no") is rules("nb") is rules("nn_NO")
+
+
+def test_what_is_blank_after_a_closing_mark_is_between_sentences():
+    text = '0"\u1361?"\u200b 0'
+    assert [text[begin:end] for begin, end in sentence_spans(text)] == ['0"\u1361?"', "0"]
 
 
 HOSTILE = Path(__file__).with_name("hostile.txt").read_text("utf-8").replace("\n", "|")

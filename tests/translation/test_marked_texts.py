@@ -1,16 +1,35 @@
 """HTML and protected spans as options of a Translator."""
 
 import pickle
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cpunmt import CpunmtError, Glossary
+from cpunmt.translation.protection.numbers import agree
 from tests.support.side_by_side import in_threads
 
 MARKS = ["https://www.example.com/a?b=1&c=2", "{name}", "%(count)d", "`x = 1`", "me@example.com", "😀", "{{user.id}}"]
 words = st.sampled_from(
-    ["Two dogs", "a man", "is", "in the snow.", "Where?", "<b>", "</b>", "&amp;", "<br>", "<i a=", "ѿ", *MARKS]
+    [
+        "Two dogs",
+        "a man",
+        "A MAN AND TWO DOGS",
+        "3.50",
+        "1,000",
+        "is",
+        "in the snow.",
+        "Where?",
+        "<b>",
+        "</b>",
+        "&amp;",
+        "<br>",
+        "<i a=",
+        "ѿ",
+        *MARKS,
+    ]
 )
 texts = st.lists(words, max_size=8).map(" ".join)
 
@@ -32,21 +51,105 @@ def test_what_is_protected_comes_out_once_and_as_it_was(student, mark):
     assert (found.count(mark) == 1 and found.endswith("zu.")) or "Mann" in found
 
 
-def test_nothing_is_protected_by_itself(student):
-    text = "Two dogs are playing in the snow."
-    assert student.translate(text, protect="all") == student.translate(text)
+def test_a_plain_sentence_is_the_models_alone(student):
+    for text in ("Two dogs are playing in the snow.", "3 dogs", "Where is the dog?"):
+        assert student.translate(text) == student.translate(text, split="none")
 
 
-@given(st.lists(texts, min_size=2, max_size=5), st.booleans(), st.sampled_from(["all", "none"]))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_result_depends_on_its_text_alone(student, given_texts, html, protect):
-    options = {"html": html, "protect": protect}
+def test_what_is_kept_can_be_chosen(student):
+    text = "Two dogs 😀 are playing with Rex5 at https://example.com/a in the snow."
+    assert "Rex5" in student.translate(text, protect=[re.compile(r"[A-Z][a-z]+\d")]).text
+    assert student.translate(text, protect="emoji").text.count("😀") == 1
+    both = student.translate(text, protect=["emoji", "url", lambda text: [(0, 8)]]).text
+    assert all(both.count(part) == 1 for part in ("Two dogs", "😀", "https://example.com/a"))
+    assert student.translate(text, split="none") == student.translate(text, split="none", protect="none")
+    assert student.translate(text, split="none", protect=["all"]).text.count("https://example.com/a") == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (5, TypeError),
+        (b"all", TypeError),
+        ({"url": 1}, TypeError),
+        ([5], TypeError),
+        ([re.compile(b"x")], TypeError),
+        ("urls", ValueError),
+        (["url", "none"], ValueError),
+        ("", ValueError),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(student, wrong, error):
+    with pytest.raises(error, match="^protect (is|has) "):
+        student.translate("A dog.", protect=wrong)
+
+
+def test_a_glossary_in_all_its_forms(student, tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("dogs\tKöter\n", encoding="utf-8")
+    text = "Two dogs are playing in the snow. Two dogs are running. A man is here."
+    found = student.translate(text, glossary={"dogs": "Köter"})
+    assert found == student.translate(text, glossary=str(path)) == student.translate(text, glossary=path)
+    assert found.text.count("Köter") == 2 and len(found.glossary.applied + found.glossary.already) == 2
+    assert found.to_dict()["glossary"]["applied"] == [["dogs", "Köter"]] * len(found.glossary.applied)
+    assert (
+        student.translate("<p>Two <b>dogs</b></p>", glossary=path, html=True).glossary
+        == student.translate("Two dogs", glossary=path).glossary
+    )
+    assert student.translate(text).glossary is None and "glossary" not in student.translate(text).to_dict()
+    path.write_text("dogs\tHunde\n", encoding="utf-8")
+    assert "Köter" not in student.translate(text, glossary=path).text  # it is read for each call
+    with pytest.raises(TypeError, match="glossary is 5"):
+        student.translate(text, glossary=5)
+    with pytest.raises(CpunmtError, match="cannot read the glossary"):
+        student.translate(text, glossary=tmp_path / "none")
+
+
+def test_alternatives_have_the_terms_too(student):
+    found = student.translate("Two dogs are playing.", glossary={"dogs": "Köter"}, beam_size=4, num_hypotheses=4)
+    assert len(found.hypotheses) > 1 and all("Köter" in hypothesis.text for hypothesis in found.hypotheses)
+
+
+def test_numbers_and_capitals(student):
+    text = "TWO DOGS ARE PLAYING IN THE SNOW."
+    raised = student.translate(text).text
+    assert raised.isupper() and raised == student.translate(text.capitalize()).text.upper()
+    assert student.translate(text, lower_capitals=False) == student.translate(text, split="none")
+    numbers = [f"There are {number} dogs in the snow." for number in (1947, 20380, 714.5, 60999, 31337)]
+    free, copied = (student.translate(numbers, copy_numbers=choice) for choice in (False, True))
+    assert [result.text for result in copied] == [student.translate(number).text for number in numbers]
+    assert all(a == b or agree(n, b.text) for n, a, b in zip(numbers, free, copied, strict=True))
+
+
+KEPT = [None, "all", "none", "url,emoji", [re.compile("dogs?"), "email"], lambda text: [(0, len(text) // 3)]]
+TERMS = {"dogs": "Köter", "two dogs": "ein Paar Hunde", "man": "Kerl"}
+options_of_texts = st.fixed_dictionaries(
+    {},
+    optional={
+        "html": st.booleans(),
+        "protect": st.sampled_from(KEPT),
+        "copy_numbers": st.sampled_from([None, True, False]),
+        "lower_capitals": st.sampled_from([None, True, False]),
+        "glossary": st.sampled_from([None, TERMS, Glossary(TERMS)]),
+        "split": st.sampled_from(["sentence", "none", "paragraph", "line"]),
+        "beam_size": st.sampled_from([1, 2]),
+        "return_alignments": st.booleans(),
+    },
+)
+
+
+@given(st.lists(texts, min_size=2, max_size=5), options_of_texts)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_result_depends_on_its_text_alone(student, given_texts, options):
     together = student.translate(given_texts, **options)
     assert [student.translate(text, **options) for text in given_texts] == together
     assert student.translate(given_texts[::-1], **options) == together[::-1]
+    assert list(student.translate_iterable(given_texts, **options)) == together
     assert all(found == together for found in in_threads(2, lambda _: student.translate(given_texts, **options)))
+    kept = options.get("protect") == "all" or (options.get("protect") is None and options.get("split") != "none")
     for text, result in zip(given_texts, together, strict=True):
-        if protect == "all" and not html:
+        assert (result.glossary is None) == (options.get("glossary") is None)
+        if kept and not options.get("html"):
             assert all(result.text.count(mark) == text.count(mark) for mark in MARKS)
 
 
@@ -64,7 +167,7 @@ def test_pieces_have_no_marks(student):
         student.translate_batch([["▁A", "▁dog"]], html=True)
     with pytest.raises(ValueError, match="protect is given, but the items are lists of pieces"):
         list(student.translate_iterable([["▁A", "▁dog"]], protect="all"))
-    with pytest.raises(ValueError, match="protect is 'some', expected 'all' or 'none'"):
+    with pytest.raises(ValueError, match="protect is 'some', expected 'all', 'none', or a list of kinds"):
         student.translate("A dog.", protect="some")
 
 

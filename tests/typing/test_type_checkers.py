@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpunmt import AsyncResult, Translator
+from cpunmt import AsyncResult, Glossary, Translator
 from cpunmt.translation.interface import option_types
 from cpunmt.translation.options import (
     CTRANSLATE2_NAMES,
@@ -117,13 +117,16 @@ def test_ctranslate2s_names_are_all_there():
 def test_types_are_what_is_checked(name):
     taken = typing.get_type_hints(Options)[name]
     rule = FIELDS[name].metadata
-    plain = rule["choices"][-1] if rule["choices"] else {int: 1, float: 0.5, bool: True}[kind(FIELDS[name])]
+    simple = {"protect": "all", "glossary": Glossary({"a": "b"}), int: 1, float: 0.5, bool: True}
+    plain = rule["choices"][-1] if rule["choices"] else simple.get(name, simple.get(kind(FIELDS[name])))
     given = {name: plain, **({"beam_size": 2} if name == "num_hypotheses" else {})}
     assert getattr(make_options(given), name) == plain
-    if kind(FIELDS[name]) is str:
+    if rule["takes"]:
+        assert isinstance(plain, tuple(typing.get_origin(one) or one for one in typing.get_args(taken)))
+    elif kind(FIELDS[name]) is str:
         expected = typing.Literal[rule["choices"]]
-        if rule["function"] or FIELDS[name].default is None:
-            expected |= Splitter if rule["function"] else None
+        if rule["read"] or FIELDS[name].default is None:
+            expected |= Splitter if rule["read"] else None
         assert taken == expected
     else:
         assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from cpunmt.errors import CpunmtError
 from cpunmt.translation.glossary.matching import MOST_TOKENS, Match, Matcher
@@ -18,8 +17,8 @@ MOST_BYTES = 32 << 20  # of a file
 _CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\ud800-\udfff]")  # and halves of characters
 
 
-class Glossary:
-    """How terms are to be translated; nothing changes it, and threads may share it.
+class Glossary(Mapping[str, str]):
+    """How terms are to be translated: a mapping that nothing changes, and threads may share.
 
     Glossary({"train station": "Bahnhof"})
     Glossary.from_tsv("terms.tsv")
@@ -89,20 +88,21 @@ class Glossary:
         glossary._set(found)
         return glossary
 
-    @property
-    def terms(self) -> Mapping[str, str]:
-        """Each term's translation; read only."""
-        return MappingProxyType(self._terms)
-
     def matches(self, text: str) -> list[Match]:
         """The terms in a sentence, from left to right, none of which overlap."""
         return self._matcher.matches(text)
+
+    def __getitem__(self, term: str) -> str:
+        return self._terms[term]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
 
     def __len__(self) -> int:
         return len(self._terms)
 
     def __eq__(self, other: object) -> bool:
-        return self._terms == other._terms if isinstance(other, Glossary) else NotImplemented
+        return self._terms == (other._terms if isinstance(other, Glossary) else other)
 
     def __hash__(self) -> int:
         return self._hash

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from cpunmt.translation.glossary.forcing import Forced
 from cpunmt.translation.glossary.glossary import Glossary
 from cpunmt.translation.glossary.matching import Match
-from cpunmt.translation.glossary.placing import Edit, GlossaryUse, Plan, edited, planned, use_of
+from cpunmt.translation.glossary.placing import Edit, Plan, edited, planned
+from cpunmt.translation.glossary.use import GlossaryUse, use_of
 from cpunmt.translation.glossary.words import capitalised, is_word, tokens
 from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.forcing import Forced
+from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
 
 Method = Literal["replace", "constrain"]
 METHODS: tuple[Method, ...] = ("replace", "constrain")
@@ -26,9 +28,10 @@ def glossary_layer(
     below: Layer,
     method: Method | None = None,
     forced: Forced | None = None,
-    noted: Callable[[Aligned, GlossaryUse], Aligned] | None = None,
 ) -> Layer:
     """A layer that sees to it that translations of sentences use the terms of `glossary`.
+
+    What became of them is told in `found`.
 
     Parameters
     ----------
@@ -37,7 +40,8 @@ def glossary_layer(
         before: what it had said before, the term, and what it then says; the most probable is taken. Where that fails,
         as "replace". None: "constrain" if `forced` is given, else "replace"
     forced : translates with a beginning that is given; "constrain" needs it. See `forced_layer`
-    noted : makes of each result, with terms, and what became of them, the result that is returned
+
+    In the translations of a sentence other than the best terms are replaced, whatever the method.
     """
     method = method or ("replace" if forced is None else "constrain")
     if method == "constrain" and forced is None:
@@ -52,11 +56,9 @@ def glossary_layer(
         if method == "constrain" and forced is not None:
             _constrain(texts, matches, results, plans, forced)
         for number in chosen:
-            results[number] = edited(results[number], plans[number].edits)
-            if noted is not None:
-                use = use_of(matches[number], _together(fates[number], plans[number].fates))
-                results[number] = noted(results[number], use)
-        return results if align or not chosen else list(map(_unaligned, results))
+            use = use_of(matches[number], _together(fates[number], plans[number].fates))
+            results[number] = _changed(results[number], plans[number], matches[number], use, align)
+        return [result if number in plans else _without_terms(result, align) for number, result in enumerate(results)]
 
     return layer
 
@@ -66,13 +68,28 @@ def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:
     return ["applied" if b != "already" and a == "already" else a for b, a in zip(before, after, strict=True)]
 
 
-def _unaligned(aligned: Aligned) -> Aligned:
-    """Without what nobody asked for but this layer."""
+def _without_terms(aligned: Aligned, align: bool) -> Aligned:
+    """As it is, without what nobody asked for but this layer."""
+    found = aligned.found
+    if align:
+        return aligned
+    if found is not None and found.source_spans is not None:
+        targets = [(hypothesis.text, ()) for hypothesis in found.hypotheses]
+        found = changed_result(found, aligned.source, (), targets, False)
+    return Aligned(aligned.source, aligned.target, found=found)
+
+
+def _changed(aligned: Aligned, plan: Plan, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
+    """With the edits of the best translation, and those that the others need."""
+    made = edited(aligned, plan.edits)
     found = aligned.found
     if found is not None:
-        plain = tuple(replace(hypothesis, attention_parts=None, spans=None) for hypothesis in found.hypotheses)
-        found = replace(found, hypotheses=plain, source_pieces=None, source_spans=None)
-    return Aligned(aligned.source, aligned.target, found=found)
+        others = [edited(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
+        texts = [(one.target, one.target_spans) for one in (made, *others)]
+        found = replace(changed_result(found, aligned.source, aligned.source_spans, texts, align), glossary=use)
+    if not align:
+        return Aligned(made.source, made.target, found=found)
+    return made._replace(found=found)
 
 
 def _constrain(

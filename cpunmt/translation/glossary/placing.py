@@ -4,35 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from cpunmt.translation.glossary.matching import Match
 from cpunmt.translation.glossary.target import Target
 from cpunmt.translation.glossary.words import capitalised
 from cpunmt.translation.texts.aligned import Aligned, Span
-
-Terms = tuple[tuple[str, str], ...]  # (term, translation), as the glossary has them, in the sentence's order
-
-
-@dataclass(frozen=True, slots=True)
-class GlossaryUse:
-    """What became of a glossary's terms in a sentence: (term, translation) for each time that it stands there.
-
-    applied    put into the translation
-    already    the model had used it
-    not_found  nothing in the translation comes from it: nothing was done
-    conflict   what comes from it is another term's: nothing was done
-    """
-
-    applied: Terms = ()
-    already: Terms = ()
-    not_found: Terms = ()
-    conflict: Terms = ()
-
-    def __bool__(self) -> bool:
-        """Whether there were any."""
-        return bool(self.applied or self.already or self.not_found or self.conflict)
 
 
 class Edit(NamedTuple):
@@ -86,14 +63,6 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Plan:
             text = capitalised(match.target) if initial else match.target
             edits.append(Edit(*span, text, target.source_pieces(match.begin, match.end)))
     return Plan(fates, sorted(edits, key=lambda edit: edit.begin))
-
-
-def use_of(matches: Sequence[Match], fates: Sequence[str]) -> GlossaryUse:
-    """What became of them."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for match, fate in zip(matches, fates, strict=True):
-        found.setdefault(fate, []).append(match.term)
-    return GlossaryUse(**{fate: tuple(terms) for fate, terms in found.items()})
 
 
 def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from cpunmt.engine.engine import Engine
 from cpunmt.layers.schemes import SCHEMES
@@ -17,15 +17,13 @@ from cpunmt.registry.store import is_name, languages_of, located
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
 from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.interface.sentence_layers import SentenceLayers
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
 from cpunmt.translation.texts.aligned import Aligned
 from cpunmt.translation.texts.languages import Languages, model_languages
 from cpunmt.translation.texts.sentence_cache import SentenceCache
 from cpunmt.values.checks import shown, whole
-
-if TYPE_CHECKING:
-    from cpunmt.translation.protection.finding import Finder
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
 
@@ -68,7 +66,7 @@ class ModelOwner:
     _cache_size: int
     _cache: SentenceCache[Aligned] | None
     _loaded: LoadedModel | None
-    _kept: Finder | None  # made when it is first asked for; it learns which characters the vocabulary knows
+    _layers: SentenceLayers
 
     def __init__(
         self,
@@ -137,7 +135,8 @@ class ModelOwner:
         self._default = settings_of(self.options)
         self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
-        self._checked, self._kept = {}, None
+        self._checked = {}
+        self._layers = SentenceLayers([model.source_vocabulary])
         self._cache = self._new_cache()
         self._loaded = model
 
@@ -219,16 +218,25 @@ class ModelOwner:
         """The options of a call, checked. `options`: what `given` changes; None: the model's own defaults."""
         if not given and options is None:
             return self._default
+        if given.get("glossary") is not None:  # a file is read once for each call, and each time that it is given
+            with LOCK:
+                from cpunmt.translation.glossary.glossary import glossary_of
+            given = {**given, "glossary": glossary_of(given["glossary"])}
         key = (options, allowed, *given.items(), *map(type, given.values()))  # True is no 1 here
+        hashable = True
         try:
             return self._checked[key]
-        except (KeyError, TypeError):  # TypeError: what cannot be in a key is no option's type
+        except KeyError:
             chosen = make_options(given, self._base(options), allowed)
+        except TypeError:  # a list, which may be an option or wrong
+            chosen, hashable = make_options(given, self._base(options), allowed), False
         if chosen.vocabulary == "shortlist" and not self.has_shortlist:
             raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
-        if len(self._checked) >= 100:
-            self._checked.clear()
-        settings = self._checked[key] = settings_of(chosen)
+        settings = settings_of(chosen)
+        if hashable:
+            if len(self._checked) >= 100:
+                self._checked.clear()
+            self._checked[key] = settings
         return settings
 
     def _base(self, options: object) -> Options:

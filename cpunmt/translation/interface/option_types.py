@@ -8,8 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
+
+from cpunmt.translation.texts.units import Protected
 
 
 class _Sizes(TypedDict, total=False):
@@ -49,11 +52,14 @@ class _Search(_Scores, _Lengths, total=False):
 
 
 class _Texts(TypedDict, total=False):
-    """What of a text is translated by itself."""
+    """What of a text is translated by itself, and what is done to it before and after."""
 
     split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
     html: bool
-    protect: Literal["all", "none"]
+    protect: Protected | Iterable[Protected] | None
+    copy_numbers: bool | None
+    lower_capitals: bool | None
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None
 
 
 class _TheirSizes(_Sizes, total=False):

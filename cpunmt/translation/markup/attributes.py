@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cpunmt.translation.markup.names import ONLY_WITH, READ
+from cpunmt.translation.markup.names import CODE_CLASSES, CODE_PREFIXES, ONLY_WITH, READ
 from cpunmt.translation.markup.scanner import SPACE
 
 _ATTRIBUTE = re.compile(
     rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
 )
+_NAME = re.compile(rf"[^{SPACE}/>]*")  # of the element
 # A tag with none of these attributes is as any other, but for the class notranslate.
 INTERESTING = re.compile(
     rf"[{SPACE}/\"'](?=[tTlLcCaApPdDvV])"
-    r"(?i:translate|lang|contenteditable|title|alt|aria-|placeholder|label|abbr|download|content|value)"
+    r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|download|content|value)"
+    rf"[{SPACE}/>=]"
 )
 NOTRANSLATE = re.compile("notranslate", re.I)
 
@@ -30,9 +32,7 @@ class Value(NamedTuple):
 def attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
     """The attributes of the tag from `begin` to `end`, by name in small letters; of several equal ones the first."""
     values: dict[str, Value] = {}
-    at = begin + 1
-    while at < end and html[at] not in f"{SPACE}/>":
-        at += 1  # the name of the element
+    at = _NAME.match(html, begin + 1, end).end()  # type: ignore[union-attr]
     for found in _ATTRIBUTE.finditer(html, at, end - 1):
         group = found.lastindex or 1
         begin_, end_ = found.span(group) if group > 1 else (found.end(), found.end())
@@ -75,3 +75,10 @@ def is_to_be_left(html: str, name: str, values: dict[str, Value], language: str 
         return False
     wanted = language.lower().replace("_", "-").split("-")[0]
     return said != wanted and not said.startswith(f"{wanted}-")
+
+
+def is_code(html: str, values: dict[str, Value]) -> bool:
+    """Whether the class of a <pre> says that it is a program, or what a terminal shows."""
+    value = values.get("class")
+    names = [] if value is None else html[value.begin : value.end].lower().split()
+    return any(name in CODE_CLASSES or name.startswith(CODE_PREFIXES) for name in names)

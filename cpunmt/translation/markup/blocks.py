@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from cpunmt.translation.markup.document import END, HOLD, START, TEXT, Content, Item
 from cpunmt.translation.markup.entities import Spellings, decoded
+from cpunmt.translation.markup.markers import MARK, without_markers
 from cpunmt.translation.markup.scanner import SPACE
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
@@ -16,7 +17,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
-_VISIBLE = frozenset(["img", "embed"])  # these separate words
+_VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +88,10 @@ def blocks_of(html: str, content: Content) -> Iterator[Block]:
             parts = [items[a + 1 : b] for a, b in itertools.pairwise(places)]
             waiting += [part for part in reversed(parts) if part]
             continue
+        kept = without_markers(html, items, partners) if partners else items
+        if len(kept) != len(items):
+            items = kept
+            partners, _ = _paired(items)
         first, last = _core(html, items, partners)
         if first <= last:
             block = make_block(html, Content(items[first : last + 1], content.preformatted, content.option))
@@ -117,23 +122,28 @@ def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
 
 def _core(html: str, items: list[Item], partners: dict[int, int]) -> tuple[int, int]:
     """First and last item of what is translated: elements around all of the text, and what is beside it, are not."""
-    solid = [
-        place
-        for place, (kind, begin, end, _) in enumerate(items)
-        if kind == HOLD or (kind == TEXT and _blank_end(html, begin, end) < end)
-    ]
-    if not solid:
+    numbers = range(len(items))
+    first = next((number for number in numbers if _is_solid(html, items[number])), None)
+    if first is None:
         return 0, -1
-    first, last = solid[0], solid[-1]
+    last = next(number for number in reversed(numbers) if _is_solid(html, items[number]))
+    if not partners:
+        return first, last
+    solid = first, last
     for place in range(first):
         if items[place][0] == START and first < partners.get(place, 0) < last:
             first = place
             break
     for place in range(len(items) - 1, last, -1):
-        if items[place][0] == END and solid[0] < partners.get(place, -1) < solid[-1]:
+        if items[place][0] == END and solid[0] < partners.get(place, -1) < solid[1]:
             last = place
             break
     return first, last
+
+
+def _is_solid(html: str, item: Item) -> bool:
+    kind, begin, end, _ = item
+    return kind == HOLD or (kind == TEXT and _blank_end(html, begin, end) < end)
 
 
 def _blank_end(html: str, begin: int, end: int) -> int:
@@ -148,8 +158,7 @@ def make_block(html: str, content: Content, hold: bool = True) -> Block | None:
     `hold`: whether the text has stand-ins for what is held. Otherwise that is a point.
     """
     made = _Builder(html, content, hold)
-    for number, item in enumerate(content.items):
-        made.add(number, item)
+    made.add_all()
     return made.block()
 
 
@@ -165,7 +174,7 @@ class _Builder:
             found = _LAST_EDGE.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
             self.end -= found.end() if found else 0
         self.hold = hold
-        self.names = _stand_ins(html[self.begin : self.end]) if hold else iter(())
+        self.names: Iterator[str] | None = None  # of stand-ins
         self.root = Element(None, None, 0, 0, 0)
         self.opened = [self.root]
         self.text: list[str] = []
@@ -177,31 +186,36 @@ class _Builder:
         self.closed: Element | None = None  # the last item was its end
         self.separated: Element | Point | None = None  # what parts the words before and after it
 
-    def add(self, number: int, item: Item) -> None:
-        kind, begin, end, name = item
-        if kind == TEXT:
-            self._text(max(begin, self.begin), min(end, self.end))
-            self.closed = None
-        elif kind == HOLD and self.hold:
-            stand_in = next(self.names)
+    def add_all(self) -> None:
+        for number, (kind, begin, end, name) in enumerate(self.content.items):
+            if kind == TEXT:
+                self._text(begin, end)
+            elif kind == START:
+                element = Element((begin, end), None, self.length, -1, number)
+                if self.closed is not None:
+                    element.joined = self.closed
+                    self.separated, self.closed = element, None
+                self.opened[-1].children.append(element)
+                self.opened.append(element)
+            elif kind == END:
+                self._end(begin, end)
+            elif kind == HOLD and self.hold:
+                self._hold(begin, end)
+            else:
+                point = Point((begin, end), self.length, number)
+                self.opened[-1].points.append(point)
+                if name in _VISIBLE:
+                    self.separated = point
+
+    def _hold(self, begin: int, end: int) -> None:
+        if self.names is None:
+            self.names = _stand_ins(self.html[self.begin : self.end])
+        stand_in = next(self.names)
+        if self.separated is not None:
             self._separate(stand_in)
-            self.holds[self.length] = (begin, end)
-            self._put(stand_in)
-            self.closed = None
-        elif kind == START:
-            element = Element((begin, end), None, self.length, -1, number)
-            if self.closed is not None:
-                element.joined = self.closed
-                self.separated, self.closed = element, None
-            self.opened[-1].children.append(element)
-            self.opened.append(element)
-        elif kind == END:
-            self._end(begin, end)
-        else:
-            point = Point((begin, end), self.length, number)
-            self.opened[-1].points.append(point)
-            if name in _VISIBLE:
-                self.separated = point
+        self.holds[self.length] = (begin, end)
+        self._put(stand_in)
+        self.closed = None
 
     def _end(self, begin: int, end: int) -> None:
         if len(self.opened) > 1:
@@ -214,26 +228,30 @@ class _Builder:
         self.closed = element
 
     def _text(self, begin: int, end: int) -> None:
-        text = decoded(self.html[begin:end], self.spellings)
+        text = self.html[max(begin, self.begin) : min(end, self.end)]
+        if "&" in text:
+            text = decoded(text, self.spellings)
         if not self.content.preformatted:
-            text = _RUN.sub(_shown, text)
-            if (not self.last or self.last.isspace()) and text[:1] == " ":
+            if "  " in text or not text.isprintable():  # else each space is one, and is " "
+                text = _RUN.sub(_shown, text)
+            if text[:1] == " " and (not self.last or self.last.isspace()):
                 text = text[1:]
         if text:
             self.letters = self.letters or _LETTER.search(text) is not None
-            self._separate(text)
+            if self.separated is not None:
+                self._separate(text)
             self._put(text)
+        self.closed = None
 
     def _separate(self, text: str) -> None:
         """A space before `text`, where something separates it from the word before that is not in the text."""
-        if self.separated is not None:
-            if self.last.isalnum() and (text[0].isalnum() or text[0] == "{"):
-                self._put(" ")
-                if isinstance(self.separated, Point):
-                    self.separated.joined = True
-            elif isinstance(self.separated, Element):
-                self.separated.joined = None
-            self.separated = None
+        if self.last.isalnum() and (text[0].isalnum() or text[0] == "{"):
+            self._put(" ")
+            if isinstance(self.separated, Point):
+                self.separated.joined = True
+        elif isinstance(self.separated, Element):
+            self.separated.joined = None
+        self.separated = None
 
     def _put(self, text: str) -> None:
         self.text.append(text)
@@ -249,7 +267,8 @@ class _Builder:
         for element in self.opened[1:]:
             element.end = len(plain)
         self.root.end = len(plain)
-        _settle(self.root, plain, self.html)
+        if self.root.children or self.root.points:
+            _settle(self.root, plain, self.html)
         return Block(self.begin, self.end, plain, self.root, self.holds, self.spellings, self.content)
 
 
@@ -272,14 +291,16 @@ def _settle(element: Element, plain: str, html: str) -> None:
     """Spans without white space at their ends; elements without text become points."""
     kept = []
     for child in element.children:
-        child.end = min(child.end, len(plain))
+        if child.end > len(plain):
+            child.end = len(plain)
         while child.begin < child.end and plain[child.begin].isspace():
             child.begin += 1
         while child.begin < child.end and plain[child.end - 1].isspace():
             child.end -= 1
         if child.begin < child.end or child.opening is None or child.closing is None:
             kept.append(child)
-            _settle(child, plain, html)
+            if child.children or child.points:
+                _settle(child, plain, html)
         else:
             inner = html[child.opening[1] : child.closing[0]]
             span = child.opening[0], child.closing[1]

@@ -10,6 +10,7 @@ from cpunmt.translation.markup.attributes import (
     NOTRANSLATE,
     Value,
     attributes_of,
+    is_code,
     is_to_be_left,
     to_translate,
 )
@@ -32,7 +33,18 @@ MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separa
 TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
 Item = tuple[int, int, int, str]  # one of these, begin, end, name
 
+_PARTING = frozenset([BREAK, SKIPPED])
+_LEFT = frozenset([HELD, BESIDE, SKIPPED])
+_BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
+_PREFORMATTED = frozenset(["pre", "listing"])
 _LETTER = re.compile(r"[^\W\d_]")
+# Between the links of a menu: their texts are no sentence. All there is between two tags.
+_SIGN = (
+    r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
+    r"|&(?:gt|middot|bull|raquo|rsaquo|rarr|vert|verbar);"
+)
+_SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
+_LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
 
 
@@ -85,14 +97,12 @@ class _Reader:
         for token in scan(self.html):
             kind, begin, end, name = token
             if left is not None:
-                if not left.goes_on(token):
-                    end_of_it = end if left.includes else begin
-                    self._add_left(left, end_of_it)
-                    includes, left = left.includes, None
-                    at = end_of_it
-                    if includes:
-                        continue
-                else:
+                if name not in left.matters or left.goes_on(token):
+                    continue
+                at = end if left.includes else begin
+                self._add_left(left, at)
+                includes, left = left.includes, None
+                if includes:
                     continue
             if at < begin:
                 self._text(at, begin)
@@ -121,77 +131,85 @@ class _Reader:
     def _open(self, begin: int, end: int, name: str) -> _Left | None:
         html = self.html
         role = ROLES.get(name, INLINE)
-        is_left = role in (HELD, BESIDE, SKIPPED)
+        is_left = role in _LEFT
         bare = begin + len(name) + 2
-        attributes = {}
-        if end > bare and self._is_interesting(bare - 1, end):
-            attributes = attributes_of(html, begin, end)
-            is_left_by_attribute = is_to_be_left(html, name, attributes, self.language)
-            if not is_left_by_attribute:
-                values = to_translate(html, name, attributes)
-                if values:
+        attributes: dict[str, Value] = {}
+        if name == "pre" and end > bare:
+            is_left = is_code(html, attributes_of(html, begin, end))
+        if end > bare:
+            is_read = INTERESTING.search(html, bare - 1, end) is not None
+            if is_read or (self.has_class and not is_left and NOTRANSLATE.search(html, bare, end)):
+                attributes = attributes_of(html, begin, end)
+                if is_to_be_left(html, name, attributes, self.language):
+                    is_left = True
+                elif is_read:
+                    values = to_translate(html, name, attributes)
                     self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
-            is_left = is_left or is_left_by_attribute
-        if role in (BREAK, SKIPPED):
-            self._break()
-        elif name in VOID_ELEMENTS or self._closes_itself(end, bare):
+        if role in _PARTING:
+            if self.items or self.option is not None:
+                self._break()
+            if name in VOID_ELEMENTS:
+                return None
+        elif role == VOID or (html[end - 2] == "/" and self._closes_itself(end, bare)):
             self.items.append((POINT, begin, end, name))
             return None
-        if name in VOID_ELEMENTS:
-            return None
         if is_left:
-            return _Left(begin, name, role in (INLINE, HELD, BESIDE))
+            return _Left(begin, name, role not in _PARTING)
         if role == INLINE:
-            self._nest(1)
+            self.depth += 1
+            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
             self.items.append((START, begin, end, name))
-        elif name in ("pre", "listing"):
+        elif name in _PREFORMATTED:
             self.preformatted += 1
         elif name == "option" and "value" not in attributes:
             self.option = bare - 1
         return None
 
-    def _is_interesting(self, begin: int, end: int) -> bool:
-        return bool(
-            INTERESTING.search(self.html, begin, end) or (self.has_class and NOTRANSLATE.search(self.html, begin, end))
-        )
-
     def _closes_itself(self, end: int, bare: int) -> bool:
-        """Whether a tag ends with a slash of its own: not `<a href=b/>`."""
-        return self.html[end - 2] == "/" and (end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'")
+        """Whether the slash before the end of a tag is its own: not `<a href=b/>`."""
+        return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
 
     def _close(self, begin: int, end: int, name: str) -> None:
         role = ROLES.get(name, INLINE)
-        if role in (BREAK, SKIPPED):
-            self._break()
-            if name in ("pre", "listing") and self.preformatted:
+        if role in _PARTING:
+            if self.items or self.option is not None:
+                self._break()
+            if name in _PREFORMATTED and self.preformatted:
                 self.preformatted -= 1
         elif role == VOID:
             self.items.append((POINT, begin, end, name))
         else:
-            self._nest(-1)
+            self.depth -= 1
+            if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
             self.items.append((END, begin, end, name))
-
-    def _nest(self, change: int) -> None:
-        self.depth += change
-        if abs(self.depth) > MOST_NESTED or self.size > MOST_TEXT:
-            self._break()
 
     def _text(self, begin: int, end: int) -> None:
         if self.preformatted:
-            at = begin
             for found in _LINE.finditer(self.html, begin, end):
-                self._add(at, found.start())
+                if begin < found.start():
+                    self._add(begin, found.start())
                 self._break()
-                at = found.end()
-            begin = at
+                begin = found.end()
+            if begin == end:
+                return
         self._add(begin, end)
 
     def _add(self, begin: int, end: int) -> None:
-        if begin < end:
-            if not self.has_letters and _LETTER.search(self.html, begin, end):
-                self.has_letters = True
-            self.size += end - begin
-            self.items.append((TEXT, begin, end, ""))
+        if end - begin <= _LONGEST_SEPARATOR and self._separates(begin, end):
+            self._break()
+            return
+        if not self.has_letters:
+            self.has_letters = _LETTER.search(self.html, begin, end) is not None
+        self.size += end - begin
+        self.items.append((TEXT, begin, end, ""))
+
+    def _separates(self, begin: int, end: int) -> bool:
+        """Whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
+        if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
+            return False
+        return self.items[-1][0] != START or "|" in self.html[begin:end]
 
     def _break(self) -> None:
         if self.has_letters:
@@ -220,6 +238,8 @@ class _Left:
         self.blocks = 0  # that begin within it
         self.siblings, self.parents = IMPLIED_ENDS.get(name, (frozenset(), frozenset()))
         self.nested = 0  # of its parents' kind, within it
+        found = self.siblings | self.parents | {name}
+        self.matters = found | _BLOCKS if is_held else found  # all tags of other names are part of it
 
     def goes_on(self, token: Token) -> bool:
         """Whether the element goes on behind the token; otherwise `includes` says if it is part of it."""

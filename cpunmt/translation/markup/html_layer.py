@@ -119,7 +119,7 @@ class _Page:
         self.values: list[_PageValue] = []
         for value in document.values:
             plain = decoded(html[value.begin : value.end], {}, True).strip()
-            if any(character.isalpha() for character in plain):
+            if any(map(str.isalpha, plain)):
                 self.values.append(_PageValue(value, plain))
         self.contents: list[tuple[Content, list[_PageBlock]]] = []
         for content in document.contents:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cpunmt.translation.markup.html_layer import translate_html
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.cut_text import uses_together
 
 
 def html_result(html: str, below: Layer, language: str | None) -> Result:
@@ -34,4 +35,6 @@ def html_result(html: str, below: Layer, language: str | None) -> Result:
     log_prob = math.fsum(result.log_prob for result in found)
     truncated = any(result.truncated for result in found)
     hypothesis = Hypothesis(text, score, log_prob, truncated, ())
-    return Result((hypothesis,), num_source_pieces=total, num_source_characters=len(html))
+    return Result(
+        (hypothesis,), num_source_pieces=total, num_source_characters=len(html), glossary=uses_together(found)
+    )

@@ -51,22 +51,30 @@ def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span]) -
     of_target = overlapping(targets, aligned.target_spans)
     origins = [-1] * len(targets)
     votes: dict[int, dict[int, float]] = {}  # of the units that pieces from here on may still be part of
+    least = 0  # of those units
     for source, target in aligned.links:
-        if of_target[target]:
-            for unit in [unit for unit in votes if unit < of_target[target][0][0]]:
+        units = of_target[target]
+        if not units:
+            continue
+        if units[0][0] > least:
+            least = units[0][0]
+            for unit in [unit for unit in votes if unit < least]:
                 origins[unit] = _first_of_most(votes.pop(unit))
-        total = sum(count for _, count in of_source[source])
-        for unit, weight in of_target[target]:
+        shares = of_source[source]
+        total = sum([count for _, count in shares]) if len(shares) > 1 else 0
+        for unit, weight in units:
             known = votes.setdefault(unit, {})
-            for origin, count in of_source[source]:
-                known[origin] = known.get(origin, 0.0) + weight * count / total
+            for origin, count in shares:
+                known[origin] = known.get(origin, 0.0) + (weight * count / total if total else weight)
     for unit, known in votes.items():
         origins[unit] = _first_of_most(known)
     return origins
 
 
 def _first_of_most(votes: dict[int, float]) -> int:
-    return max(votes, key=lambda origin: (votes[origin], -origin)) if votes else -1
+    if len(votes) < 2:
+        return next(iter(votes), -1)
+    return max(votes, key=lambda origin: (votes[origin], -origin))
 
 
 def _by_place(sources: int, targets: int) -> list[int]:

@@ -74,3 +74,11 @@ ONLY_WITH: Mapping[str, tuple[str, frozenset[str]]] = {
     "content": ("name", frozenset(["description", "keywords"])),
     "value": ("type", frozenset(["button", "reset"])),
 }
+
+# Classes of a <pre> that has code in it: those of DocBook, Texinfo, Sphinx, Pandoc and of what highlights code.
+_CODE = """
+programlisting screen synopsis funcsynopsis classsynopsis example smallexample lisp smalllisp code sourcecode source src
+highlight literal-block prettyprint listing console terminal shell doctest-block chroma
+"""
+CODE_CLASSES = frozenset(_CODE.split())
+CODE_PREFIXES = ("language-", "lang-", "brush:", "highlight-")

@@ -52,8 +52,8 @@ class _Placement:
         self.weights = [end - begin for begin, end in links.targets]
         self.begins = [begin for begin, _ in links.sources]
         self.ends = [end for _, end in links.sources]
-        owners = _owners(block, links)
         parents = _parents(block.root)
+        owners = _owners(block, links, parents)
         self.units: dict[Element, list[int]] = defaultdict(list)  # that come from an element or those in it
         self.linked = [origin >= 0 for origin in links.origins]
         for number, origin in enumerate(links.origins):
@@ -222,7 +222,7 @@ def _parents(root: Element) -> dict[Element, Element]:
     return found
 
 
-def _owners(block: Block, links: Links) -> list[Element | None]:
+def _owners(block: Block, links: Links, parents: dict[Element, Element]) -> list[Element | None]:
     """The innermost element of each source unit; None: the root. Of a unit that is partly in one, that one."""
     spans: list[tuple[int, int, Element | None]] = []  # of the plain text, from left to right
 
@@ -237,12 +237,14 @@ def _owners(block: Block, links: Links) -> list[Element | None]:
             spans.append((at, element.end, owner))
 
     walk(block.root, None)
-    parents = _parents(block.root)
     found: list[Element | None] = []
     first = 0
     for begin, end in links.sources:
         while first < len(spans) and spans[first][1] <= begin:
             first += 1
+        if first < len(spans) and spans[first][0] <= begin and end <= spans[first][1]:
+            found.append(spans[first][2])
+            continue
         shares: Counter[Element | None] = Counter()
         number = first
         while number < len(spans) and spans[number][0] < end:

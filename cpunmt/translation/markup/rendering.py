@@ -6,14 +6,16 @@ import re
 from bisect import bisect_left
 from collections import Counter
 
-from cpunmt.translation.markup.blocks import Block, Element
+from cpunmt.translation.markup.blocks import Block, Element, Point
 from cpunmt.translation.markup.entities import encoded
 from cpunmt.translation.markup.links import Links
 from cpunmt.translation.markup.placement import Place, placed
 from cpunmt.translation.markup.scanner import SPACE
+from cpunmt.translation.markup.units import is_unspaced
 from cpunmt.translation.texts.aligned import Aligned, Span
 
 _STAND_IN = re.compile(r"\{\d+\}")
+_ENDS = frozenset(".,;:!?)]}%")  # marks that no word follows at once
 _SPACES = re.compile(rf"[{SPACE}]*")
 
 
@@ -81,10 +83,10 @@ class _Writer:
 
     def inside(self, place: Place) -> None:
         """What is in an element, its own tags left out."""
-        events: list[tuple[int, bool, int, Place | Span, bool]] = [
+        events: list[tuple[int, bool, int, Place | Point, bool]] = [
             (child.begin, True, child.element.order, child, False) for child in place.children
         ]
-        events += [(at, behind, point.order, point.span, point.joined) for at, behind, point in place.points]
+        events += [(at, behind, point.order, point, point.joined) for at, behind, point in place.points]
         has_units = place.begin < place.end
         events.sort(key=lambda event: (event[0], event[1] and has_units, event[2]))
         unit, has_gap = place.begin, True  # the gap before the first unit is the parent's
@@ -103,10 +105,10 @@ class _Writer:
                     unit, has_gap = what.end, False
             else:
                 if not behind:
-                    self.parts.append(self._space_before(what[0]))
-                self.parts.append(self.edits.text(*what))
+                    self.parts.append(self._space_before(what.span[0]))
+                self.parts.append(self.edits.text(*what.span))
                 if behind and at < place.end:
-                    self.parts.append(self._space_after(what[1]))
+                    self.parts.append(self._space_after(what, at))
                 elif joined:
                     has_gap = True
                 last = None
@@ -114,11 +116,35 @@ class _Writer:
 
     def _element(self, place: Place) -> None:
         element = place.element
+        if self._is_lost_link(place):
+            self._keep(element)
+            return
         if element.opening is not None:
             self.parts.append(self.edits.text(*element.opening))
         self.inside(place)
         if element.closing is not None:
             self.parts.append(self.edits.text(*element.closing))
+
+    def _is_lost_link(self, place: Place) -> bool:
+        """Whether none of a link's words is in the translation: nobody could follow it."""
+        element, block = place.element, self.block
+        if place.begin < place.end or element.opening is None or element.closing is None:
+            return False
+        name = self.edits.html[element.opening[0] + 1 : element.opening[0] + 3]
+        if name[:1] not in "aA" or name[1:] not in f"{SPACE}>":
+            return False
+        if any(element.begin <= at < element.end for at in block.holds):
+            return False
+        return any(map(str.isalnum, block.plain[element.begin : element.end]))
+
+    def _keep(self, element: Element) -> None:
+        """A link as the source has it."""
+        assert element.opening is not None and element.closing is not None
+        written = next((part for part in reversed(self.parts) if part), " ")
+        if not written[-1].isspace():
+            was_apart = self.block.plain[element.begin - 1 : element.begin].isspace()
+            self.parts.append(self._space_before(element.opening[0]) or " " * was_apart)
+        self.parts.append(self.edits.text(element.opening[0], element.closing[1]))
 
     def _units(self, begin: int, end: int, has_gap: bool) -> None:
         """The text of units, each after its gap, but the first if that is there."""
@@ -132,17 +158,31 @@ class _Writer:
             return
         at = 0
         for found in _STAND_IN.finditer(text):
-            if found[0] in self.held:
-                self.parts += encoded(text[at : found.start()], spellings), self.edits.text(*self.held[found[0]])
+            if (name := found[0]) in self.held:
+                before, after = self._spaces(name, first + found.start())
+                self.parts += encoded(text[at : found.start()], spellings), before, self.edits.text(*self.held[name])
+                self.parts.append(after)
                 at = found.end()
         self.parts.append(encoded(text[at:], spellings))
 
-    def _gap(self, at: int, what: Place | Span, joined: bool) -> None:
+    def _spaces(self, name: str, begin: int) -> tuple[str, str]:
+        """What is missing before and after the stand-in at `begin`: no word grows together with what is held."""
+        source, target = self.block.plain, self.target
+        at, end = source.index(name), begin + len(name)
+        left, right = target[begin - 1 : begin] if begin else "", target[end : end + 1]
+        was_left, was_right = source[at - 1 : at] if at else " ", source[at + len(name) : at + len(name) + 1] or " "
+        before = _grows(left, was_left) or (left in _ENDS and was_left.isspace())
+        after = _grows(right, was_right) or (right == "(" != was_right)
+        return " " * before, " " * after
+
+    def _gap(self, at: int, what: Place | Point, joined: bool) -> None:
         """White space before a unit and the tag that stands before it: with line ends where the source has them."""
         gap = self.target[self.units[at - 1][1] : self.units[at][0]] if at else ""
+        if not gap and at and not isinstance(what, Place) and not joined:  # the unit is a mark, which has none
+            gap = self._space_before(what.span[0])
         if gap == " " and joined:
             return
-        opening = what.element.opening if isinstance(what, Place) else what
+        opening = what.element.opening if isinstance(what, Place) else what.span
         if gap == " " and opening is not None:
             before = self._space_before(opening[0])
             gap = before if "\n" in before else gap
@@ -154,9 +194,17 @@ class _Writer:
             begin -= 1
         return html[begin:at]
 
-    def _space_after(self, at: int) -> str:
-        found = _SPACES.match(self.edits.html, at, self.block.end)
-        return found[0] if found else ""
+    def _space_after(self, point: Point, at: int) -> str:
+        """White space between a point and the unit after it: the source's, or one that keeps a word apart."""
+        found = _SPACES.match(self.edits.html, point.span[1], self.block.end)
+        space = found[0] if found else ""
+        first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]
+        return " " if not space and _grows(first, was) else space
+
+
+def _grows(character: str, was: str) -> bool:
+    """Whether a word stands where none stood in the source: it would grow together with what is beside it."""
+    return character.isalnum() and was != "" and not was.isalnum() and not is_unspaced(character)
 
 
 def _joins(place: Place, last: Place) -> bool:

@@ -19,6 +19,11 @@ _UNIT = re.compile(rf"\{{\d+\}}|[{_UNSPACED}]+|[^\s{_MARKS}{_UNSPACED}]+|\S")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins in a script that has no spaces between words."""
+    return _IS_UNSPACED.match(text) is not None
+
+
 def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
     """Begin and end of each unit, ascending; between them there is white space only. `pieces`: the model's."""
     found: list[Span] = []
@@ -39,14 +44,17 @@ def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
 def overlapping(units: Sequence[Span], pieces: Sequence[Span]) -> list[list[tuple[int, int]]]:
     """For each piece the units that it has characters of: (number of the unit, how many)."""
     found: list[list[tuple[int, int]]] = []
-    first = 0
+    first, size = 0, len(units)
     for begin, end in pieces:
-        while first < len(units) and units[first][1] <= begin:
+        while first < size and units[first][1] <= begin:
             first += 1
         of_piece = []
         number = first
-        while number < len(units) and units[number][0] < end:
-            shared = min(end, units[number][1]) - max(begin, units[number][0])
+        while number < size:
+            low, high = units[number]
+            if low >= end:
+                break
+            shared = (high if high < end else end) - (low if low > begin else begin)
             if shared > 0:
                 of_piece.append((number, shared))
             number += 1

@@ -5,26 +5,35 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import Any, overload
 
 from cpunmt.files.windows import windows
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
-from cpunmt.translation.calls import Settings, settings_of
-from cpunmt.translation.glossary.forcing import Forced, forced_layer
-from cpunmt.translation.options import Options
+from cpunmt.translation.calls import Settings, aligning, settings_of
+from cpunmt.translation.interface.sentence_layers import SentenceLayers
+from cpunmt.translation.interface.whole_texts import translate_texts
+from cpunmt.translation.options import TEXT_ONLY, Options
 from cpunmt.translation.pivot.composing import composed, pivot_layer
 from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.forcing import Forced, forced_layer
 from cpunmt.translation.texts.languages import Languages
-from cpunmt.translation.texts.sentence_layer import Cutter, handed_down, put_together
+from cpunmt.translation.texts.sentence_layer import Cutter
 from cpunmt.translation.translator import WINDOW, Translator
 from cpunmt.values.checks import shown
 
 Leg = Options | Mapping[str, Any] | None  # of one model
-_HANDED_ON: dict[str, Any] = {"num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
+# what is for the text as a whole, and not for each model's sentences
+_AS_GIVEN: dict[str, Any] = {
+    "html": False,
+    "protect": "none",
+    "copy_numbers": False,
+    "lower_capitals": False,
+    "glossary": None,
+}
+_HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
 class Pivot:
@@ -54,6 +63,7 @@ class Pivot:
             raise ValueError(f"Pivot is given {len(given)} models, expected two or more; of one make a Translator")
         made = [model if isinstance(model, Translator) else Translator(model, **arguments) for model in given]  # type: ignore[arg-type]  # it checks
         self.translators = tuple(made)
+        self._layers = SentenceLayers([model.source_vocabulary for model in made])
         for before, after in pairwise(made):
             written, read = before._languages.target, after._languages.source
             if written and read and _base(written) != _base(read):
@@ -112,8 +122,10 @@ class Pivot:
         options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
         given : options for all models; they win
 
-        Texts are cut to sentences once, before the first model: `split` is that one's option. num_hypotheses,
-        return_scores and return_token_log_probs are the last one's: the others hand their best translation on.
+        Options of texts (split, html, protect, copy_numbers, lower_capitals, glossary) are the first one's, and mean
+        all models together: texts are cut to sentences once, and terms are those of the last translation.
+        num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
+        translation on.
         """
         if isinstance(text, str):
             if target_prefix is not None and not isinstance(target_prefix, str):
@@ -144,35 +156,32 @@ class Pivot:
         options: Leg | Sequence[Leg],
         given: Mapping[str, Any],
     ) -> list[Result]:
-        last = self.translators[-1]
+        first, last = self.translators[0], self.translators[-1]
         settings = self._settings(options, given)
         forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
-        align = settings[-1].options.return_alignments
-        split = settings[0].options.split
-        if split == "none":
-            return [_found(aligned) for aligned in self._layer(settings, forced)(texts, align)]
-        cutter = Cutter(
-            split, Languages(self.translators[0]._languages.source, last._languages.target), self.source_vocabulary
-        )
-        cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
-        wanted = [handed_down(cut) for cut in cuts]
-        of_sentences: list[list[int]] = []
-        for sentences, prefix in zip(wanted, forced, strict=True):
-            of_sentences += [prefix, *[[]] * (len(sentences) - 1)]
-        below = iter(self._layer(settings, of_sentences)(list(chain.from_iterable(wanted)), align))
-        results = []
-        for cut, sentences in zip(cuts, wanted, strict=True):
-            made = list(islice(below, len(sentences)))
-            results.append(_found(put_together(cut, made, cutter, align)))
-        return results
+        of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
+        languages = Languages(first._languages.source, last._languages.target)
+        split = of_texts["split"]
+        cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
+        before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
 
-    def layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Layer:
-        """The layer that translates single sentences, for layers that are put above it; arguments of `translate`."""
-        return self._layer(self._settings(options, given), None)
+        def sentences(parts: Sequence[str], begun: Sequence[list[int]], chosen: Settings) -> list[Aligned]:
+            legs = [*before, settings_of(chosen.options, **_AS_GIVEN)]
+            return self._layers.translate(
+                parts, begun, chosen.options, lambda prefixes: self._layer(legs, prefixes), lambda: self._forced(legs)
+            )
 
-    def forced_layer(self, *, options: Leg | Sequence[Leg] = None, **given: Any) -> Forced | None:
+        whole = settings_of(settings[-1].options, **of_texts)
+        return translate_texts(texts, forced, whole, languages, cutter, sentences)
+
+    def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
+        """The layer that translates single sentences; `forced` are the ids that each last translation begins with."""
+        prefixes = [None] * (len(settings) - 1) + [forced]
+        return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
+
+    def _forced(self, settings: Sequence[Settings]) -> Forced | None:
         """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
-        *before, last = self._settings(options, given)
+        *before, last = settings
         forced = forced_layer(self.translators[-1]._model, last)
         if forced is None:
             return None
@@ -184,11 +193,6 @@ class Pivot:
             return [made and composed(first, made) for first, made in zip(middle, found, strict=True)]
 
         return translate
-
-    def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
-        """The same; `forced` are the ids that each last translation begins with."""
-        prefixes = [None] * (len(settings) - 1) + [forced]
-        return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
 
     def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
         """The options of each model's call, checked."""
@@ -206,8 +210,6 @@ class Pivot:
                 settings = translator._settings(given, leg)
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
-            if number < count - 1:
-                settings = settings_of(replace(settings.options, **_HANDED_ON))
             found.append(settings)
         return found
 
@@ -223,14 +225,6 @@ def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]]
     """The lowest layer of a Translator, whose workers do the work."""
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
-        chosen = settings
-        if settings.options.return_alignments != align:
-            chosen = settings_of(replace(settings.options, return_alignments=align))
-        return translator._sentences(texts, forced or [[]] * len(texts), chosen)
+        return translator._sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
 
     return layer
-
-
-def _found(aligned: Aligned) -> Result:
-    assert aligned.found is not None  # the engine's layer gives one, and those above it hand it on
-    return aligned.found

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from cpunmt.translation.protection.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
 
 LEAST_LETTERS = 6  # fewer are an abbreviation
 _WORDS = re.compile(r"[^\W\d_]+")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from string import ascii_letters, digits
 from typing import NamedTuple
 
+from cpunmt.text.piece_spans import Span
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII, UNITS
 from cpunmt.translation.protection.unknown import UnknownWords
-from cpunmt.translation.texts.aligned import Span
+from cpunmt.translation.texts.units import Splitter
+from cpunmt.values.checks import shown
 
 KINDS = (*PATTERNS, "unknown")
 
@@ -32,22 +34,20 @@ class Unit(NamedTuple):
 class Finder:
     """Finds what must not be translated; safe to share between threads.
 
-    kinds     what is looked for, of `KINDS`
-    patterns  the caller's own regular expressions, or one: what they match is kept
-    knows     tells whether the vocabulary has pieces for all of a text
+    kinds      what is looked for, of `KINDS`
+    patterns   the caller's own regular expressions: what they match is kept
+    functions  the caller's own functions: the spans of a sentence that they give are kept
+    knows      tells whether the vocabulary has pieces for all of a text
     """
 
     def __init__(
         self,
         kinds: Collection[str] = KINDS,
-        patterns: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
+        patterns: Sequence[re.Pattern[str]] = (),
+        functions: Sequence[Splitter] = (),
         knows: Callable[[str], bool] | None = None,
     ) -> None:
-        """Raises ValueError for a kind that there is not, and for a pattern that is no regular expression."""
-        if isinstance(kinds, str) or not set(kinds) <= set(KINDS):
-            raise ValueError(f"protect: {kinds!r}, expected a list of kinds, of {', '.join(KINDS)}")
-        given = [patterns] if isinstance(patterns, str | re.Pattern) else patterns
-        self._patterns = [_compiled(pattern) for pattern in given]
+        self._patterns, self._functions = patterns, functions
         self._unknown = UnknownWords(knows) if knows and "unknown" in kinds else None
         chosen = {kind: pattern for kind, pattern in PATTERNS.items() if kind in kinds}
         # compiled when it is needed, which takes 10 ms
@@ -57,18 +57,20 @@ class Finder:
 
     def is_clean(self, text: str) -> bool:
         """Whether nothing is in `text`; False if it takes a closer look to know."""
-        if self._patterns or (self._trigger_ascii if text.isascii() else self._trigger)(text):
+        if self._patterns or self._functions or (self._trigger_ascii if text.isascii() else self._trigger)(text):
             return False
         return not (self._unknown and self._unknown.are_in(text))
 
-    def units(self, text: str, first: int = 0, given: Iterable[Span] = ()) -> list[Unit]:
-        """What is in `text`, which begins at `first`, and `given`: ascending, without overlaps.
+    def units(self, text: str, first: int = 0) -> list[Unit]:
+        """What is in `text`, which begins at `first`: ascending, without overlaps.
 
-        Neighbours with no word between them are one. Where no word is left, the whole text is one.
+        Neighbours with no word between them are one. Where no word is left, the whole text is one. Raises ValueError
+        if a function gives something else than spans of the text.
         """
-        found = [Unit(begin, end, False) for begin, end in given if first <= begin < end <= len(text)]
-        if not self.is_clean(text):
-            found += [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
+        if self.is_clean(text):
+            return []
+        found = [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
+        found += self._of_functions(text[first:], first)
         found.sort()
         units: list[Unit] = []
         for unit in found:
@@ -86,6 +88,22 @@ class Finder:
     def _of_patterns(self, text: str) -> Iterator[Unit]:
         for pattern in self._patterns:
             yield from (Unit(*match.span(), False) for match in pattern.finditer(text) if match.group())
+
+    def _of_functions(self, text: str, first: int) -> Iterator[Unit]:
+        for function in self._functions:
+            given = function(text)
+            try:
+                spans = [(int(begin), int(end)) for begin, end in given]
+            except (TypeError, ValueError):
+                raise ValueError(f"protect: a function gave {shown(given)}, expected spans (begin, end)") from None
+            for begin, end in spans:
+                if not 0 <= begin <= end <= len(text):
+                    raise ValueError(
+                        f"protect: a function gave ({begin}, {end}), expected spans (begin, end) within the sentence, "
+                        f"which has {len(text)} characters"
+                    )
+                if begin < end:
+                    yield Unit(begin + first, end + first, False)
 
     def _of_kinds(self, text: str) -> Iterator[Unit]:
         ends = brace_ends(text) if "{" in text else {}
@@ -106,13 +124,6 @@ class Finder:
     def _of_unknown(self, text: str) -> Iterator[Unit]:
         if self._unknown and self._unknown.are_in(text):
             yield from (Unit(*span, not is_word) for span, is_word in self._unknown.spans(text))
-
-
-def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise ValueError(f"protect: {pattern!r} is no regular expression ({error})") from None
 
 
 def _left(text: str, first: int, units: Sequence[Unit]) -> Iterator[str]:

@@ -7,13 +7,13 @@ translated, and that is taken of which the model is surer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from cpunmt.translation.protection.finding import Finder, Unit
-from cpunmt.translation.protection.hypotheses import mean_log_prob
 from cpunmt.translation.protection.plan import Plan
 from cpunmt.translation.protection.stand_ins import variants
-from cpunmt.translation.texts.aligned import Aligned, Layer, Span
+from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.hypotheses import mean_log_prob
 
 # How much surer the model must be for each stand-in, in mean log-probability of a piece. Of the many combinations of
 # several units one may win by chance.
@@ -24,7 +24,6 @@ def protection_layer(
     below: Layer,
     finder: Finder,
     language_end: Callable[[str], int] | None = None,
-    spans: Sequence[Sequence[Span]] | None = None,
 ) -> Layer:
     """A layer that keeps what must not be translated, byte for byte, as often as it is there.
 
@@ -33,24 +32,16 @@ def protection_layer(
     below : translates sentences
     finder : finds what is kept
     language_end : where the sentence begins in a text that begins with the language to translate into
-    spans : for each text of the only call what of it is kept besides, see `clipped`
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        if spans is None and all(map(finder.is_clean, texts)):
+        if all(map(finder.is_clean, texts)):
             return below(texts, align)
         firsts = [language_end(text) if language_end else 0 for text in texts]
-        given = spans or [()] * len(texts)
-        units = [finder.units(*arguments) for arguments in zip(texts, firsts, given, strict=True)]
+        units = [finder.units(*arguments) for arguments in zip(texts, firsts, strict=True)]
         return _translated(below, texts, firsts, units, align)
 
     return translate
-
-
-def clipped(spans: Iterable[Span], begin: int, end: int) -> list[Span]:
-    """What of the `spans` of a text is in the sentence that stands from `begin` to `end` in it, counted from there."""
-    found = [(max(b, begin) - begin, min(e, end) - begin) for b, e in spans]
-    return [(b, e) for b, e in found if b < e]
 
 
 def _translated(

@@ -15,9 +15,13 @@ _SUFFIX = (
 UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a placeholder
 _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
-# How what could be protected begins or goes on: what has none of these, ASCII or not, has nothing to be protected.
-TRIGGER_ASCII = r"[{%`@#/\\$~.:](?:(?<![.:])|(?=\w))"
-TRIGGER = rf"[{{%`@#/\\$~.:{_EMOJI}\xa9\xae\u20e3](?:(?<![.:])|(?=\w))"
+# What a text has in which anything could be protected, ASCII or not. Nine tenths of all sentences with such a sign have
+# nothing, hence what stands beside it: most stops, colons, slashes and per cents are those of prose.
+TRIGGER_ASCII = (
+    r"[{`\\]|%(?=%|(?<!\d%)[-+#0-9.(a-zA-Z@])|[@#](?=\w)|/(?=[\w.+@%=-])|\$(?=[a-zA-Z_])|:(?=//|(?<=[a-zA-Z]:)\S)"
+    r"|\.(?=[a-zA-Z]{2}|(?<=www\.)\S)"
+)
+TRIGGER = rf"{TRIGGER_ASCII}|[{_EMOJI}\xa9\xae\u20e3]"
 
 MESSAGE = "message"  # a group: of an ICU message it holds the beginning, up to its type
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from cpunmt.translation.protection.cutting import Cut, Places, cut, put_back
 from cpunmt.translation.protection.edits import Edit, Edits, edited, moved_each, rebuilt
 from cpunmt.translation.protection.finding import Unit
-from cpunmt.translation.protection.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.translation.protection.stand_ins import StandIns
 from cpunmt.translation.texts.aligned import Aligned, Span
+from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
 
 
 class Plan:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from cpunmt.translation.texts.aligned import Span
+from cpunmt.text.piece_spans import Span
 
 _WORD = re.compile(r"\S{1,1024}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

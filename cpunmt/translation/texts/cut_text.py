@@ -6,15 +6,20 @@ is one space is left out; where the source's writes none, one is put in.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Span
 from cpunmt.translation.texts.sentence import Part, shifted
+
+if TYPE_CHECKING:
+    from cpunmt.translation.glossary.use import GlossaryUse
 
 T = TypeVar("T")
 
@@ -121,7 +126,14 @@ def joined(cut: Cut, results: Sequence[Result], unspaced: bool | None, one: bool
         None if sources is None else _chained(sources),
         sum(weights),
         len(cut.text),
+        uses_together(results),
     )
+
+
+def uses_together(results: Iterable[Result]) -> GlossaryUse | None:
+    """What became of the terms in all of them; None: there was no glossary."""
+    uses = [result.glossary for result in results if result.glossary is not None]
+    return functools.reduce(operator.add, uses) if uses else None
 
 
 def _moved(cut: Cut, results: Sequence[Result]) -> list[list[Span]]:

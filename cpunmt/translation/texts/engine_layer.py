@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.calls import Settings, aligning
 from cpunmt.translation.joining import translate_sentences
 from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.results import Result
@@ -31,17 +30,12 @@ def engine_layer(
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        chosen = _aligning(settings) if align else settings
+        chosen = aligning(settings, True) if align else settings
         forced = prefixes or [[]] * len(texts)
         results = _results(model, chosen, texts, forced, unspaced)
         return [aligned_of(text, result, align) for text, result in zip(texts, results, strict=True)]
 
     return translate
-
-
-def _aligning(settings: Settings) -> Settings:
-    options = settings.options
-    return settings if options.return_alignments else settings_of(replace(options, return_alignments=True))
 
 
 def aligned_of(text: str, result: Result, align: bool) -> Aligned:

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import cache
 
 from cpunmt.translation.texts.aligned import Span
 
-# A word, or in a script without spaces a clause, with what closes it and the space behind
-_WORD = re.compile("[^\\s\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*[\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*\\s*")
-_CLAUSE_END = re.compile(
-    "[,;:.!?\u2026\u2013\u2014)\u060c\u061b\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]['\"\u2019\u201d\u00bb)]*\\s*$"
-)
+MOST = 64  # pieces of a part: students are trained on sentences that are rarely longer, and loop on those that are
+_STOPS = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"  # those that no space follows
 
 
-class _Place(NamedTuple):
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A word, or in a script without spaces a clause, with what closes it and the space behind; the end of a clause.
+
+    Made when a sentence is too long: few are.
+    """
+    return re.compile(f"[^\\s{_STOPS}]*[{_STOPS}]*\\s*"), re.compile(
+        f"[,;:.!?\u2026\u2013\u2014)\u060c\u061b{_STOPS}]['\"\u2019\u201d\u00bb)]*\\s*$"
+    )
+
+
+class _Place:
     """A place between two words where a sentence can be cut."""
 
-    begin: int  # of what follows
-    pieces: int  # before it, in the part that is cut off
-    is_clause: bool  # a clause ends before it
+    __slots__ = ("begin", "is_clause", "pieces")
+
+    def __init__(self, begin: int, pieces: int, is_clause: bool):
+        """Where what follows begins, how many pieces are before it in the part that is cut off, if a clause ends."""
+        self.begin, self.pieces, self.is_clause = begin, pieces, is_clause
 
 
 def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> list[Span]:
-    """Begin and end of parts of `text` that have at most `room` pieces each, without the white space between them.
+    """Begin and end of parts of `text` of at most `room` and MOST pieces each, without the white space between them.
 
     Each cut takes the last end of a clause in the second half of what fits; else the space in it that is nearest to
     where parts of equal size would be cut, so that no stump is left over; else the last space. A single word that has
@@ -35,6 +45,7 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
     count : pieces of a word
     total : about how many pieces the text has
     """
+    room = min(room, MOST)
     spans: list[Span] = []
     places: list[_Place] = []
     begin, pieces = 0, 0  # of the part that is being filled
@@ -43,7 +54,11 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
             cut = _best(places, total, room)
             spans.append((begin, cut.begin))
             begin, pieces, total = cut.begin, pieces - cut.pieces, total - cut.pieces
-            places = [later._replace(pieces=later.pieces - cut.pieces) for later in places if later.begin > cut.begin]
+            places = [
+                _Place(later.begin, later.pieces - cut.pieces, later.is_clause)
+                for later in places
+                if later.begin > cut.begin
+            ]
         pieces += size
         places.append(_Place(place, pieces, is_clause))
     spans.append((begin, len(text)))
@@ -52,9 +67,10 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
 
 def _words(text: str, count: Callable[[str], int]) -> Iterator[tuple[int, int, bool]]:
     """Of each word: where the next one begins, how many pieces it has, and whether a clause ends with it."""
-    for found in _WORD.finditer(text):
+    words, clause_end = _patterns()
+    for found in words.finditer(text):
         if found[0]:
-            yield found.end(), count(found[0]), _CLAUSE_END.search(found[0], max(0, len(found[0]) - 8)) is not None
+            yield found.end(), count(found[0]), clause_end.search(found[0], max(0, len(found[0]) - 8)) is not None
 
 
 def _best(places: list[_Place], total: int, room: int) -> _Place:

@@ -12,7 +12,8 @@ from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 from cpunmt.translation.texts.cut_text import Cut, joined
 from cpunmt.translation.texts.engine_layer import aligned_of
 from cpunmt.translation.texts.languages import Languages, is_unspaced
-from cpunmt.translation.texts.units import PLAIN, Splitter, units
+from cpunmt.translation.texts.sentence import shifted
+from cpunmt.translation.texts.units import Splitter, units
 
 
 class Cutter:
@@ -23,9 +24,7 @@ class Cutter:
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:
-        """Whether a text is one sentence, handed down as it is."""
-        if isinstance(self._split, str) and PLAIN.fullmatch(text):
-            return True
+        """Whether a text is one sentence, handed down as it is; `PLAIN` ones are, but for a function that splits."""
         return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
@@ -61,29 +60,35 @@ def handed_down(cut: Cut) -> list[str]:
 
 def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
     """The translation of a text, from what the layer below made of `handed_down(cut)`."""
-    results = [result_of(aligned) for aligned in below]
+    results = [found_of(aligned) for aligned in below]
     if cut.is_whole:
-        return below[0]._replace(source=cut.text, found=results[0])
+        return below[0]._replace(source=cut.text)
     if not cut.spans:
         return aligned_of(cut.text, _without_sentences(cut, results[0]), align)
-    return aligned_of(cut.text, joined(cut, results, cutter.unspaced(cut.text)), align)
+    found = joined(cut, results, cutter.unspaced(cut.text))
+    made = Aligned(cut.text, found.text, found=found)
+    return _with_alignment(made, cut, below) if align else made
 
 
-def result_of(aligned: Aligned) -> Result:
-    """What the engine found, with the text that the layers above it made of the best translation."""
-    found = aligned.found
-    if found is None:
+def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligned:
+    """The alignments of all sentences, which may know more than what the engine found: what was put back has none."""
+    sources: list[Span] = []
+    targets: list[Span] = []
+    links: list[tuple[int, int]] = []
+    places = [part.target[0] for part in found_of(made).hypotheses[0]._parts]
+    for part, (begin, _), place in zip(below, cut.spans, places, strict=True):
+        links += [(s + len(sources), t + len(targets)) for s, t in part.links]
+        by = begin - cut.begin
+        sources += [(max(b + by, begin), max(e + by, begin)) for b, e in part.source_spans]
+        targets += [shifted(span, place) for span in part.target_spans]
+    return made._replace(source_spans=sources, target_spans=targets, links=links)
+
+
+def found_of(aligned: Aligned) -> Result:
+    """What the engine found, as the layers above it have changed it."""
+    if aligned.found is None:
         raise TypeError("a layer below the sentences dropped what the engine found")
-    best, sources = found.hypotheses[0], tuple(aligned.source_spans)
-    if (best.text, found.num_source_characters) == (aligned.target, len(aligned.source)):
-        return found  # the layers have told it of their changes already, one span for each of the engine's pieces
-    targets = None if best.spans is None else tuple(aligned.target_spans)
-    return replace(
-        found,
-        hypotheses=(replace(best, text=aligned.target, spans=targets), *found.hypotheses[1:]),
-        source_spans=None if found.source_spans is None else sources,
-        num_source_characters=len(aligned.source),
-    )
+    return aligned.found
 
 
 def _without_sentences(cut: Cut, blank: Result) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 
 from cpunmt.process.first_use import LOCK
@@ -11,13 +12,25 @@ from cpunmt.text.piece_spans import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
+Protected = str | re.Pattern[str] | Splitter  # what is to be kept: "all", "none", a kind, a pattern or a function
 
 NAMES = ("sentence", "paragraph", "line", "none")
-# Most single sentences, found in a microsecond: letters, digits and commas, and at most a stop at the end
+# Most captions and the like, found in a microsecond: letters, digits and commas, and at most a stop at the end
 PLAIN = re.compile(
     "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
 )
-_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_LINE = r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
+
+
+def is_one(text: str) -> bool:
+    """Whether a text is one sentence at a glance, in whatever language: most are, and cost a few microseconds.
+
+    If so, `split` by any name gives it as a whole; if not, it may still be one.
+    """
+    if PLAIN.fullmatch(text):
+        return True
+    found = _clean().match(text)
+    return found is not None and found.end() == len(text) and text[-1] not in " \u00a0"
 
 
 def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
@@ -31,19 +44,42 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
     Raises ValueError if a function gives something else than ascending spans within the text.
     """
-    if isinstance(split, str) and PLAIN.fullmatch(text):
+    if isinstance(split, str) and is_one(text):
         return [(0, len(text))]
     if split == "sentence" or split == "paragraph":
-        with LOCK:  # the rules take 10 ms to import, and a plain sentence needs none
-            from cpunmt.text.sentences import sentence_spans
-        return sentence_spans(text, language, split == "sentence")
+        return _rules()(text, language, split == "sentence")
     if split == "line":
-        found = [found.span() for found in _LINE.finditer(text)]
+        found = [found.span() for found in re.finditer(_LINE, text)]
     elif isinstance(split, str):
         found = [(0, len(text))]
     else:
         found = _checked(text, split)
     return [span for begin, end in found if (span := _stripped(text, begin, end))]
+
+
+@cache
+def _clean() -> re.Pattern[str]:
+    """Matches as much of a text in Latin letters as has no stop that can end a sentence, but at the text's end.
+
+    After a stop comes a letter or digit at once ("3.50", "e.g."), or a word in lower case ("the U.S. office"); or it
+    is that of a title ("Dr. Smith") that all languages know. As the end of a match is open, nothing is tried twice.
+    """
+    letter = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
+    quotes = "\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1"
+    within = f"[{letter}0-9 \u00a0,;:()[\\]%$\u20ac\u00a3&/+=\u2013\u2014\u201d\u2019\u00bb{quotes}-]*"
+    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?= [{letter}])"
+    lower = "(?!https?:|ftp:|www)[a-z\u00df-\u00f6\u00f8-\u00fe](?![A-Z\u00c0-\u00d6\u00d8-\u00de])"
+    goes_on = f'[{letter}0-9,/%&+-]| [("\u201c]?{lower}'
+    stops = f"[.?!\u2026]+[\"')\u201c\u201d\u2019\u00bb]*(?={goes_on}|\\Z)"
+    titles = f"(?:(?<=(?<![^ ])(?:Mr|Ms|Dr))|(?<=(?<![^ ])Mrs))\\.(?= [{letter}])"
+    return re.compile(f"(?:{begin}){within}(?:(?:{stops}|{titles}){within}){{0,30}}")
+
+
+@cache
+def _rules() -> Callable[[str, str | None, bool], list[Span]]:
+    with LOCK:  # they take 10 ms to import, and few texts need them
+        from cpunmt.text.sentences import sentence_spans
+    return sentence_spans
 
 
 def _stripped(text: str, begin: int, end: int) -> Span | None:

@@ -13,9 +13,9 @@ def test_of_a_mapping():
     terms = {" train  station ": " Bahnhof", "dog": "Hund"}
     glossary = Glossary(terms)
     terms["cat"] = "Katze"
-    assert len(glossary) == 2 and dict(glossary.terms) == {"train station": "Bahnhof", "dog": "Hund"}
+    assert len(glossary) == 2 and dict(glossary) == {"train station": "Bahnhof", "dog": "Hund"}
     with pytest.raises(TypeError):
-        glossary.terms["cat"] = "Katze"
+        glossary["cat"] = "Katze"
     assert repr(glossary) == "<Glossary of 2 terms: 'train station': 'Bahnhof', ...>"
     assert repr(Glossary({"a": "b"})) == "<Glossary of 1 term: 'a': 'b'>" and repr(Glossary({})) == "Glossary({})"
 
@@ -58,7 +58,7 @@ def test_a_mapping_that_is_refused(terms, error, said):
 def test_of_a_file(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_bytes("\ufefftrain station\tBahnhof\r\n\n \ndog\tHund\ndog\tHund\nµ.*\t\u00a0x".encode())
-    assert dict(Glossary.from_tsv(path).terms) == {"train station": "Bahnhof", "dog": "Hund", "µ.*": "x"}
+    assert dict(Glossary.from_tsv(path)) == {"train station": "Bahnhof", "dog": "Hund", "µ.*": "x"}
     path.write_bytes(b"")
     assert len(Glossary.from_tsv(str(path))) == 0
 

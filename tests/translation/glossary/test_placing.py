@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.translation.glossary.glossary import Glossary
-from cpunmt.translation.glossary.placing import Edit, edited, planned, use_of
+from cpunmt.translation.glossary.placing import Edit, edited, planned
+from cpunmt.translation.glossary.use import use_of
 from cpunmt.translation.texts.aligned import Aligned
 from tests.support.aligned_layers import word_layer
 

@@ -8,7 +8,6 @@ import pytest
 
 from cpunmt import Options, Translator
 from cpunmt.translation.glossary.glossary import Glossary
-from cpunmt.translation.glossary.layer import glossary_layer
 from cpunmt.translation.pivot.composing import pivot_layer
 from cpunmt.translation.pivot.pivot import Pivot
 from tests.sample_models.foreign_directories import bergamot
@@ -104,7 +103,7 @@ def test_options_of_all_and_of_each(pivot):
     plain = pivot.translate(line)
     first = Translator(SHIPPED).translate(line, beam_size=4).text
     each = pivot.translate(line, options=[{"beam_size": 4}, None])
-    assert each.text == pivot.translators[1].translate(first).text
+    assert each.text == pivot.translators[1].translate(first, split="none").text
     best = pivot.translate(line, beam_size=4, num_hypotheses=3, return_token_log_probs=True)
     assert len(best.hypotheses) == 3 and best.token_log_probs is not None
     assert best.hypotheses[0].text == pivot.translate(line, options=Options(beam_size=4)).text
@@ -164,26 +163,20 @@ def test_three_models(second):
 
 
 def test_a_glossary_above_two_models(pivot):
-    """The second one is random: its words are replaced, and the beginning is forced upon it."""
+    """The second one is random: its words are replaced, or the beginning is forced upon it."""
     glossary, lines = Glossary({"dog": "Hund", "man": "Kerl"}), sentences(60)
-    uses = {}
-
-    def noted(aligned, use):
-        uses[aligned.source] = use
-        return aligned
-
-    for forced in (None, pivot.forced_layer()):
-        layer = glossary_layer(glossary, pivot.layer(), forced=forced, noted=noted)
-        for aligned in layer(lines, True):
-            assert {begin <= end for begin, end in aligned.target_spans} <= {True}
-            for term, target in uses[aligned.source].applied if aligned.source in uses else ():
-                assert term in aligned.source.lower() and target in aligned.target
-    assert any(use.applied for use in uses.values())
+    found = pivot.translate(lines, glossary=glossary)
+    for line, result in zip(lines, found, strict=True):
+        for term, target in result.glossary.applied:
+            assert term in line.lower() and target in result.text
+    assert any(result.glossary.applied for result in found)
+    assert found == [pivot.translate(line, glossary=glossary) for line in lines]
 
 
 def test_a_beginning_forced_upon_the_last_model(pivot):
     lines = sentences(5)
-    found = pivot.forced_layer()(lines, ["Das Wasser"] * 5)
+    settings = pivot._settings(None, {"split": "none"})
+    found = pivot._forced(settings)(lines, ["Das Wasser"] * 5)
     assert all(
         aligned.target.startswith("Das Wasser") and aligned.source == line
         for aligned, line in zip(found, lines, strict=True)

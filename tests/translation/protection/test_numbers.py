@@ -3,6 +3,7 @@
 import pytest
 
 from cpunmt.translation.protection.numbers import agree, number_layer
+from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned
 from tests.translation.protection.translators import pieces
 
@@ -28,6 +29,8 @@ def below_that_writes(target):
         ("At 10 today", "Um zehn heute", "Um zehn heute"),
         ("It is big", "Es hat 5", "Es hat 5"),
         ("Of 1 and 2", "Von 2 und 1", "Von 2 und 1"),
+        ("At 5:30 p.m. we went", "Um 17.30 Uhr gingen wir", "Um 17.30 Uhr gingen wir"),  # no mistake
+        ("At 5 PM we went", "Um 17 Uhr gingen wir", "Um 17 Uhr gingen wir"),
     ],
 )
 @pytest.mark.parametrize("align", [False, True])
@@ -37,6 +40,14 @@ def test_digits_are_copied(source, target, expected, align):
     assert bool(made.links) == align
     if align:
         assert [made.target[b:e] for b, e in made.target_spans] == expected.split()
+
+
+def test_what_went_wrong_as_a_whole_is_not_mended():
+    def below(texts, align):
+        assert not align
+        return [Aligned(text, "77777", found=Result((Hypothesis("77777", 0, 0, True, ("7",)),))) for text in texts]
+
+    assert number_layer(below)(["Of 777 and 50"], False)[0].target == "77777"
 
 
 def test_agreement():

@@ -11,7 +11,7 @@ from bench.protection.sentences import SPANS, beside
 from cpunmt import Translator
 from cpunmt.translation.protection.capitals import capitals_layer
 from cpunmt.translation.protection.finding import Finder
-from cpunmt.translation.protection.layer import clipped, protection_layer
+from cpunmt.translation.protection.layer import protection_layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from tests.sample_models.real_model import ROOT
 from tests.support.command_line import sentences
@@ -149,14 +149,6 @@ def test_alternatives_keep_it_too():
         assert made.found.hypotheses
         for hypothesis in made.found.hypotheses:
             assert [hypothesis.text.count(span) for span in spans] == [1] * len(spans)
-
-
-def test_the_callers_spans(tiny):
-    below, finder = tiny
-    source = "The dog of my friend is big."
-    made = protection_layer(below, finder, spans=[[(4, 7)]])([source], False)[0]
-    assert made.target.split().count("dog") == 1 and "Hund" not in made.target
-    assert clipped([(0, 5), (8, 20), (30, 40)], 3, 10) == [(0, 2), (5, 7)]
 
 
 def test_the_language_at_the_beginning_stays_there():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.translation.texts.long_sentences import cut_long
+from cpunmt.translation.texts.long_sentences import MOST, cut_long
 
 
 def letters(word):
@@ -25,6 +25,14 @@ def test_it_is_cut_after_the_last_clause_that_fits():
 def test_else_into_parts_of_equal_size():
     assert parts("a b c d e f g h i", 5) == ["a b c d e", "f g h i"]
     assert parts("a b c d e f g h i j k l", 5) == ["a b c d", "e f g h", "i j k l"]
+
+
+def test_parts_are_as_long_as_sentences_are():
+    """A model that takes 127 pieces, or 511, has rarely seen as many."""
+    for room in (127, 511):
+        found = parts("a " * 600, room)
+        assert max(map(letters, found)) <= MOST and sum(map(letters, found)) == 600
+    assert parts("a, " * 63 + "b " * 20, 127)[0] == ("a, " * 63).strip()
 
 
 def test_a_long_word_is_a_part_of_its_own():

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.translation.texts.units import NAMES, PLAIN, units
+from cpunmt.text.abbreviations import LANGUAGES
+from cpunmt.text.language_rules import ALWAYS, rules
+from cpunmt.text.sentences import sentence_spans
+from cpunmt.translation.texts.units import NAMES, PLAIN, is_one, units
 
 TEXT = "One man. Two\nmen.\n\n- A dog! \r\n\tThe end  "
 
@@ -53,6 +56,73 @@ def test_what_looks_like_one_sentence_is_one(text):
     for split in NAMES:
         for language in (None, "en", "de", "fr"):
             assert units(text, split, language) == [(0, len(text))]
+
+
+CLEAN = [
+    "Dr. Smith and Mrs. Jones paid 3.50 dollars to the U.S. office, i.e. too much (5%)!",
+    '"I do not know," said the man, "what we should do about it."',
+    "2014 was the year of the £2.5m house at no time [or so] - was it?",
+    "\u201eWas?\u201c, fragte er; \u00bfqu\u00e9? no.",
+    "Wait... what is it?",
+]
+WORDS = [
+    "Dr.",
+    "Mr. A",
+    "Mrs. B",
+    "Ms.",
+    "Prof. C",
+    "U.S.",
+    "i.e.",
+    "3.50",
+    "5.",
+    "12",
+    "The",
+    "the",
+    "iPod",
+    "\u00c9t\u00e9",
+    "a)",
+]
+WORDS += [
+    "(a",
+    "No.",
+    "Jan. 5",
+    "https://x.org",
+    "www.x",
+    "'s A",
+    "\u2026",
+    *"aAbB \u00e9.?!,;:'\"()[]-%\u201c\u201d\u2019\u00bb\u00ab\u00bf",
+]
+NEARLY_CLEAN = st.lists(st.sampled_from(WORDS)).map(" ".join) | st.text(
+    "aA \u00e9\u00c9.?!\u2026,;:'\"()[]-%1\u201c\u201d\u2019\u00bb\u00ab\u00a0", max_size=30
+)
+
+
+@pytest.mark.parametrize("text", CLEAN)
+def test_most_sentences_are_found_at_a_glance(text):
+    assert is_one(text) and not is_one(f"{text} It is so.") and not is_one(f" {text}") and not is_one(f"{text} ")
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", ".", "5.", "a) It is so", "(a) So", "1. So", "- So", "So\nit", "So. It is", "So. ", "x\u00a0"]
+)
+def test_others_are_not(text):
+    assert not is_one(text)
+
+
+@given(NEARLY_CLEAN, st.sampled_from([None, *LANGUAGES, "ja", "xx"]))
+@settings(max_examples=2000)
+def test_a_glance_says_what_the_rules_say(text, language):
+    if is_one(text):
+        for newline in (True, False):
+            assert sentence_spans(text, language, newline) == [(0, len(text))]
+        for split in ("line", "none"):
+            assert units(text, split, language) == [(0, len(text))]
+
+
+@pytest.mark.parametrize("language", [None, *LANGUAGES, "xx"])
+def test_titles_that_a_glance_knows_are_so_in_all_languages(language):
+    for title in ("Mr", "Ms", "Mrs", "Dr"):
+        assert rules(language).kinds[title] == ALWAYS
 
 
 def test_an_unknown_name_is_refused(student):

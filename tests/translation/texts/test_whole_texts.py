@@ -1,22 +1,25 @@
 """Texts of several sentences: each is translated as it would be alone, and what is between them stays as it is."""
 
 import json
+import re
 import time
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Sentence, Translator
+from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import ROOT
+from tests.sample_models.small_vocabulary import train_vocabulary
 from tests.support.command_line import run
 
 SHIPPED = ROOT / "models" / "ende-tiny"
 TEXT = "Where is the dog? He is in the garden. I see him."
 SENTENCES = ["One man.", "Where is the dog?", "I see him!", "Two dogs play, and a cat", "Yes", "He said: no. Really?"]
 GAPS = [" ", "  ", "\t", "\n", "\r\n", "\n\n\t- ", "\n\n> ", "\u2028", " \u200b", "\n\n12 ...\n\n", " \u202e", "\0 "]
-COUNTS = [150, pytest.param(10_000, marks=pytest.mark.slow)]
+BATCH = 25
 
 
 @pytest.fixture(scope="module")
@@ -44,30 +47,69 @@ def test_no_sentence_is_lost(shipped):
     assert run("translate", "-m", SHIPPED, "--split", "none", TEXT).stdout.decode() != f"{whole}\n"
 
 
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("split", ["sentence", "paragraph", "line"])
-def test_the_law_of_texts(shipped, split, count):
+def check_the_law(text, made, alone):
     """Every character between two sentences is kept, and each sentence is what it is alone, to the bit."""
+    sentences = made.sentences
+    gaps = between(text, [s.source for s in sentences])
+    for number, gap in enumerate(between(made.text, [s.target for s in sentences])):
+        # a space is put in where the source's script has none
+        added = 0 < number < len(sentences) and text[sentences[number - 1].source[1] - 1] in "\u3002\uff0e\uff01\uff1f"
+        assert gap == gaps[number] or (added and (gaps[number], gap) == ("", " "))
+    assert len(gaps) == len(sentences) + 1
+    ends = [place for s in sentences for place in s.source]
+    assert ends == sorted(ends)
+    assert [made.text[slice(*s.target)] for s in sentences] == [result.text for result in alone]
+    assert [(s.score, s.log_prob, s.truncated, s.repeats) for s in sentences] == [
+        (result.score, result.log_prob, result.truncated, result.repeats) for result in alone
+    ]
+    assert made.pieces == tuple(piece for result in alone for piece in result.pieces)
+    assert made.num_source_pieces == sum(result.num_source_pieces for result in alone)
 
+
+def sentences_of(text, made):
+    """What was translated: a line break in a sentence is a blank."""
+    return [re.sub("[\n\r\f\u2028\u2029]", " ", text[slice(*sentence.source)]) for sentence in made.sentences]
+
+
+@pytest.mark.parametrize("split", ["sentence", "paragraph", "line"])
+def test_the_law_of_texts(shipped, split):
     @given(texts(), st.booleans())
-    @settings(max_examples=count, database=None)
+    @settings(max_examples=150, database=None)
     def check(text, align):
         (made,) = shipped.translate([text], split=split, return_alignments=align)
-        sentences = made.sentences
-        assert between(text, [s.source for s in sentences]) == between(made.text, [s.target for s in sentences])
-        ends = [place for s in sentences for place in s.source]
-        assert ends == sorted(ends)
-        alone = shipped.translate([text[slice(*s.source)] for s in sentences], split="none")
-        assert [made.text[slice(*s.target)] for s in sentences] == [result.text for result in alone]
-        assert [(s.score, s.log_prob, s.truncated, s.repeats) for s in sentences] == [
-            (result.score, result.log_prob, result.truncated, result.repeats) for result in alone
-        ]
-        assert made.pieces == tuple(piece for result in alone for piece in result.pieces)
-        assert made.num_source_pieces == sum(result.num_source_pieces for result in alone)
+        check_the_law(text, made, shipped.translate(sentences_of(text, made), split="none"))
         again = shipped.translate(text, split=split)
         assert (again.text, again.score, again.pieces) == (made.text, made.score, made.pieces)
 
     check()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A random model so small that 100,000 texts are translated in minutes."""
+    folder = tmp_path_factory.mktemp("tiny")
+    write_marian_npz(folder / "model.npz", 7, vocab=128, d=32, f=32, enc=1, dec=1)
+    train_vocabulary(folder / "vocab.spm")
+    return Translator(folder)
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_the_law_of_many_texts(tiny, count):
+    """Random texts in batches, by all ways to split."""
+
+    @given(st.lists(texts(), min_size=BATCH, max_size=BATCH), st.sampled_from(["sentence", "paragraph", "line"]))
+    @settings(max_examples=count // BATCH, database=None, suppress_health_check=list(HealthCheck))
+    def check(some, split):
+        made = tiny.translate(some, split=split)
+        sentences = [sentences_of(text, one) for text, one in zip(some, made, strict=True)]
+        alone = iter(tiny.translate([sentence for one in sentences for sentence in one], split="none"))
+        for text, one, own in zip(some, made, sentences, strict=True):
+            check_the_law(text, one, list(islice(alone, len(own))))
+        checked.append(len(some))
+
+    checked = []
+    check()
+    assert sum(checked) >= count
 
 
 @given(st.text(st.characters().filter(lambda c: not c.isalpha()), max_size=60))

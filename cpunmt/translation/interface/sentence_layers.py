@@ -1,0 +1,127 @@
+"""What stands between the sentences of a text and what translates them: what is kept, numbers, capitals, terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cpunmt.process.first_use import LOCK
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translation.options import Options
+from cpunmt.translation.texts.aligned import Aligned, Layer
+from cpunmt.translation.texts.sentence_layer import found_of
+
+if TYPE_CHECKING:
+    from cpunmt.translation.protection.finding import Finder
+    from cpunmt.translation.results import Result
+    from cpunmt.translation.texts.forcing import Forced
+
+MOST_FINDERS = 20
+
+
+class SentenceLayers:
+    """Puts the layers that options ask for around the one that translates sentences; for the models of a translator.
+
+    It learns which characters their vocabularies know. Threads may share it.
+    """
+
+    def __init__(self, vocabularies: Sequence[AnyVocabulary]) -> None:
+        """`vocabularies`: those of the sources, in the order in which the models are used."""
+        self._vocabularies = vocabularies
+        self._finders: dict[Any, Finder] = {}
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        begun: Sequence[list[int]],
+        options: Options,
+        engine: Callable[[Sequence[list[int]] | None], Layer],
+        forced: Callable[[], Forced | None],
+    ) -> list[Aligned]:
+        """The translations of sentences, in a call whose options are settled.
+
+        Parameters
+        ----------
+        begun : the target ids that the translation of each begins with. Where there are any, it is the engine's alone:
+            layers ask for other translations than the one that was begun
+        engine : makes the layer that translates sentences, whose translations begin with what it is given
+        forced : makes what translates sentences that begin as they are told, if there is such
+        """
+        align = options.return_alignments
+        layer = self._around(engine(None), options, forced)
+        theirs = [number for number, ids in enumerate(begun) if ids]
+        if not theirs:
+            return layer(texts, align)
+        free = [number for number, ids in enumerate(begun) if not ids]
+        found: dict[int, Aligned] = {}
+        for numbers, below in ((free, layer), (theirs, engine([begun[number] for number in theirs]))):
+            made = below([texts[number] for number in numbers], align) if numbers else []
+            found |= zip(numbers, made, strict=True)
+        return [found[number] for number in range(len(texts))]
+
+    def _around(self, layer: Layer, options: Options, forced: Callable[[], Forced | None]) -> Layer:
+        language_end = self._vocabularies[0].language_end
+        if options.glossary is not None:
+            with LOCK:  # a process that needs none of these starts without them
+                from cpunmt.translation.glossary.glossary import glossary_of
+                from cpunmt.translation.glossary.layer import glossary_layer
+            glossary = glossary_of(options.glossary)
+            assert glossary is not None
+            layer = glossary_layer(glossary, layer, forced=forced())
+        if options.lower_capitals:
+            with LOCK:
+                from cpunmt.translation.protection.capitals import capitals_layer
+            layer = capitals_layer(layer, language_end)
+        if options.copy_numbers:
+            with LOCK:
+                from cpunmt.translation.protection.numbers import number_layer
+            layer = number_layer(layer)
+        if options.protect != "none":
+            with LOCK:
+                from cpunmt.translation.protection.layer import protection_layer
+            layer = protection_layer(layer, self._finder(options.protect), language_end)
+        return layer
+
+    def leave(self, text: str, options: Options) -> bool:
+        """Whether no layer has anything to do before a sentence is translated."""
+        if options.glossary is not None or (options.lower_capitals and text.isupper()):
+            return False
+        if options.protect == "none":
+            return True
+        finder = self._finder(options.protect)
+        return finder.is_clean(text) or not finder.units(text)
+
+    def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
+        """What the layers make of the translation of a sentence that they left as it was.
+
+        `engine` makes the layer that it comes from, which they may ask for its alignment.
+        """
+        if not options.copy_numbers:
+            return result
+        with LOCK:
+            from cpunmt.translation.protection.numbers import is_doubtful, number_layer
+        if not is_doubtful(text, result.text):
+            return result
+
+        def below(texts: Sequence[str], align: bool) -> list[Aligned]:
+            return engine()(texts, True) if align else [Aligned(text, result.text, found=result)]
+
+        return found_of(number_layer(below)([text], False)[0])
+
+    def _finder(self, protect: Any) -> Finder:
+        found = self._finders.get(protect)
+        if found is None:
+            with LOCK:
+                from cpunmt.translation.protection.finding import KINDS, Finder
+            chosen = KINDS if protect == "all" else protect
+            kinds = [item for item in chosen if isinstance(item, str)]
+            patterns = [item for item in chosen if isinstance(item, re.Pattern)]
+            functions = [item for item in chosen if not isinstance(item, str | re.Pattern)]
+            if len(self._finders) >= MOST_FINDERS:
+                self._finders.clear()
+            found = self._finders[protect] = Finder(kinds, patterns, functions, self._knows)
+        return found
+
+    def _knows(self, text: str) -> bool:
+        return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._vocabularies)

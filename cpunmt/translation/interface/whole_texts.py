@@ -1,0 +1,84 @@
+"""Texts, or HTML, over what translates sentences: a model, or several one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+
+from cpunmt.process.first_use import LOCK
+from cpunmt.translation.calls import Settings, aligning, settings_of
+from cpunmt.translation.results import Result
+from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translation.texts.languages import Languages
+from cpunmt.translation.texts.sentence_layer import Cutter, found_of, handed_down, put_together, sentence_layer
+
+# (sentences, the target ids that the translation of each begins with, settings) -> as many translations
+Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
+
+
+def translate_texts(
+    texts: Sequence[str],
+    forced: Sequence[list[int]],
+    settings: Settings,
+    languages: Languages,
+    cutter: Cutter | None,
+    sentences: Sentences,
+) -> list[Result]:
+    """Results of texts; the translation of each begins with the ids forced upon it.
+
+    Raises ValueError if something is forced upon HTML.
+    """
+    translate = _documents if settings.options.html else _texts
+    results = translate(texts, forced, settings, languages, cutter, sentences)
+    if settings.options.glossary is None:
+        return results
+    with LOCK:
+        from cpunmt.translation.glossary.use import GlossaryUse
+    return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
+
+
+def _texts(
+    texts: Sequence[str],
+    forced: Sequence[list[int]],
+    settings: Settings,
+    languages: Languages,
+    cutter: Cutter | None,
+    sentences: Sentences,
+) -> list[Result]:
+    """Results of plain texts."""
+    if cutter is None:
+        return [found_of(aligned) for aligned in sentences(texts, forced, settings)]
+    cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+    wanted = [handed_down(cut) for cut in cuts]
+    prefixes: list[list[int]] = []
+    for parts, prefix in zip(wanted, forced, strict=True):
+        prefixes += [prefix, *[[]] * (len(parts) - 1)]
+    found = iter(sentences(list(chain.from_iterable(wanted)), prefixes, settings))
+    results = []
+    for cut, parts in zip(cuts, wanted, strict=True):
+        below = list(islice(found, len(parts)))
+        results.append(found_of(put_together(cut, below, cutter, False)))
+    return results
+
+
+def _documents(
+    texts: Sequence[str],
+    forced: Sequence[list[int]],
+    settings: Settings,
+    languages: Languages,
+    cutter: Cutter | None,
+    sentences: Sentences,
+) -> list[Result]:
+    """Results of HTML. A document is one hypothesis; its blocks are translated like any texts."""
+    if any(forced):
+        raise ValueError("target_prefix is given, and html is True: a document has no first word; leave it out")
+    with LOCK:  # a process that translates plain text starts without it
+        from cpunmt.translation.markup.html_result import html_result
+    plain = settings_of(settings.options, html=False, num_hypotheses=1)
+
+    def translate(parts: Sequence[str], align: bool) -> list[Aligned]:
+        return sentences(parts, [[]] * len(parts), aligning(plain, align))
+
+    below = translate if cutter is None else sentence_layer(cutter, translate)
+    return [html_result(text, below, languages.source) for text in texts]

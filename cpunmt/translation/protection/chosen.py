@@ -1,0 +1,53 @@
+"""What is to be kept: the option `protect`, read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpunmt.translation.protection.finding import KINDS
+from cpunmt.translation.texts.units import Protected
+from cpunmt.values.checks import shown
+from cpunmt.values.spelling import did_you_mean
+
+_EXPECTED = (
+    f"'all', 'none', or a list of kinds ({', '.join(KINDS)}), of regular expressions (re.compile) and of functions"
+)
+
+
+def protected(value: Any) -> str | tuple[Protected, ...]:
+    """As text or a tuple: "all", "none", or kinds, patterns and functions, each once.
+
+    Kinds in text have commas between them.
+
+    Raises TypeError or ValueError for anything else.
+    """
+    if isinstance(value, str):
+        given: list[Any] = [kind.strip() for kind in value.split(",")]
+    elif isinstance(value, re.Pattern) or callable(value):
+        given = [value]
+    elif isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | Mapping):
+        given = list(value)
+    else:
+        raise TypeError(f"protect is {shown(value)}, expected {_EXPECTED}")
+    names = [item for item in given if isinstance(item, str)]
+    for name in names:
+        if name not in KINDS and name not in ("all", "none"):
+            meant = did_you_mean(name, ["all", "none", *KINDS])
+            raise ValueError(f"protect is {shown(name)}, expected {_EXPECTED}{meant}")
+    if "none" in names and len(given) > 1:
+        raise ValueError("protect has 'none' and something else beside it; expected one of them")
+    found: list[Protected] = [kind for kind in KINDS if kind in names or "all" in names]
+    for item in given:
+        if isinstance(item, str):
+            continue
+        if isinstance(item, re.Pattern) and not isinstance(item.pattern, str):
+            raise TypeError(f"protect has {shown(item)}, a regular expression of bytes; expected one of text")
+        if not isinstance(item, re.Pattern) and not callable(item):
+            raise TypeError(f"protect has {shown(item)}, expected {_EXPECTED}")
+        if item not in found:
+            found.append(item)
+    if found == list(KINDS):
+        return "all"
+    return tuple(found) or "none"
