@@ -104,7 +104,7 @@ def test_a_prefix_is_kept_and_its_own_translation_is_found_again(student, number
     assert all(hypothesis[: len(prefix)] == prefix for hypothesis in forced.hypotheses)
     if beam == 1:
         assert forced == free
-    best = student.translate(sentences(310)[number], beam_size=beam).hypotheses[0]
+    best = student.translate(sentences(310)[number], beam_size=beam, split="none").hypotheses[0]
     end = [] if best.truncated else ["</s>"]
     limit = {"max_length": len(best.pieces)} if best.truncated else {}
     (whole,) = student.translate_batch([source], [[*best.pieces, *end]], return_scores=True, **limit)
@@ -177,7 +177,7 @@ def test_log_probabilities_of_pieces(student):
 
 def test_alignments(student):
     for text in (SENTENCE, long_text(student), "", "Two\U0001f6b2 dogs."):
-        result = student.translate(text, beam_size=2, num_hypotheses=2, return_alignments=True)
+        result = student.translate(text, beam_size=2, num_hypotheses=2, return_alignments=True, protect="none")
         assert list(result.source_pieces) == student.tokenize(text)
         for hypothesis in result.hypotheses:
             attention = hypothesis.attention

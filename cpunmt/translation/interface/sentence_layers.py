@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpunmt.translation.texts.forcing import Forced
 
 MOST_FINDERS = 20
+SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
 
 
 class SentenceLayers:
@@ -49,7 +50,9 @@ class SentenceLayers:
         forced : makes what translates sentences that begin as they are told, if there is such
         """
         align = options.return_alignments
-        layer = self._around(engine(None), options, forced)
+        layer = engine(None)
+        if self._finders or options.glossary is not None or not all(map(self._is_simple, texts)):
+            layer = self._around(layer, options, forced)
         theirs = [number for number, ids in enumerate(begun) if ids]
         if not theirs:
             return layer(texts, align)
@@ -82,6 +85,11 @@ class SentenceLayers:
                 from cpunmt.translation.protection.layer import protection_layer
             layer = protection_layer(layer, self._finder(options.protect), language_end)
         return layer
+
+    def _is_simple(self, text: str) -> bool:
+        """Whether no layer has anything to do with a sentence, told without any, as a process begins."""
+        vocabulary = self._vocabularies[0]
+        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and vocabulary.unk_id not in vocabulary.encode(text)
 
     def leave(self, text: str, options: Options) -> bool:
         """Whether no layer has anything to do before a sentence is translated."""

@@ -38,7 +38,7 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
             raise ValueError(f"protect is {shown(name)}, expected {_EXPECTED}{meant}")
     if "none" in names and len(given) > 1:
         raise ValueError("protect has 'none' and something else beside it; expected one of them")
-    found: list[Protected] = [kind for kind in KINDS if kind in names or "all" in names]
+    found: list[Any] = [kind for kind in KINDS if kind in names or "all" in names]
     for item in given:
         if isinstance(item, str):
             continue

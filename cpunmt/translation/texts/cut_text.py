@@ -52,7 +52,12 @@ class Cut(NamedTuple):
         """What is translated: the parts, each after the name of the language, without line breaks."""
         language = self.text[: self.begin]
         found = [language + self.text[begin:end] for begin, end in self.spans]
-        return [_LINE_ENDS.sub(" ", part) for part in found]
+        return list(map(without_line_breaks, found))
+
+
+def without_line_breaks(text: str) -> str:
+    """As long as it was: a blank for each."""
+    return _LINE_ENDS.sub(" ", text)
 
 
 def assembled(cut: Cut, targets: Sequence[str], unspaced: bool | None) -> tuple[str, list[Span]]:

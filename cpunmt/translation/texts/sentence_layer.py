@@ -9,7 +9,7 @@ from itertools import islice
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
-from cpunmt.translation.texts.cut_text import Cut, joined
+from cpunmt.translation.texts.cut_text import Cut, joined, without_line_breaks
 from cpunmt.translation.texts.engine_layer import aligned_of
 from cpunmt.translation.texts.languages import Languages, is_unspaced
 from cpunmt.translation.texts.sentence import shifted
@@ -60,6 +60,8 @@ def handed_down(cut: Cut) -> list[str]:
 
 def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
     """The translation of a text, from what the layer below made of `handed_down(cut)`."""
+    if cut.spans:
+        below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
     results = [found_of(aligned) for aligned in below]
     if cut.is_whole:
         return below[0]._replace(source=cut.text)
@@ -68,6 +70,15 @@ def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool
     found = joined(cut, results, cutter.unspaced(cut.text))
     made = Aligned(cut.text, found.text, found=found)
     return _with_alignment(made, cut, below) if align else made
+
+
+def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
+    """What came back unchanged, as what is kept does, has its line breaks, which the layer below did not see."""
+    found = aligned.found
+    if found is None or aligned.target == given or aligned.target != without_line_breaks(given):
+        return aligned
+    best = replace(found.hypotheses[0], text=given)
+    return aligned._replace(target=given, found=replace(found, hypotheses=(best, *found.hypotheses[1:])))
 
 
 def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligned:

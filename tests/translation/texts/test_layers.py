@@ -6,6 +6,7 @@ from cpunmt import Translator
 from cpunmt.translation.calls import settings_of
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.engine_layer import engine_layer
+from cpunmt.translation.texts.hypotheses import changed_result
 from cpunmt.translation.texts.languages import Languages
 from cpunmt.translation.texts.projection import target_range
 from cpunmt.translation.texts.sentence_layer import Cutter, sentence_layer
@@ -68,7 +69,12 @@ def test_what_a_layer_between_changes_is_in_the_result(shipped):
     engine, _ = layers(shipped)
 
     def louder(texts, align):
-        return [aligned._replace(target=aligned.target.upper()) for aligned in engine(texts, align)]
+        made = [aligned._replace(target=aligned.target.upper()) for aligned in engine(texts, align)]
+        return [one._replace(found=_louder(one, align)) for one in made]
+
+    def _louder(one, align):
+        changed = [(one.target, one.target_spans)]
+        return changed_result(one.found, one.source, one.source_spans, changed, align)
 
     whole = sentence_layer(Cutter("sentence", Languages("en", "de"), shipped.source_vocabulary), louder)
     (made,) = whole(["Two dogs. One man."], True)
