@@ -11,11 +11,12 @@ from numba import types
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
-from cpunmt.kernels.records import LINEAR
+from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
+from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
 from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, multiply_add, pointer
-from cpunmt.simd.intrinsics import at
+from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
 from cpunmt.simd.vector import bits_to_floats, float_bits_of, store
@@ -170,3 +171,41 @@ def repeat_linears(
     for _ in range(times):
         for i in range(number):
             linear(linears + i * LINEAR_BYTES, x, q, scales, rows, out, AFFINE)
+
+
+@kernel
+def repeat_rectified(
+    times: count,
+    linears: address,
+    number: count,
+    x: address,
+    batch: address,
+    scratch: address,
+    out: address,
+    how: count,
+):
+    """Rows that a ReLU has made, some at a time, through `number` LINEAR records in turn, quantization included.
+
+    x        float32, all rows
+    batch    int64 [2]: how many rows there are, and how many a product takes
+    how      0: dense; 1: sparse; 2: what a model takes
+    """
+    s, rows = at(SCRATCH, scratch, 0), load_i64(batch, 1)
+    for _ in range(times):
+        first = 0
+        while first < load_i64(batch, 0):
+            for i in range(number):
+                weights, lists = linears + i * LINEAR_BYTES, address_of(s.lists)
+                w = at(LINEAR, weights, 0)
+                given = x + 4 * first * w.depth
+                if how == 0:
+                    quantize_rows(given, rows, w.depth, w.multiplier, s.quantized, s.row_scales)
+                    int8_linear(weights, s.quantized, s.row_scales, rows, out, AFFINE)
+                elif how == 1:
+                    for row in range(rows):
+                        scale = s.row_scales + 8 * row
+                        groups = list_row(given + 4 * row * w.depth, w.depth, w.multiplier, 16 * w.panels, scale, lists)
+                        sparse_row(weights, lists, groups, scale, out + 64 * w.panels * row, AFFINE)
+                else:
+                    sparse_linear(weights, given, rows, lists, s.quantized, s.row_scales, out, AFFINE)
+            first += rows

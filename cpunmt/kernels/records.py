@@ -40,6 +40,11 @@ LINEAR = record(
     ("start", ADDRESS),  # int32 [16 * panels]: what the integer sums begin with; INT8 only
     ("totals", ADDRESS),  # float32 [16 * panels]: sum of each column's real weights, for x that have a shift; INT8 only
     ("bias", ADDRESS),  # float32 [16 * panels]
+    # of a layer whose x a ReLU has made, INT8 only; 0: there is none. Both are filled up to whole blocks of 64 columns
+    ("by_depth", ADDRESS),  # int8 [depth, 64 * blocks]: the weights once more, see kernels/matmul/packing
+    ("next", ADDRESS),  # by_depth of the layer that reads what this one makes: products of many rows prefetch it
+    ("next_bytes", COUNT),
+    ("sparse_start", ADDRESS),  # int32 [64 * blocks]: what sums without the zeros begin with
     ("multiplier", np.float32),  # INT8: that x is quantized with; 0: each row has its own; INT16: x's largest integer
 )
 
@@ -88,6 +93,15 @@ SETTINGS = record(
     ("sigmoid_table", ADDRESS),  # see kernels/activations
 )
 
+# What a row becomes for a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
+# widest, filled up to whole blocks of 64 columns.
+LISTS = record(
+    ("entries", ADDRESS),  # int32 [2 * depth + 32]: which weights meet
+    ("values", ADDRESS),  # bytes [2 * depth + 32]: which number
+    ("split", ADDRESS),  # int32 [depth + 32]: where the number is too large for one entry, the rest
+    ("sums", ADDRESS),  # int32 [64 * blocks]
+)
+
 # Memory that layers work in, of `rows` rows at most.
 SCRATCH = record(
     ("x", ADDRESS),  # float32 [rows, model_dim]: the residual stream
@@ -99,6 +113,7 @@ SCRATCH = record(
     ("gate", ADDRESS),  # float32 [rows, model_dim]
     ("quantized", ADDRESS),  # bytes [rows, max(2, planes) * widest]
     ("row_scales", ADDRESS),  # float32 [rows, 2]: scale and shift of each row: see kernels/matmul/quantize_rows
+    ("lists", LISTS),
     ("scores", ADDRESS),  # float32 [max(source_stride, heads), max(source_stride, steps)]
     ("sums", ADDRESS),  # float32 [heads]
     ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head

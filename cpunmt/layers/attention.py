@@ -4,7 +4,7 @@ from cpunmt.kernels.attention import self_attention
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
-from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.linear import linear, linear_of
 from cpunmt.layers.records import SELF_ATTENTION
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, at, load_i64
@@ -18,8 +18,7 @@ def projected(weights: address, settings: address, scratch: address, rows: count
     if at(LINEAR, weights, 0).panels == 0:
         copy_floats(w.context, rows * at(SETTINGS, settings, 0).model_dim, w.y)
     else:
-        quantize(weights, w.context, rows, w.quantized, w.row_scales)
-        linear(weights, w.context, w.quantized, w.row_scales, rows, w.y, AFFINE)
+        linear_of(weights, w.context, rows, scratch, w.y, AFFINE)
 
 
 @kernel

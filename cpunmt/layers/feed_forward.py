@@ -8,7 +8,7 @@ from cpunmt.kernels.gates import RELU as RELU_FUNCTION
 from cpunmt.kernels.gates import activate
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
 from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
-from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.linear import linear, linear_of
 from cpunmt.layers.records import FEED_FORWARD
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, at
@@ -26,11 +26,15 @@ def activated(
     rows: count,
     x: address,
     out: address,
+    quantized: count,
 ):
-    """out = function(x W + b) for x, already quantized where that is needed."""
+    """out = function(x W + b); `quantized`: x has been, where that is needed."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
-    linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
+    if quantized:
+        linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
+    else:
+        linear_of(weights, x, rows, scratch, out, mode)
     if function != RELU_FUNCTION:
         activate(out, rows * 16 * at(LINEAR, weights, 0).panels, function, s.sigmoid_table)
 
@@ -43,18 +47,17 @@ def network(layer: address, function: count, settings: address, scratch: address
         hidden = x
     else:
         hidden = w.wide
-        activated(address_of(f.inner), function, settings, scratch, rows, x, hidden)
+        activated(address_of(f.inner), function, settings, scratch, rows, x, hidden, 1)
         for i in range(f.middles):
             weights, target = f.middle + i * LINEAR_BYTES, w.wider if hidden == w.wide else w.wide
-            quantize(weights, hidden, rows, w.quantized, w.row_scales)
-            activated(weights, function, settings, scratch, rows, hidden, target)
+            activated(weights, function, settings, scratch, rows, hidden, target, 0)
             hidden = target
     if f.outer.panels == 0:
         copy_floats(hidden, rows * at(SETTINGS, settings, 0).model_dim, w.y)
-    else:
-        if f.inner.panels != 0:
-            quantize(address_of(f.outer), hidden, rows, w.quantized, w.row_scales)
+    elif f.inner.panels == 0:
         linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE)
+    else:
+        linear_of(address_of(f.outer), hidden, rows, scratch, w.y, AFFINE)
 
 
 @kernel

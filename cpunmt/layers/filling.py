@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import panels
+from cpunmt.kernels.matmul.packing import by_depth, panels
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.layers.schemes.int16 import activation_reach
 from cpunmt.layers.stored import Linear
 from cpunmt.layers.weights import linear_weights, table_weights
 from cpunmt.simd import isa
+
+LEAST = -128  # what a quantized 0 is where no number is negative
 
 
 class RecordFiller:
@@ -42,6 +44,11 @@ class RecordFiller:
         self._multiplied(record, weights, weights.scales, static)
         if weights.codes is not None:
             record["codes"], record["levels"] = self.keep(weights.codes), self.keep(weights.levels)
+        if layer.rectified and weights.scheme == records.INT8:
+            rows = by_depth(weights.values)
+            start = np.zeros(rows.shape[1], np.int32)
+            start[: len(weights.sums)] = weights.sums * np.int32(STATIC_OFFSET if static else LEAST)
+            record["by_depth"], record["sparse_start"] = self.keep(rows), self.keep(start)
         if weights.scheme == records.INT16:
             record["multiplier"] = activation_reach(layer.depth)
         elif static:
@@ -68,6 +75,12 @@ class RecordFiller:
             for target, linear in zip(array, found, strict=True):
                 self.linear(target, linear)
             network["middles"], network["middle"] = len(found), self.keep(array)
+        for path in linears:
+            network, _, field = path.rpartition(".")
+            if field == "inner" and f"{network}.outer".lstrip(".") in linears and network not in middles:
+                inner, outer = (_inside(record, network)[name] for name in ("inner", "outer"))
+                if outer["by_depth"]:
+                    inner["next"], inner["next_bytes"] = outer["by_depth"], outer["depth"] * outer["panels"] * 16
         for path, prefix in norms.items():
             self.norm(_inside(record, path), prefix)
 

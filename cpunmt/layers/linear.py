@@ -8,8 +8,9 @@ from cpunmt.kernels.matmul.float_matmul import float_linear
 from cpunmt.kernels.matmul.int8_matmul import int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
-from cpunmt.kernels.records import INT8, INT16, LINEAR
-from cpunmt.simd.intrinsics import at
+from cpunmt.kernels.matmul.sparse_matmul import sparse_linear
+from cpunmt.kernels.records import INT8, INT16, LINEAR, SCRATCH
+from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile import PLANES
 
@@ -35,16 +36,27 @@ def linear(
 
 
 @kernel
-def row_bytes(scheme: count, depth: count) -> count:
-    """Of a row of `depth` activations that is quantized for a reader of that scheme."""
-    return 2 * depth if scheme == INT16 else PLANES * depth
-
-
-@kernel
 def quantize(weights: address, x: address, rows: count, quantized: address, row_scales: address):
     """Quantize float32 x [rows, depth] for a LINEAR record, if that multiplies integers."""
     reader = at(LINEAR, weights, 0)
     quantize_as(reader.scheme, reader.multiplier, x, rows, reader.depth, quantized, row_scales)
+
+
+@kernel
+def linear_of(weights: address, x: address, rows: count, scratch: address, out: address, mode: count):
+    """The same of float32 x [rows, depth] alone: it is quantized here, if that is needed."""
+    reader, w = at(LINEAR, weights, 0), at(SCRATCH, scratch, 0)
+    if reader.by_depth != 0:
+        sparse_linear(weights, x, rows, address_of(w.lists), w.quantized, w.row_scales, out, mode)
+    else:
+        quantize(weights, x, rows, w.quantized, w.row_scales)
+        linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
+
+
+@kernel
+def row_bytes(scheme: count, depth: count) -> count:
+    """Of a row of `depth` activations that is quantized for a reader of that scheme."""
+    return 2 * depth if scheme == INT16 else PLANES * depth
 
 
 @kernel

@@ -13,7 +13,7 @@ from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.records import NORM, SCRATCH, SETTINGS
-from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.linear import linear_of
 from cpunmt.layers.records import POSTPROCESS, RESIDUAL
 from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel
@@ -61,8 +61,7 @@ def after_block(residual: address, settings: address, scratch: address, rows: co
             residual_layer_norm(settings, norm, w.y, 0, rows, w.y, 0, w.row_scales)
         else:
             gate = address_of(r.highway)
-            quantize(gate, w.x, rows, w.quantized, w.row_scales)
-            linear(gate, w.x, w.quantized, w.row_scales, rows, w.gate, AFFINE)
+            linear_of(gate, w.x, rows, scratch, w.gate, AFFINE)
             highway(w.gate, w.y, w.x, size, s.sigmoid_table)
         letters //= 4
     copy_floats(w.y, size, w.x)

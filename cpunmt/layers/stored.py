@@ -45,6 +45,7 @@ class Linear(NamedTuple):
     parts: tuple[tuple[str, str | None], ...]
     depth: int
     widths: tuple[int, ...]  # columns of each part
+    rectified: bool = False  # x is what a ReLU has made: no number is negative, and many are 0
 
     @property
     def columns(self) -> int:
@@ -63,14 +64,19 @@ def linear(block: str, depth: int, parts: Mapping[str, int], name: str | None = 
     return Linear(f"{block}.{name or '_'.join(parts)}", tensors, depth, tuple(parts.values()))
 
 
-def feed_forward_linears(block: str, d: int, width: int, depth: int, last: bool = True) -> dict[str, Linear]:
+def feed_forward_linears(
+    block: str, d: int, width: int, depth: int, activation: str, last: bool = True
+) -> dict[str, Linear]:
     """`depth` affine maps from d to `width`, from there to itself, and back: fields of FEED_FORWARD -> Linear.
 
-    `last` False leaves out the one back.
+    Between two stands an activation, "relu" among others. `last` False leaves out the one back.
     """
     found = {"inner": linear(block, d, {"inner": width})} if depth > 1 else {}
     found |= {f"middle.{i}": linear(block, width, {f"middle.{i}": width}) for i in range(depth - 2)}
-    return found | ({"outer": linear(block, width if depth > 1 else d, {"outer": d})} if last else {})
+    if last:
+        found["outer"] = linear(block, width if depth > 1 else d, {"outer": d})
+    first = next(iter(found), None)  # reads the block's input
+    return {name: layer._replace(rectified=activation == "relu" and name != first) for name, layer in found.items()}
 
 
 def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:

@@ -8,6 +8,11 @@ sums, how a row and a block of 64 bytes of weights are loaded, and how they meet
     row             one group of one row, broadcast
     weights         one block of one panel: for each group its parts
     add_products    sums + the products of each column
+
+Rows of unsigned bytes, of which none is above `most_unsigned`, are cheaper on some; `simd/sparse_tile` has such:
+
+    unsigned        one group of one row, broadcast
+    add_unsigned    sums + the products of each column
 """
 
 from llvmlite import ir
@@ -40,6 +45,9 @@ class _Instructions:
     def row(self, builder, row, plane, offset):
         return _broadcast_group(builder, row, offset, self.operand)
 
+    def unsigned(self, builder, row, offset):
+        return _broadcast_group(builder, row, offset, self.operand)
+
     def weights(self, builder, base, offset):
         return [_load_parts(builder, base, offset, self.operand, self.parts)]
 
@@ -57,6 +65,9 @@ class Vnni(_Instructions):
     def add_products(self, builder, sums, row, weights):
         return [call_llvm(builder, self.name, self.sums, [s, row, w]) for s, w in zip(sums, weights, strict=True)]
 
+    most_unsigned = 255
+    add_unsigned = add_products
+
 
 class Avx2Bytes(_Instructions):
     """vpsignb, vpmaddubsw, vpmaddwd: see isa.activation_planes."""
@@ -64,6 +75,7 @@ class Avx2Bytes(_Instructions):
     parts = 2
     sums = ir.VectorType(_i32, 8)
     operand = ir.VectorType(_i8, 32)
+    most_unsigned = 129  # a sum of two products, at most 2 * 129 * 127, does not saturate either
     _words = ir.VectorType(_i16, 16)
 
     def row(self, builder, row, plane, offset):
@@ -71,11 +83,14 @@ class Avx2Bytes(_Instructions):
 
     def add_products(self, builder, sums, row, weights):
         sign, magnitude = row
+        signed = [call_llvm(builder, "llvm.x86.avx2.psign.b", self.operand, [w, sign]) for w in weights]
+        return self.add_unsigned(builder, sums, magnitude, signed)
+
+    def add_unsigned(self, builder, sums, row, weights):
         ones = broadcast_constant(1, _i16, 16)
         made = []
         for s, w in zip(sums, weights, strict=True):
-            w = call_llvm(builder, "llvm.x86.avx2.psign.b", self.operand, [w, sign])
-            pairs = call_llvm(builder, "llvm.x86.avx2.pmadd.ub.sw", self._words, [magnitude, w])
+            pairs = call_llvm(builder, "llvm.x86.avx2.pmadd.ub.sw", self._words, [row, w])
             made.append(builder.add(s, call_llvm(builder, "llvm.x86.avx2.pmadd.wd", self.sums, [pairs, ones])))
         return made
 
@@ -100,6 +115,7 @@ class Generic:
     groups = 1
     parts = 1
     sums = INTS
+    most_unsigned = 255
 
     def __init__(self, element):
         self.element = element

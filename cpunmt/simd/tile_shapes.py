@@ -48,6 +48,11 @@ class _Row(NamedTuple):
     # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a
     # fma's latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
     heads: dict[int, int]
+    # Panels that a sparse row (simd/sparse_tile) multiplies in one walk down its list; a power of two.
+    sparse_panels: int
+    # Where no larger a share of the activations is positive a product is sparse: of one row, of two, ..., the last of
+    # all that are more; found by bench/sparse_product.
+    sparse_shares: tuple[float, ...]
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
@@ -57,14 +62,19 @@ _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
 _FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 _TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
 
+_HEADS512, _HEADS256 = {1: 8, 2: 8, 4: 4}, {1: 4, 2: 2, 4: 1}
+_SPARSE512 = {"sparse_panels": 16, "sparse_shares": (0.6, 0.4, 0.3, 0.25, 0.2)}
+_SPARSE256 = {"sparse_panels": 4, "sparse_shares": (0.5, 0.4)}
+_SPARSE_VNNI = {"sparse_panels": 4, "sparse_shares": (0.6, 0.4, 0.25)}
+
 _ROWS = {
-    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, coded_rows=4, stream_rows=2, heads={1: 8, 2: 8, 4: 4}),
-    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, coded_rows=1, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
-    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, coded_rows=0, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
-    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, coded_rows=0, stream_rows=1, heads={1: 4, 2: 2, 4: 1}),
+    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI),
+    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
+    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
 }
 
-INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS = _ROWS[isa.current()]
+INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS, SPARSE_PANELS, SPARSE_SHARES = _ROWS[isa.current()]
 
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
 # (heads, panels): powers of two up to HEADS

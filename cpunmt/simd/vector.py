@@ -4,8 +4,9 @@ Every float kernel is written on these types, whatever the processor: LLVM split
 the machine has (one of AVX-512, two of AVX2, four of SSE or NEON) without changing a bit of any lane, and sums over
 lanes end in one fixed tree. So float results do not depend on the instruction set.
 
-Operators: `+ - * /` on two f32x16, `+ - <<` on two i32x16. Everything else is a function below. Addresses are
-integers, indices count elements; loads and stores need 4-byte alignment only, and are not bounds-checked.
+Operators: `+ - * /` on two f32x16, `+ - * << >> &` on two i32x16 (`>>` brings zeros). Everything else is a function
+below. Addresses are integers, indices count elements; loads and stores need 4-byte alignment only, and are not
+bounds-checked.
 """
 
 import operator
@@ -65,9 +66,11 @@ def _operator(python_operator, instructions):
 
 _operator(operator.add, {f32x16: "fadd", i32x16: "add"})
 _operator(operator.sub, {f32x16: "fsub", i32x16: "sub"})
-_operator(operator.mul, {f32x16: "fmul"})
+_operator(operator.mul, {f32x16: "fmul", i32x16: "mul"})
 _operator(operator.truediv, {f32x16: "fdiv"})
 _operator(operator.lshift, {i32x16: "shl"})
+_operator(operator.rshift, {i32x16: "lshr"})
+_operator(operator.and_, {i32x16: "and_"})
 
 
 @function(f32x16(int64, int64))
@@ -82,6 +85,26 @@ def load(builder, address, index):
 def store(builder, address, index, value):
     """Inverse of `load`."""
     builder.store(value, element_pointer(builder, address, index, FLOATS, 4)).align = 4
+
+
+@function(i32x16(int64, int64))
+def load_ints(builder, address, index):
+    """Sixteen consecutive int32 from `index` on."""
+    value = builder.load(element_pointer(builder, address, index, INTS, 4))
+    value.align = 4
+    return value
+
+
+@function(void(int64, int64, i32x16))
+def store_ints(builder, address, index, value):
+    """Inverse of `load_ints`."""
+    builder.store(value, element_pointer(builder, address, index, INTS, 4)).align = 4
+
+
+@function(i32x16())
+def lane_numbers(builder):
+    """0 to 15."""
+    return ir.Constant(INTS, list(range(LANES)))
 
 
 @function(f32x16(float32))
@@ -129,6 +152,10 @@ def _larger_int(builder, x, y):
     return builder.select(builder.icmp_signed(">", x, y), x, y)
 
 
+def _smaller_int(builder, x, y):
+    return builder.select(builder.icmp_signed("<", x, y), x, y)
+
+
 def _larger_unsigned(builder, x, y):
     return builder.select(builder.icmp_unsigned(">", x, y), x, y)
 
@@ -136,6 +163,7 @@ def _larger_unsigned(builder, x, y):
 maximum = function(f32x16(f32x16, f32x16), "maximum", "The larger of each pair (of finite numbers).")(_larger)
 minimum = function(f32x16(f32x16, f32x16), "minimum", "The smaller of each pair (of finite numbers).")(_smaller)
 maximum_ints = function(i32x16(i32x16, i32x16), "maximum_ints", "The larger of each pair.")(_larger_int)
+minimum_ints = function(i32x16(i32x16, i32x16), "minimum_ints", "The smaller of each pair.")(_smaller_int)
 maximum_unsigned = function(
     i32x16(i32x16, i32x16), "maximum_unsigned", "The larger of each pair, both read without a sign."
 )(_larger_unsigned)
@@ -247,6 +275,12 @@ def fold(builder, vector, combine):
 def total(builder, x):
     """Sum of the lanes, in a fixed tree."""
     return fold(builder, x, ir.IRBuilder.fadd)
+
+
+@function(int64(i32x16))
+def total_ints(builder, x):
+    """Sum of the lanes, modulo 2**32."""
+    return builder.sext(fold(builder, x, ir.IRBuilder.add), _i64)
 
 
 @function(float32(f32x16))

@@ -40,6 +40,17 @@ def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np
     return q.astype(np.int32) @ unpack(packed, columns).astype(np.int32)
 
 
+def sparse_matmul_reference(q, zeros, packed, columns) -> np.ndarray:
+    """The same of rows in which zeros[row] stands for 0: the zeros together, then what differs, one by one."""
+    weights = unpack(packed, columns).astype(np.int32)
+    out = np.zeros((len(q), columns), np.int32)
+    for row, zero in enumerate(zeros):
+        out[row] = zero * weights.sum(axis=0, dtype=np.int32)
+        for depth in np.flatnonzero(q[row] != zero):
+            out[row] += (int(q[row, depth]) - zero) * weights[depth]
+    return out
+
+
 def int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, relu=False) -> np.ndarray:
     """AFFINE or RELU in float64, after the conversion of the sums to float32: [rows, columns]."""
     sums = int8_matmul_reference(q, packed, columns).astype(np.float32).astype(np.float64)

@@ -9,6 +9,7 @@ from cpunmt.kernels.matmul.packing import (
     GROUP,
     PAIR,
     PANEL,
+    by_depth,
     pack,
     pack_codes,
     padded,
@@ -83,3 +84,17 @@ def test_padded_fills_whole_panels(columns, dtype):
     made = padded(vector)
     assert made.dtype == dtype and len(made) == 16 * panels(columns) < columns + 16
     assert np.array_equal(made[:columns], vector) and not made[columns:].any()
+
+
+@given(st.integers(1, 20).map(lambda n: 4 * n), st.integers(1, 200), seeds)
+@settings(deadline=None)
+def test_by_depth_places_every_weight(depth, columns, seed):
+    """In a block of 64 columns, 16 bytes are four columns of each of four panels."""
+    weights = np.random.default_rng(seed).integers(-127, 128, (depth, columns), np.int8)
+    made = by_depth(pack(weights))
+    assert made.flags.c_contiguous and made.dtype == np.int8 and made.ctypes.data % 64 == 0
+    assert made.shape == (depth, -(-columns // 64) * 64)
+    full = np.zeros(made.shape, np.int8)
+    full[:, :columns] = weights
+    block, panel, four, column = np.indices((made.shape[1] // 64, 4, 4, 4)).reshape(4, -1)
+    assert np.array_equal(made[:, 64 * block + 16 * four + 4 * panel + column], full)

@@ -3,8 +3,9 @@
     CPUNMT_ISA=avx512_vnni python -m tests.simd.emulated_vnni MODULE    runs MODULE's main() on that program
 
 Numba compiles every kernel for the VNNI processor, instructions included; nothing of that runs. The same code
-then gets a vpdpbusd, vpdpwssd and 512-bit vpshufb written in plain LLVM code, and is compiled for this machine. What is
-proven: operand order, offsets and layout around the instructions; what is not: the instructions themselves.
+then gets a vpdpbusd, vpdpwssd, vpcompressd and 512-bit vpshufb written in plain LLVM code, and is compiled for this
+machine. What is proven: operand order, offsets and layout around the instructions; what is not: the instructions
+themselves.
 """
 
 import contextlib
@@ -20,11 +21,12 @@ from cpunmt.engine import program
 from cpunmt.simd import isa
 
 PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
-# the product of bytes and of words, and the look-up of bytes
+# the product of bytes and of words, the look-up of bytes, and lanes that are put together
 DECLARATION = re.compile(
     r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdp(busd|wssd)[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
 )
 SHUFFLE = re.compile(r"^declare <64 x i8> @(llvm\.x86\.avx512\.pshuf\.b\.512)\(.*$", re.M)
+COMPRESS = re.compile(r"^declare <16 x i32> @(llvm\.x86\.avx512\.mask\.compress[\w.]*)\(.*$", re.M)
 KINDS = {"busd": (8, "zext"), "wssd": (16, "sext")}  # bits of an operand's lane, and how the first is widened
 
 
@@ -50,6 +52,8 @@ def emulated(code: str) -> str:
         code = _replaced(code, declaration[0], name, [*lines, f"ret {sums} %t{group}", "}"])
     for declaration in list(SHUFFLE.finditer(code)):
         code = _replaced(code, declaration[0], declaration[1], _shuffle(declaration[1]))
+    for declaration in list(COMPRESS.finditer(code)):
+        code = _replaced(code, declaration[0], declaration[1], _compress(declaration[1]))
     return code
 
 
@@ -75,6 +79,25 @@ def _shuffle(name):
     return [*lines, "ret <64 x i8> %r64", "}"]
 
 
+def _compress(name):
+    """The lanes of the first operand that the third has, one after another; the second's where there are no more."""
+    lines = [
+        f"define internal <16 x i32> @emulated.{name}(<16 x i32> %x, <16 x i32> %others, <16 x i1> %chosen) {{",
+        "%r0 = bitcast i512 0 to <16 x i32>",
+        "%n0 = add i32 0, 0",
+    ]
+    for i in range(16):
+        lines += [
+            f"%v{i} = extractelement <16 x i32> %x, i32 {i}",
+            f"%c{i} = extractelement <16 x i1> %chosen, i32 {i}",
+            f"%w{i} = insertelement <16 x i32> %r{i}, i32 %v{i}, i32 %n{i}",
+            f"%r{i + 1} = select i1 %c{i}, <16 x i32> %w{i}, <16 x i32> %r{i}",
+            f"%z{i} = zext i1 %c{i} to i32",
+            f"%n{i + 1} = add i32 %n{i}, %z{i}",
+        ]
+    return [*lines, "ret <16 x i32> %r16", "}"]  # the others are zeros wherever it is used
+
+
 def pretend():
     """Make this process one of the VNNI processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
     cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
@@ -94,14 +117,14 @@ def install():
 
     def compile_for_here(kernel):
         module = compile_for_vnni(kernel)
-        if not (DECLARATION.search(str(module)) or SHUFFLE.search(str(module))):
+        if not any(instruction.search(str(module)) for instruction in (DECLARATION, SHUFFLE, COMPRESS)):
             return module
         found.append(kernel.name)
         return llvm.parse_assembly(emulated(str(module)))
 
     jit.Kernel.compile = compile_for_here
     program.load()
-    assert {"int8_linear", "int16_linear"} <= set(found), "a kernel lacks its instruction"
+    assert {"int8_linear", "int16_linear", "sparse_row"} <= set(found), "a kernel lacks its instruction"
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
+from tests.kernels import test_sparse_matmul as sparse_matmul
 from tests.kernels import test_top_k as top_k
 from tests.sample_models import real_model
 from tests.sample_models.random_models import random_sources, random_tensors
@@ -74,6 +75,10 @@ def kernel_outputs(program):
         yield "quantize_rows", scales
         w = generator.integers(-127, 128, (depth, 80), np.int8)
         yield "int8_linear", int8_matmul.multiply(program, q, w, AFFINE, np.abs(bias), bias, scales)
+        positive, layer = np.maximum(x, 0), (w, np.abs(bias), bias)
+        for how in (None, sparse_matmul.ALWAYS):
+            for multiplier in (0.0, 30.0):
+                yield "sparse_linear", sparse_matmul.multiply(program, positive, layer, AFFINE, multiplier, how)
         coded = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)  # levels and codes
         yield "int8_linear", int8_matmul.multiply(program, q, coded, AFFINE, np.abs(bias), bias, scales)
         q16, scales16 = quantize_rows.check16(program, x, 2047)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import pack, pack_codes, padded, panels
+from cpunmt.kernels.matmul.packing import by_depth, pack, pack_codes, padded, panels
+from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.simd import isa
 from tests.support.guarded import Guards
 
@@ -28,6 +29,28 @@ def coded_record(guard: Guards, codes: np.ndarray, levels: np.ndarray, scales: n
     record = int8_record(guard, levels[codes], scales, bias)
     record["codes"] = guard.copy(pack_codes(codes)).ctypes.data
     record["levels"] = guard.copy(levels).ctypes.data
+    return record
+
+
+def rectified_record(guard: Guards, weights, scales, bias, multiplier: float = 0.0) -> np.ndarray:
+    """The same of a layer whose x a ReLU has made, with a multiplier for it or none."""
+    record = int8_record(guard, weights, scales, bias)
+    rows = by_depth(pack(weights))
+    sums, start = weights.sum(axis=0, dtype=np.int32), np.zeros(rows.shape[1], np.int32)
+    start[: len(sums)] = sums * (STATIC_OFFSET if multiplier else -128)
+    record["by_depth"], record["sparse_start"] = guard.copy(rows).ctypes.data, guard.copy(start).ctypes.data
+    if multiplier:
+        record["multiplier"] = multiplier
+        record["start"] = guard.copy(padded(sums * (STATIC_OFFSET - isa.activation_offset()))).ctypes.data
+    return record
+
+
+def lists_record(guard: Guards, depth: int, columns: int) -> np.ndarray:
+    """LISTS [1] for a product of that size."""
+    record = np.zeros(1, records.LISTS)
+    for name, dtype, length in (("entries", np.int32, 2), ("values", np.uint8, 2), ("split", np.int32, 1)):
+        record[name] = guard.empty(length * depth + 32, dtype).ctypes.data
+    record["sums"] = guard.empty(-(-columns // 64) * 64, np.int32).ctypes.data
     return record
 
 

@@ -40,6 +40,11 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Ca
         buffer(scratch, name, float32, rows, d)
     quantized = buffer(scratch, "quantized", np.uint8, rows, max(2, isa.activation_planes()) * widest)
     row_scales = buffer(scratch, "row_scales", float32, rows, 2)
+    depth = max((linear.depth for linear in found if linear.rectified), default=0)
+    lists = scratch["lists"]
+    for name, dtype, length in (("entries", np.int32, 2), ("values", np.uint8, 2), ("split", np.int32, 1)):
+        buffer(lists, name, dtype, length * depth + 32)
+    buffer(lists, "sums", np.int32, widest + 64)
     buffer(scratch, "scores", float32, max(stride, config.heads), max(stride, own_stride))
     buffer(scratch, "sums", float32, config.heads)
     buffer(scratch, "packed", float32, config.head_dim, stride)

@@ -27,7 +27,8 @@ def _attention(config, block, *parts) -> dict[str, Linear]:
 
 
 def _feed_forward(config, block, width, depth) -> dict[str, Linear]:
-    return feed_forward_linears(block, config.model_dim, width, depth) | _residual(config, block)
+    found = feed_forward_linears(block, config.model_dim, width, depth, config.activation)
+    return found | _residual(config, block)
 
 
 def encoder_linears(config: TransformerConfig, layer: int) -> dict[str, Linear]:

@@ -58,6 +58,7 @@ def walk(tiles, alone, tile_rows, linear, product):
     alone, tile_rows    its shapes: see tile_shapes
     """
     rows, panels, out_bytes = product.rows, linear.panels, 64 * linear.panels
+    soon, soon_end, line_bytes = linear.next, linear.next + linear.next_bytes, 64 * LINES_AHEAD
     first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
     while blocks > 0:
         block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
@@ -70,9 +71,13 @@ def walk(tiles, alone, tile_rows, linear, product):
             row, left = first, (block + tile_rows - 1) // tile_rows if tiled else 1
             ahead, leaders = w + width * product.panel_bytes, LEADERS if left > 1 else 0
             while left > 0:
-                ahead_step = 64 * LINES_AHEAD
-                if leaders <= 0:  # nothing more: the same line, again and again
-                    ahead, ahead_step = w, 0
+                ahead_step = line_bytes
+                if leaders <= 0:
+                    if soon < soon_end and 2 * panel >= panels:  # as late as that, or it would be evicted
+                        ahead = soon
+                        soon += line_bytes * product.groups
+                    else:  # nothing more: the same line, again and again
+                        ahead, ahead_step = w, 0
                 tall = (first + block - row + left - 1) // left
                 tile = Tile(
                     a=product.q + row * product.row_bytes,

@@ -20,6 +20,12 @@ products four consecutive depths of a column lie side by side, as the instructio
 upper half. So a block of 64 bytes is two groups, in the order that the 8-bit product wants: bytes [panels,
 depth / 8, 16, 4].
 
+Where only some rows of a matrix are read (sparse_matmul), each lies whole: int8 [depth, 64 * blocks]. A block is 64
+columns, four panels, in the order in which the shuffles of `simd/sparse_tile` leave them as they were: 16 bytes are
+four columns of each panel.
+
+    row                                      a0 b0 c0 d0  q0 r0 s0 t0  4 columns of panel 2, of panel 3  e0 f0 g0 h0  ..
+
 Columns are padded with zeros to whole panels; depths are multiples of 16 in every model (`config` checks).
 The layout is the same for every instruction set, so a packed model runs everywhere.
 """
@@ -27,6 +33,8 @@ The layout is the same for every instruction set, so a packed model runs everywh
 import numpy as np
 
 PANEL = 16  # columns
+LINE = 64  # bytes of a cache line
+BLOCK = 4  # panels of 64 columns of a row that lies whole
 GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
 
@@ -57,6 +65,27 @@ def unpack(packed: np.ndarray, columns: int) -> np.ndarray:
     grouped = packed if packed.ndim == 4 else packed[..., None]
     count, groups, _, group = grouped.shape
     return grouped.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
+
+
+def by_depth(packed: np.ndarray) -> np.ndarray:
+    """int8 panels, as `pack` makes them, laid out by depth: [depth, 64 * blocks]."""
+    count, groups, _, _ = packed.shape
+    blocks = -(-count // BLOCK)
+    if count % BLOCK:
+        packed = np.concatenate([packed, np.zeros((blocks * BLOCK - count, *packed.shape[1:]), np.int8)])
+    columns = packed.view(np.int32).reshape(blocks, BLOCK, groups, 4, 4)  # of panels four by four
+    columns = np.ascontiguousarray(columns.transpose(2, 0, 3, 1, 4)).view(np.int8).reshape(groups, -1, GROUP)
+    found = _aligned((groups, GROUP, columns.shape[1]))
+    for depth in range(GROUP):
+        found[:, depth] = columns[:, :, depth]
+    return found.reshape(groups * GROUP, -1)
+
+
+def _aligned(shape):
+    """int8 array that begins with a cache line: one that lies across two is read at half the speed."""
+    memory = np.empty(int(np.prod(shape)) + LINE, np.int8)
+    begin = -memory.ctypes.data % LINE
+    return memory[begin : memory.size - LINE + begin].reshape(shape)
 
 
 def pack_codes(codes: np.ndarray) -> np.ndarray:

@@ -113,7 +113,7 @@ def _absolute_maximum(x, depth):
 
 
 @inlined
-def _float_of(bits):
+def float_of(bits):
     return first_lane(bits_to_floats(broadcast_int(bits)))
 
 
@@ -122,6 +122,30 @@ def make_finite(x: address, depth: count):
     """float32 [depth], in place: infinity and NaN become finite numbers."""
     for k in range(0, depth, 16):
         store(x, k, minimum(maximum(load(x, k), broadcast(-LARGEST_FLOAT)), broadcast(LARGEST_FLOAT)))
+
+
+@inlined
+def steps_of(low_bits, high_bits):
+    """(scale, its inverse, what is added to the step that 0.0 has) of a row of that range."""
+    half = float_of(high_bits) * HALF - float_of(low_bits) * HALF  # of the range, which may be too large for a float32
+    if half < STEPS * HALF / LARGEST_INVERSE:
+        return ONE, ZERO, MIDDLE
+    return half / (STEPS * HALF), STEPS * HALF / half, ZERO
+
+
+@kernel
+def round_row(x: address, depth: count, low_bits: count, high_bits: count, q: address, row_scale: address):
+    """`quantize_row` where the row's range is known, as bits: (min(0, min x), max(0, max x))."""
+    scale, inverse, middle = steps_of(low_bits, high_bits)
+    # u = round(x / scale + zero): the least number has u >= 0, for zero is at least -low / scale - 1/2, and 1/2 is
+    # rounded to the even 0; the largest has u <= 255, for it is at most STEPS + 1/2
+    factor = broadcast(inverse)
+    zero = fma(broadcast(-float_of(low_bits)), factor, broadcast(ROUNDING + middle))
+    bias = zero - broadcast(MIDDLE - np.float32(OFFSET))
+    for k in range(0, depth, 16):
+        _store(q, depth, k, fma(load(x, k), factor, bias))
+    store_f32(row_scale, 0, scale)
+    store_f32(row_scale, 1, (MIDDLE + ROUNDING - first_lane(zero)) * scale)
 
 
 @kernel
@@ -142,21 +166,7 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address, row_sca
     if low_bits >= MINUS_INFINITY or high_bits >= INFINITY:
         make_finite(x, depth)
         low_bits, high_bits = _range(x, depth)
-    low, high = _float_of(low_bits), _float_of(high_bits)
-    half = high * HALF - low * HALF  # of the range, which may be too large for a float32
-    scale, inverse = half / (STEPS * HALF), STEPS * HALF / half
-    middle = ZERO  # added to the step that 0.0 has
-    if half < STEPS * HALF / LARGEST_INVERSE:
-        scale, inverse, middle = ONE, ZERO, MIDDLE
-    # u = round(x / scale + zero): the least number has u >= 0, for zero is at least -low / scale - 1/2, and 1/2 is
-    # rounded to the even 0; the largest has u <= 255, for it is at most STEPS + 1/2
-    factor = broadcast(inverse)
-    zero = fma(broadcast(-low), factor, broadcast(ROUNDING + middle))
-    bias = zero - broadcast(MIDDLE - np.float32(OFFSET))
-    for k in range(0, depth, 16):
-        _store(q, depth, k, fma(load(x, k), factor, bias))
-    store_f32(row_scale, 0, scale)
-    store_f32(row_scale, 1, (MIDDLE + ROUNDING - first_lane(zero)) * scale)
+    round_row(x, depth, low_bits, high_bits, q, row_scale)
 
 
 @kernel
@@ -173,7 +183,7 @@ def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale:
     if bits >= INFINITY:
         make_finite(x, depth)
         bits = _absolute_maximum(x, depth)
-    most = _float_of(bits)
+    most = float_of(bits)
     scale, inverse = most / reach, reach / most
     if most < reach / LARGEST_INVERSE:
         scale, inverse = ONE, ZERO

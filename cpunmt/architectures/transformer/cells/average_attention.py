@@ -15,7 +15,7 @@ from cpunmt.kernels.layer_norm import residual_layer_norm
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.layers.feed_forward import network as feed_forward_network
-from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.linear import linear_of, quantize
 from cpunmt.layers.records import FEED_FORWARD
 from cpunmt.layers.residual import after_block
 from cpunmt.simd.intrinsics import address_of, at
@@ -50,9 +50,7 @@ def average_attention_cell(layer: address, number: count, network: address, memo
     function = at(TRANSFORMER, network, 0).average_activation
     feed_forward_network(address_of(weights.average), function, settings, scratch, n, s.context)
     if weights.forget.panels != 0:
-        quantize(address_of(weights.forget), s.y, n, s.quantized, s.row_scales)
-        linear(address_of(weights.forget), s.y, s.quantized, s.row_scales, n, s.gate, AFFINE)
-        quantize(address_of(weights.input), s.x, n, s.quantized, s.row_scales)
-        linear(address_of(weights.input), s.x, s.quantized, s.row_scales, n, s.context, AFFINE)
+        linear_of(address_of(weights.forget), s.y, n, scratch, s.gate, AFFINE)
+        linear_of(address_of(weights.input), s.x, n, scratch, s.context, AFFINE)
         weigh(s.context, s.x, s.gate, s.y, n * depth, t.sigmoid_table)
     after_block(address_of(weights.residual), settings, scratch, n)

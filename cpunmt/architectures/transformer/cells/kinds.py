@@ -21,6 +21,7 @@ class Cell(NamedTuple):
     without_bias: tuple[str, ...] = ()  # among these
     state_gates: Mapping[str, int] = MappingProxyType({})  # of the state's first model_dim numbers, without bias
     state: int = 1  # what a step leaves for the next: float32 numbers per row and layer
+    rectified: bool = False  # what a step makes comes from a ReLU
     recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
     more: Callable | None = None  # (config, block, linears): adds what else there is
 
@@ -33,7 +34,9 @@ def _projected(config, block, found):
 def _averaging(config, block, found):
     d = config.model_dim
     back = config.average_dim != d
-    network = feed_forward_linears(block, d, config.average_dim, config.average_depth, last=back)
+    network = feed_forward_linears(
+        block, d, config.average_dim, config.average_depth, config.average_activation, last=back
+    )
     found |= {f"average.{name}": layer for name, layer in network.items()}
     if not config.average_gate:
         del found["input"]
@@ -42,7 +45,7 @@ def _averaging(config, block, found):
 
 
 CELLS = {
-    "ssru": Cell("SSRU", {"candidate": 1, "forget": 1}, without_bias=("candidate",)),
+    "ssru": Cell("SSRU", {"candidate": 1, "forget": 1}, without_bias=("candidate",), rectified=True),
     "sru": Cell("SRU", {"candidate": 1, "forget": 1, "reset": 1}, without_bias=("candidate",)),
     "self_attention": Cell(
         "self-attention", {"query": 1, "key": 1, "value": 1}, state=0, recurrent=False, more=_projected
@@ -65,5 +68,5 @@ def cell_linears(config, block: str) -> dict[str, Linear]:
     if cell.more is not None:
         cell.more(config, block, found)
     elif config.cell_projection:
-        found["output"] = linear(block, d, {"output": d})
+        found["output"] = linear(block, d, {"output": d})._replace(rectified=cell.rectified)
     return found

@@ -5,7 +5,7 @@ from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
-from cpunmt.layers.linear import linear, quantize
+from cpunmt.layers.linear import linear, linear_of
 from cpunmt.layers.residual import after_block, before_block
 from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel
@@ -34,8 +34,7 @@ def begin_cell(layer: address, number: count, network: address, memory: address,
         first = w.states + layer_states(number, memory)
         for i in range(n):
             copy_floats(first + at(ROW, rows, i).parent * w.state_bytes, depth, s.context + 4 * i * depth)
-        quantize(state, s.context, n, s.quantized, s.row_scales)
-        linear(state, s.context, s.quantized, s.row_scales, n, s.wider, AFFINE)
+        linear_of(state, s.context, n, scratch, s.wider, AFFINE)
 
 
 @kernel
@@ -45,8 +44,7 @@ def end_cell(layer: address, network: address, memory: address, n: count):
     scratch = address_of(at(MEMORY, memory, 0).scratch)
     s, output = at(SCRATCH, scratch, 0), address_of(weights.output)
     if at(LINEAR, output, 0).panels != 0:
-        quantize(output, s.y, n, s.quantized, s.row_scales)
-        linear(output, s.y, s.quantized, s.row_scales, n, s.context, AFFINE)
+        linear_of(output, s.y, n, scratch, s.context, AFFINE)
         s.y, s.context = s.context, s.y
     after_block(address_of(weights.residual), settings, scratch, n)
 

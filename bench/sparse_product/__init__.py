@@ -1,0 +1,1 @@
+"""The product of rows that are mostly zeros, against the dense one."""
