@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from cpunmt.registry.store import languages_of
 
-_PAIR = re.compile(r"(?:.*[-_./:])?([a-z]{2,3})[-_]([a-z]{2,3})/?|.*:([a-z]{2})([a-z]{2})(?:@.*)?")
+_PAIR = r"(?:.*[-_./:])?([a-z]{2,3})[-_]([a-z]{2,3})/?|.*:([a-z]{2})([a-z]{2})(?:@.*)?"
 _UNSPACED = {"ja", "jpn", "zh", "zho", "chi", "cmn", "yue", "wuu", "lzh"}  # no space between sentences
 
 
@@ -23,10 +23,10 @@ def model_languages(metadata: Mapping[str, Any], name: str) -> Languages:
     """Of a model with this metadata; or else with this name, or in this directory: "opus-mt-en-de", "firefox:ende"."""
     if said := languages_of(metadata):
         return Languages(*said)
-    found = _PAIR.fullmatch(name.lower())
+    found = re.fullmatch(_PAIR, name.lower())
     return Languages(found[1] or found[3], found[2] or found[4]) if found else Languages()
 
 
 def is_unspaced(language: str | None) -> bool | None:
     """Whether sentences of a language follow one another without a space; None: the language is not known."""
-    return None if language is None else re.split("[-_]", language.lower())[0] in _UNSPACED
+    return None if language is None else language.lower().replace("_", "-").partition("-")[0] in _UNSPACED

@@ -13,7 +13,7 @@ from cpunmt.translation.texts.cut_text import Cut, joined, without_line_breaks
 from cpunmt.translation.texts.engine_layer import aligned_of
 from cpunmt.translation.texts.languages import Languages, is_unspaced
 from cpunmt.translation.texts.sentence import shifted
-from cpunmt.translation.texts.units import Splitter, units
+from cpunmt.translation.texts.units import Splitter, is_one, units
 
 
 class Cutter:
@@ -24,7 +24,9 @@ class Cutter:
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:
-        """Whether a text is one sentence, handed down as it is; `PLAIN` ones are, but for a function that splits."""
+        """Whether a text is one sentence, handed down as it is."""
+        if isinstance(self._split, str) and is_one(text):
+            return True
         return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
