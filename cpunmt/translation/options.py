@@ -11,7 +11,7 @@ from typing import Any, Literal
 from cpunmt.model.config import MOST_BEAM, ModelConfig
 from cpunmt.process.first_use import LOCK
 from cpunmt.translation.texts.units import NAMES, Protected, Splitter
-from cpunmt.values.checks import choice, number, same, shown, switch, whole
+from cpunmt.values.checks import as_key, choice, number, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean
 
 VOCABULARIES = ("shortlist", "full")
@@ -83,7 +83,7 @@ def _option(
 
 
 def _function(value: object) -> object:
-    return value if callable(value) else choice("split", value, NAMES)
+    return as_key(value) if callable(value) else choice("split", value, NAMES)
 
 
 def _protected(value: object) -> object:

@@ -8,7 +8,7 @@ import decimal
 import numbers
 import operator
 import reprlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -48,6 +48,15 @@ def switch(name: str, value) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} is {shown(value)}, expected True or False")
     return bool(value)
+
+
+def as_key(function: Callable) -> Callable:
+    """A function that does the same and can be a key of a dict, as an object that is equal to others cannot."""
+    try:
+        hash(function)
+    except TypeError:
+        return function.__call__  # a bound method, whose hash is that of the object's identity
+    return function
 
 
 def choice(name: str, value, choices: Collection[str]) -> str:

@@ -248,3 +248,15 @@ def test_languages_are_told_by_the_first_piece(directories):
     translator = Translator(directories("huggingface").path)
     assert translator.source_vocabulary.languages == (">>fra<<",)
     assert translator.translate(">>fra<< A dog.") != translator.translate("A dog.")
+
+
+def test_what_is_done_to_a_sentence_after_the_name_of_a_language(directories):
+    translator = Translator(directories("huggingface").path)
+
+    def first_word(text):
+        return [(0, 3)] if text.startswith("the") else []
+
+    for text, options in ((">>fra<< A DOG AND A CAT", {}), (">>fra<< the dog", {"protect": first_word})):
+        alone = translator.translate(text, **options)
+        assert alone == translator.translate([text, "A dog."], **options)[0]
+        assert alone != translator.translate(text, protect="none", lower_capitals=False)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cpunmt import CpunmtError, Glossary
+from cpunmt import CpunmtError, Glossary, Pivot, Translator
 from cpunmt.translation.protection.numbers import agree
+from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.side_by_side import in_threads
 
 MARKS = ["https://www.example.com/a?b=1&c=2", "{name}", "%(count)d", "`x = 1`", "me@example.com", "😀", "{{user.id}}"]
@@ -151,6 +152,44 @@ def test_a_result_depends_on_its_text_alone(student, given_texts, options):
         assert (result.glossary is None) == (options.get("glossary") is None)
         if kept and not options.get("html"):
             assert all(result.text.count(mark) == text.count(mark) for mark in MARKS)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [re.compile("dogs"), lambda text: [(text.index("dogs"), text.index("dogs") + 4)]],
+    ids=["pattern", "function"],
+)
+def test_what_a_caller_keeps_is_kept_by_a_translator_that_kept_nothing_before(own):
+    text = "Two dogs are playing."  # of which nothing is kept by itself
+    first = Translator(SHIPPED).translate([text], protect=own)[0]
+    assert "dogs" in first.text and first == Translator(SHIPPED).translate(text, protect=own)
+    page = Translator(SHIPPED).translate(f"<p>{text}</p>", protect=own, html=True).text
+    assert page == f"<p>{first.text}</p>"
+    assert "dogs" in Pivot([SHIPPED, GERMAN]).translate(text, protect=own).text
+
+
+class Spans:
+    """A function that is equal to others, and so can be no key."""
+
+    def __init__(self, *spans):
+        self.spans = spans
+
+    def __eq__(self, other):
+        return isinstance(other, Spans) and self.spans == other.spans
+
+    __hash__ = None
+
+    def __call__(self, text):
+        return self.spans
+
+
+def test_functions_that_can_be_no_keys():
+    text = "Two dogs are playing."
+    for translator in (Translator(SHIPPED), Translator(SHIPPED, sentence_cache=10)):
+        assert "dogs" in translator.translate(text, protect=Spans((4, 8))).text
+        assert "Two" in translator.translate([text], protect=["emoji", Spans((0, 3))])[0].text
+        assert translator.translate(text, split=Spans((0, 8))).text.endswith(" are playing.")
+        assert translator.translate(text, split=Spans((9, 21))).text.startswith("Two dogs ")
 
 
 def test_a_forced_beginning_is_the_engines_alone(student):

@@ -36,7 +36,7 @@ class Matcher:
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
         """Of (source, target), each with one space where it has white space, and MOST_TOKENS at most."""
         self._root = _Node()
-        for source, target in terms:
+        for source, target in sorted(terms):  # of two for the same words the first counts, in whatever order they came
             node = self._root
             for token, _, _ in tokens(source):
                 word = token.casefold()

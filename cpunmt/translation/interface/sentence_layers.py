@@ -51,7 +51,7 @@ class SentenceLayers:
         """
         align = options.return_alignments
         layer = engine(None)
-        if self._finders or options.glossary is not None or not all(map(self._is_simple, texts)):
+        if self._finders or _asks_for_more(options) or not all(map(self._is_simple, texts)):
             layer = self._around(layer, options, forced)
         theirs = [number for number, ids in enumerate(begun) if ids]
         if not theirs:
@@ -87,18 +87,21 @@ class SentenceLayers:
         return layer
 
     def _is_simple(self, text: str) -> bool:
-        """Whether no layer has anything to do with a sentence, told without any, as a process begins."""
-        vocabulary = self._vocabularies[0]
-        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and vocabulary.unk_id not in vocabulary.encode(text)
+        """Whether no layer has anything to do with a sentence, told without any, as a process begins.
+
+        That is so unless options ask for more than what is found by itself.
+        """
+        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and self._knows(text)
 
     def leave(self, text: str, options: Options) -> bool:
         """Whether no layer has anything to do before a sentence is translated."""
-        if options.glossary is not None or (options.lower_capitals and text.isupper()):
+        first = self._vocabularies[0].language_end(text)
+        if options.glossary is not None or (options.lower_capitals and text[first:].isupper()):
             return False
         if options.protect == "none":
             return True
         finder = self._finder(options.protect)
-        return finder.is_clean(text) or not finder.units(text)
+        return finder.is_clean(text) or not finder.units(text, first)
 
     def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
         """What the layers make of the translation of a sentence that they left as it was.
@@ -133,3 +136,8 @@ class SentenceLayers:
 
     def _knows(self, text: str) -> bool:
         return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._vocabularies)
+
+
+def _asks_for_more(options: Options) -> bool:
+    """Whether a call has terms, patterns or functions of its own, which may find something in any sentence."""
+    return options.glossary is not None or not all(isinstance(item, str) for item in options.protect or ())

@@ -8,7 +8,7 @@ from typing import Any
 
 from cpunmt.translation.protection.finding import KINDS
 from cpunmt.translation.texts.units import Protected
-from cpunmt.values.checks import shown
+from cpunmt.values.checks import as_key, shown
 from cpunmt.values.spelling import did_you_mean
 
 _EXPECTED = (
@@ -46,6 +46,7 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
             raise TypeError(f"protect has {shown(item)}, a regular expression of bytes; expected one of text")
         if not isinstance(item, re.Pattern) and not callable(item):
             raise TypeError(f"protect has {shown(item)}, expected {_EXPECTED}")
+        item = as_key(item)
         if item not in found:
             found.append(item)
     if found == list(KINDS):

@@ -27,6 +27,13 @@ def test_equal_ones_are_one_key():
         assert again == one and again.matches("a b") == one.matches("a b")
 
 
+def test_the_order_of_terms_does_not_matter():
+    terms = {"us": "uns", "Us": "Wir", "uS": "Uns"}
+    one, other = Glossary(terms), Glossary(dict(reversed(terms.items())))
+    for text in ("US AND THEM", "Us and them", "us", "ALL OF US"):
+        assert one == other and one.matches(text) == other.matches(text) != []
+
+
 @pytest.mark.parametrize(
     ("terms", "error", "said"),
     [
