@@ -213,6 +213,14 @@ class Pivot:
             found.append(settings)
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was learnt from calls, whose functions may not be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "_layers"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._layers = SentenceLayers([model.source_vocabulary for model in self.translators])
+
     def __repr__(self) -> str:
         return f"Pivot([{', '.join(map(repr, self.translators))}])"
 

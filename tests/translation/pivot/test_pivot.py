@@ -208,3 +208,11 @@ def test_a_beginning_forced_upon_the_last_model(pivot):
         aligned.target.startswith("Das Wasser") and aligned.source == line
         for aligned, line in zip(found, lines, strict=True)
     )
+
+
+def test_one_that_has_kept_what_a_function_said_can_be_handed_on():
+    pivot, text = Pivot([SHIPPED, GERMAN]), "Two dogs are playing."
+    kept = pivot.translate(text, protect=lambda text: [(4, 8)])  # which cannot be pickled
+    for other in (pickle.loads(pickle.dumps(pivot)), copy.copy(pivot), copy.deepcopy(pivot)):
+        assert other.translate(text, protect=lambda text: [(4, 8)]) == kept
+        assert other.translate(text) == pivot.translate(text)
