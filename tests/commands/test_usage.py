@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from cpunmt.commands import cli
-from tests.support.command_line import ROOT
+from tests.sample_models.real_model import SHIPPED
+from tests.support.command_line import ROOT, run
 
 
 @pytest.mark.parametrize(
@@ -108,3 +109,10 @@ def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path,
         flag = re.search(r"; (-i .*) translates the lines in it", shown)[1]
         listed = subprocess.run(["sh", "-c", f"printf '%s\\n' {flag}"], capture_output=True).stdout.decode()
         assert listed == f"-i\n{word}\n" and sorted(os.listdir(tmp_path)) == files
+
+
+@pytest.mark.parametrize("flag", ["--alignment", "--word-scores"])
+def test_pages_have_no_pieces_to_tell_of(flag):
+    done = run("translate", "-m", SHIPPED, "--html", flag, stdin=b"<p>A dog.</p>\n")
+    assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
+    assert f"{flag} tells of pieces, and the result of --html has none".encode() in done.stderr
