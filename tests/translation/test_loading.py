@@ -273,7 +273,7 @@ def test_a_directory_that_is_replaced_meanwhile_is_loaded_from_one_of_both(tmp_p
                 break
             (tmp_path / "next").symlink_to(models[name])
             os.replace(tmp_path / "next", place)
-            time.sleep(0.05)
+            time.sleep(0.12)  # a load takes a third of it
 
     swapper = threading.Thread(target=swap)
     swapper.start()
