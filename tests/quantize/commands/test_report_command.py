@@ -91,7 +91,7 @@ def test_what_is_read_is_not_written_over(files, capsys):
         (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, and {}/text.txt has none"),
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),
         (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found; check the path\n"),
-        (["--activations", "{}/empty"], "{}/empty: text of --activations is empty; expected text, one sentence a line\n"),
+        (["--activations", "{}/empty"], "{}/empty: text of --activations is empty; expected text, one"),
         (["--json", "{}/no/such/x"], "{}/no/such/x: there is no directory"),
         (["--vocabulary", "shortlist", "--beam-size", "2", "--json", "{}"], "{}: is a directory"),
     ],
