@@ -90,7 +90,8 @@ def main(arguments=None):
 
     parser = argparse.ArgumentParser(prog="python -m bench.sparse_product", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="how many at a time")
+    shares = [rows for rows in range(1, TOGETHER + 1) if TOGETHER % rows == 0]  # memory is of that many
+    parser.add_argument("--rows", type=int, nargs="+", choices=shares, default=ROWS, help="how many at a time")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())

@@ -17,7 +17,7 @@ from cpunmt.formats.packed.packed_directory import (
 )
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import SCHEMES
-from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
 from cpunmt.translation.loading import open_parts
 
 
@@ -43,6 +43,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     parameters = sum(math.prod(shape) for shape in shapes.values())
     sizes = [file.stat().st_size for file in folder.iterdir() if file.is_file()]
     loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
+    twice = second_layout_bytes(config if kind == "packed" else config.changed(scheme="int8", schemes=()))
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
     lines = {
@@ -50,6 +51,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "format": KINDS[kind].title + (loaded if kind == "packed" else converted),
         "size": f"{sum(sizes) / 1e6:.1f} MB in {len(sizes)} files",
         "weights": weights,
+        "weights twice": f"{twice / 1e6:.1f} MB more in memory, to skip what a ReLU makes zero" if twice else "no",
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
         **config.architecture.described(),

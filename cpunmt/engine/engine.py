@@ -80,7 +80,7 @@ class Engine:
         self.model = model
         self.shortlist = shortlist
         self._program = program.load()
-        self._workspaces = []  # of finished calls: append and pop are atomic
+        self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * model.bytes
         self._full_output = None
         self._model_at = _address(model.record)
@@ -220,9 +220,10 @@ class Engine:
         return record, workspace, made + read
 
     def _keep(self, workspace: Workspace):
-        """For a later call."""
-        if workspace.bytes <= self._usual and len(self._workspaces) < KEPT:
+        """For a later call; the oldest goes where there are many, or those of one kind would be all, for ever."""
+        if workspace.bytes <= self._usual:
             self._workspaces.append(workspace)
+            del self._workspaces[:-KEPT]
 
     def _run(self, batch_at: int, workspace: Workspace):
         """Translate a batch; an interrupt is handled between two calls of compiled code, an exit waits for one."""

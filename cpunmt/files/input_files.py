@@ -16,7 +16,8 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 
 _BLOCK = 1 << 20
-_TEXTS = ("calibration text", "sentence pairs", "test set")  # kinds that are the user's own, and no part of a model
+# kinds that are the user's own, and no part of a model
+_TEXTS = ("calibration text", "sentence pairs", "test set", "text of --activations")
 
 
 def read_bytes(path, kind, limit):

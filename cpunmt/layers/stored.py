@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.kernels.matmul.packing import GROUP, PAIR, PANEL, panels
+from cpunmt.kernels.matmul.packing import BLOCK, GROUP, PAIR, PANEL, panels
 from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 
 _FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
@@ -46,6 +46,11 @@ class Linear(NamedTuple):
     depth: int
     widths: tuple[int, ...]  # columns of each part
     rectified: bool = False  # x is what a ReLU has made: no number is negative, and many are 0
+
+    @property
+    def by_depth_bytes(self) -> int:
+        """Memory of the weights as an 8-bit product reads them that skips zeros: see packing.by_depth."""
+        return self.depth * PANEL * BLOCK * -(-panels(self.columns) // BLOCK) if self.rectified else 0
 
     @property
     def columns(self) -> int:

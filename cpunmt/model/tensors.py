@@ -92,6 +92,12 @@ def is_static(config: ModelConfig, name: str) -> bool:
     return config.activation_scales == "static" and SCHEMES[config.scheme_of(name)] == "int8"
 
 
+def second_layout_bytes(config: ModelConfig) -> int:
+    """Memory of the weights that a model has twice, by depth too: what 8-bit products that skip zeros read."""
+    used = (linear for linear in linears(config) if SCHEMES[config.scheme_of(linear.name)] == "int8")
+    return sum(linear.by_depth_bytes for linear in used)
+
+
 def matrices(config: ModelConfig) -> list[str]:
     """Names of all that has a scheme: the tables, then the linear layers."""
     return [*table_sizes(config), *(linear.name for linear in linears(config))]

@@ -32,24 +32,7 @@ class Sparsity(NamedTuple):
 
 def rectified_inputs(config: ModelConfig) -> list[str]:
     """Names of the linear layers that multiply what a ReLU left, in the order of use."""
-    architecture = config.architecture
-    names = [linear.name for linear in linears(config)]
-    averaging = architecture.cell == "average_attention"
-    found = []
-    for name in names:
-        side, number, kind, part = name.split(".")[:4]
-        block = f"{side}.{number}.{kind}"
-        if part in ("middle", "outer"):  # of a network, which may be a single map
-            activation = architecture.average_activation if kind == "cell" else architecture.activation
-            fits = activation == "relu" and f"{block}.inner" in names
-        elif part == "forget_gate":  # of the network's output: that of its last ReLU, if none maps it back
-            last = averaging and f"{block}.inner" in names and f"{block}.outer" not in names
-            fits = last and architecture.average_activation == "relu"
-        else:
-            fits = part == "output" and kind == "cell" and architecture.cell == "ssru"
-        if fits:
-            found.append(name)
-    return found
+    return [linear.name for linear in linears(config) if linear.rectified]
 
 
 def model_sparsity(

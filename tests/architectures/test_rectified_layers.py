@@ -9,7 +9,7 @@ from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import by_depth, panels
 from cpunmt.model.model import Model
-from cpunmt.model.tensors import linears
+from cpunmt.model.tensors import linears, second_layout_bytes
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import SHIPPED, sources
 from tests.sample_models.transformers import make_config
@@ -17,12 +17,23 @@ from tests.sample_models.transformers import make_config
 INNER = ("feed_forward.outer", "feed_forward.middle.0", "feed_forward.middle.1")
 CONFIGS = {
     "relu": ({"ffn_depth": 4, "decoder_ffn_depth": 3}, INNER),
+    "tied": ({"decoder_parameters": (0, 0, 0)}, ("feed_forward.outer",)),
     "swish": ({"activation": "swish"}, ()),
     "ssru and its projection": ({"cell_projection": True, "activation": "gelu"}, ("cell.output",)),
     "gru and its projection": ({"cell": "gru", "cell_projection": True, "activation": "gelu"}, ()),
     "average": (
         {"cell": "average_attention", "average_dim": 48, "average_activation": "relu", "activation": "swish"},
         ("cell.outer",),
+    ),
+    "average of one width, and a gate": (
+        {
+            "cell": "average_attention",
+            "average_dim": 32,
+            "average_gate": True,
+            "average_activation": "relu",
+            "activation": "swish",
+        },
+        ("cell.forget_gate",),
     ),
     "average of one layer": (
         {"cell": "average_attention", "average_dim": 32, "average_depth": 1, "average_activation": "relu"},
@@ -88,6 +99,18 @@ def test_other_schemes_have_none(scheme):
     config = make_config()
     model = Model(*packed_tensors(config, random_tensors(config, 1), scheme))
     assert not any(layer["by_depth"] for layer in layers_of(model))
+    assert second_layout_bytes(model.config) == 0
+
+
+@pytest.mark.parametrize("scheme", ["int8", "code4"])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_the_second_layouts_take_is_told(name, scheme):
+    """Of tied layers there is one."""
+    config = make_config(**CONFIGS[name][0])
+    model = Model(*packed_tensors(config, random_tensors(config, 1), scheme))
+    places = {int(layer["by_depth"]) for layer in layers_of(model)}
+    made = {array.ctypes.data: array.nbytes for array in model._network._filler._kept if array.dtype == np.int8}
+    assert second_layout_bytes(model.config) == sum(made[place] for place in places if place)
 
 
 @pytest.mark.parametrize("scheme", ["int8", "code4"])

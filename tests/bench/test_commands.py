@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.peers import __main__ as peers
+from bench.sparse_product import __main__ as sparse_product
 from cpunmt.formats.packed.packed_directory import read_directory
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
@@ -67,6 +68,14 @@ def test_every_command_is_tested_and_named_in_the_documentation():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     told = "".join(path.read_text("utf-8") for path in documents)
     assert {name for name in COMMANDS if f"python -m {name}" not in told} == set()
+
+
+@pytest.mark.parametrize("rows", ["0", "3", "128", "-1"])
+def test_sparse_product_takes_numbers_of_rows_that_it_has_memory_for(rows, capsys):
+    """With none compiled code would go on for ever, with others it would leave its memory."""
+    with pytest.raises(SystemExit):
+        sparse_product.main(["--rows", rows])
+    assert "argument --rows: " in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from cpunmt.formats.packed.packed_directory import read_directory, verify
 from tests.sample_models.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.sample_models.marian_bin_writer import bin_bytes
-from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES, SHIPPED
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 from tests.support.command_line import refusal, statistics
 
@@ -94,6 +94,14 @@ def test_info_counts_parameters_whatever_they_are_stored_as(made, capsys):
     expected = pieces * d + pieces + 2 * (attention + network) + 2 * (cell + attention + network)
     for kind in ("bergamot", "bergamot gzipped", "bergamot packed with zstd", "marian npz"):
         assert info(capsys, made(kind))["parameters"] == f"{expected:,}"
+
+
+def test_info_tells_what_weights_take_that_are_in_memory_twice(capsys):
+    """Seven matrices of 1536 x 256, of which the decoder's is tied; none where products are not of 8 bits."""
+    told = f"{7 * 1536 * 256 / 1e6:.1f} MB more in memory, to skip what a ReLU makes zero"
+    assert info(capsys, SHIPPED)["weights twice"] == told
+    assert info(capsys, SHIPPED / "log4")["weights twice"] == told
+    assert info(capsys, SHIPPED / "float16")["weights twice"] == "no"
 
 
 def test_metadata_of_a_stranger_cannot_forge_lines(copied, capsys, tmp_path):

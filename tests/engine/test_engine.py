@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import KEPT, Engine, Search
+from cpunmt.engine.workspace import Workspace
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
 from quantize.reference.network import Reference
@@ -170,3 +171,16 @@ def test_few_workspaces_are_kept(engines):
     engine, source = engines[0], random_sources(1, engines[2], 1)
     assert None not in in_threads(3 * KEPT, lambda _: engine.translate(source, [300]))
     assert 1 <= len(engine._workspaces) <= KEPT
+
+
+def test_a_workspace_is_kept_though_many_of_another_kind_are(engines):
+    """What was used last is kept: calls that ask for attention do not make one each after many that did not."""
+    engine, source = engines[0], random_sources(1, engines[2], 1)
+    engine.translate(source, [20])
+    engine._workspaces[:] = [Workspace(engine.model.config, engine._workspaces[-1].size) for _ in range(KEPT)]
+    asked = Search(attention=True)
+    engine.translate(source, [20], asked)
+    kept = engine._workspaces[-1]
+    engine.translate(source, [20], asked)
+    assert kept.size.attention == 1 and engine._workspaces[-1] is kept
+    assert len(engine._workspaces) == KEPT

@@ -1,6 +1,7 @@
 """The models of the recipe: shapes by name, and how each is trained."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 from cpunmt.model.config import ModelConfig
@@ -28,6 +29,15 @@ class Settings:
     patience: int = 10  # validations without a better one, after which training ends
     keep: int = 4  # checkpoints, the best ones, which may be averaged
     seed: int = 1
+
+    def __post_init__(self):
+        """Raises ValueError for densities that would change nothing, or make ReLUs denser."""
+        if not 0 <= self.density_weight < math.inf:
+            raise ValueError(f"density_weight is {self.density_weight}, expected 0 (none) or a positive number")
+        if not 0 <= self.target_density < 1:
+            raise ValueError(f"target_density is {self.target_density}, expected a share: at least 0, less than 1")
+        if self.target_density and not self.density_weight:
+            raise ValueError("target_density is of density_weight: give that too")
 
 
 def _student(model_dim, ffn_dim, encoder_layers, decoder, **options):

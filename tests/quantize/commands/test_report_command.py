@@ -90,12 +90,14 @@ def test_what_is_read_is_not_written_over(files, capsys):
         (["--gate", "agreement=0.9"], "gate: agreement is measured on test sets, and there is none"),
         (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, and {}/text.txt has none"),
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),
-        (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found"),
+        (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found; check the path\n"),
+        (["--activations", "{}/empty"], "{}/empty: text of --activations is empty; expected text, one"),
         (["--json", "{}/no/such/x"], "{}/no/such/x: there is no directory"),
         (["--vocabulary", "shortlist", "--beam-size", "2", "--json", "{}"], "{}: is a directory"),
     ],
 )
 def test_what_stands_in_the_way_is_one_clear_error(files, capsys, flags, expected):
+    (files / "empty").touch()
     assert report(files, *(flag.format(files) for flag in flags)) == 1
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 1

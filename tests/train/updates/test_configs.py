@@ -14,6 +14,22 @@ def test_every_shape_is_a_model_that_marian_can_express(shape):
     assert settings_of(shape).updates > 0
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"density_weight": -0.1}, "density_weight is -0.1, expected 0"),
+        ({"density_weight": float("nan")}, "density_weight is nan"),
+        ({"density_weight": 0.1, "target_density": 12.0}, "target_density is 12.0, expected a share"),
+        ({"density_weight": 0.1, "target_density": -0.1}, "target_density is -0.1"),
+        ({"target_density": 0.1}, "target_density is of density_weight"),
+    ],
+)
+def test_densities_that_cannot_be_meant(wrong, told):
+    with pytest.raises(ValueError, match=told):
+        settings_of("tiny", **wrong)
+    assert settings_of("tiny", density_weight=0.1, target_density=0.12).target_density == 0.12
+
+
 def test_sizes():
     def millions(shape, vocabulary):
         shapes = checkpoint_tensors(model_config(shape, vocabulary)).values()

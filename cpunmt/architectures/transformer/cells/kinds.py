@@ -41,7 +41,8 @@ def _averaging(config, block, found):
     if not config.average_gate:
         del found["input"]
     else:
-        found["forget"] = linear(block, d, {"forget_gate": d})
+        relu = config.average_activation == "relu" and "inner" in network and not back  # the network's last
+        found["forget"] = linear(block, d, {"forget_gate": d})._replace(rectified=relu)
 
 
 CELLS = {
