@@ -140,4 +140,5 @@ class SentenceLayers:
 
 def _asks_for_more(options: Options) -> bool:
     """Whether a call has terms, patterns or functions of its own, which may find something in any sentence."""
-    return options.glossary is not None or not all(isinstance(item, str) for item in options.protect or ())
+    settled: Any = options.protect or ()  # text, or a tuple
+    return options.glossary is not None or not all(isinstance(item, str) for item in settled)
