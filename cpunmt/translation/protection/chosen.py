@@ -46,9 +46,9 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
             raise TypeError(f"protect has {shown(item)}, a regular expression of bytes; expected one of text")
         if not isinstance(item, re.Pattern) and not callable(item):
             raise TypeError(f"protect has {shown(item)}, expected {_EXPECTED}")
-        item = as_key(item)
-        if item not in found:
-            found.append(item)
+        key = item if isinstance(item, re.Pattern) else as_key(item)
+        if key not in found:
+            found.append(key)
     if found == list(KINDS):
         return "all"
     return tuple(found) or "none"
