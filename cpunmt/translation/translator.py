@@ -13,7 +13,7 @@ from cpunmt.translation.calls import Call, Settings
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
-from cpunmt.translation.interface.whole_texts import translate_texts
+from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.joining import Source, make_result
 from cpunmt.translation.options import TEXT_ONLY, Options
 from cpunmt.translation.results import Result, TranslationResult
@@ -189,7 +189,9 @@ class Translator(PieceTranslator):
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
         """Results of texts, each of whose translations begins with the ids forced upon it."""
-        return translate_texts(texts, forced, settings, self._languages, self._cutter(settings), self._sentences)
+        return translate_texts(
+            texts, forced, TextCall(settings, self._languages, self._cutter(settings), self._sentences)
+        )
 
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         """Sentences, shared among the workers."""

@@ -1,5 +1,6 @@
 """HTML and protected spans as options of a Translator."""
 
+import copy
 import pickle
 import re
 
@@ -212,8 +213,10 @@ def test_pieces_have_no_marks(student):
 
 def test_a_translator_that_has_protected_something_can_be_pickled(student):
     text = "Ask {name} about it."
+    student.translate(text, protect=lambda text: [(0, 3)])  # which cannot be pickled, and goes with its call
     expected = student.translate(text, protect="all")
-    assert pickle.loads(pickle.dumps(student)).translate(text, protect="all") == expected
+    for other in (pickle.loads(pickle.dumps(student)), copy.copy(student), copy.deepcopy(student)):
+        assert other.translate(text, protect="all") == expected
 
 
 @pytest.mark.parametrize("text", ["A man is riding 😀 a bicycle.", "Ask {name} about it. A dog."])

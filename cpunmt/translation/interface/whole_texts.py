@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
+from typing import NamedTuple
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.translation.calls import Settings, aligning, settings_of
@@ -17,36 +18,38 @@ from cpunmt.translation.texts.sentence_layer import Cutter, found_of, handed_dow
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
 
 
-def translate_texts(
-    texts: Sequence[str],
-    forced: Sequence[list[int]],
-    settings: Settings,
-    languages: Languages,
-    cutter: Cutter | None,
-    sentences: Sentences,
-) -> list[Result]:
+class TextCall(NamedTuple):
+    """How the texts of a call are translated.
+
+    settings   its options, settled
+    languages  from which language into which
+    cutter     cuts texts to sentences; None: a text is one
+    sentences  translates them
+    """
+
+    settings: Settings
+    languages: Languages
+    cutter: Cutter | None
+    sentences: Sentences
+
+
+def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Results of texts; the translation of each begins with the ids forced upon it.
 
     Raises ValueError if something is forced upon HTML.
     """
-    translate = _documents if settings.options.html else _texts
-    results = translate(texts, forced, settings, languages, cutter, sentences)
-    if settings.options.glossary is None:
+    options = call.settings.options
+    results = (_documents if options.html else _texts)(texts, forced, call)
+    if options.glossary is None:
         return results
     with LOCK:
         from cpunmt.translation.glossary.use import GlossaryUse
     return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
 
 
-def _texts(
-    texts: Sequence[str],
-    forced: Sequence[list[int]],
-    settings: Settings,
-    languages: Languages,
-    cutter: Cutter | None,
-    sentences: Sentences,
-) -> list[Result]:
+def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Results of plain texts."""
+    settings, _, cutter, sentences = call
     if cutter is None:
         return [found_of(aligned) for aligned in sentences(texts, forced, settings)]
     cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
@@ -62,19 +65,13 @@ def _texts(
     return results
 
 
-def _documents(
-    texts: Sequence[str],
-    forced: Sequence[list[int]],
-    settings: Settings,
-    languages: Languages,
-    cutter: Cutter | None,
-    sentences: Sentences,
-) -> list[Result]:
+def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Results of HTML. A document is one hypothesis; its blocks are translated like any texts."""
     if any(forced):
         raise ValueError("target_prefix is given, and html is True: a document has no first word; leave it out")
     with LOCK:  # a process that translates plain text starts without it
         from cpunmt.translation.markup.html_result import html_result
+    settings, languages, cutter, sentences = call
     plain = settings_of(settings.options, html=False, num_hypotheses=1)
 
     def translate(parts: Sequence[str], align: bool) -> list[Aligned]:

@@ -13,7 +13,7 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
 from cpunmt.translation.calls import Settings, aligning, settings_of
 from cpunmt.translation.interface.sentence_layers import SentenceLayers
-from cpunmt.translation.interface.whole_texts import translate_texts
+from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.options import TEXT_ONLY, Options
 from cpunmt.translation.pivot.composing import composed, pivot_layer
 from cpunmt.translation.results import Result
@@ -172,7 +172,7 @@ class Pivot:
             )
 
         whole = settings_of(settings[-1].options, **of_texts)
-        return translate_texts(texts, forced, whole, languages, cutter, sentences)
+        return translate_texts(texts, forced, TextCall(whole, languages, cutter, sentences))
 
     def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
         """The layer that translates single sentences; `forced` are the ids that each last translation begins with."""
@@ -214,7 +214,7 @@ class Pivot:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was learnt from calls, whose functions may not be pickled."""
+        """Without the layers: they keep functions that calls gave, which may not be pickled. They are made anew."""
         return {name: value for name, value in self.__dict__.items() if name != "_layers"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
