@@ -1,4 +1,4 @@
-"""Tiles of many rows on matrix registers (AMX). One holds sixteen rows of 64 bytes; an instruction multiplies two of them.
+"""Tiles of many rows on matrix registers (AMX): each holds 16 rows of 64 bytes, and one instruction multiplies two.
 
     tdpbusd    sum[r, c] += sum over 64 depths of a[r, k] * w[k, c]     16 x 16 sums, exact in int32
 
