@@ -52,8 +52,8 @@ def assembly_of(code: str, triple: str, cpu: str, features: str) -> str:
     return machine.emit_assembly(module)
 
 
-def loaded(code: str):
-    """(execution engine, address of `tiles`) of LLVM `code`, compiled for this machine; keep the engine."""
+def loaded(code: str, name: str = "tiles"):
+    """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(
@@ -61,4 +61,4 @@ def loaded(code: str):
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
     engine.finalize_object()
-    return engine, engine.get_function_address("tiles")
+    return engine, engine.get_function_address(name)
