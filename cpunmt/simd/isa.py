@@ -103,16 +103,19 @@ def current() -> Isa:
     name = os.environ.get("CPUNMT_ISA", "").strip().lower()
     if not name:
         return next(filter(_runs, Isa))
-    if name not in {isa.value for isa in Isa}:
-        reason = " is not an instruction set that cpunmt knows"
-    elif _runs(Isa(name)):
+    known = name in {isa.value for isa in Isa}
+    if known and _runs(Isa(name)):
         return Isa(name)
-    elif _present(Isa(name)):
-        reason = ": the operating system does not let this process use it"
-    else:
-        reason = ": this processor does not support it"
     usable = ", ".join(isa.value for isa in supported())
-    raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}{reason}; use one of: {usable}")
+    if not known:
+        raise UnsupportedIsaError(
+            f"CPUNMT_ISA={name!r} is not an instruction set that cpunmt knows; use one of: {usable}"
+        )
+    if _present(Isa(name)):
+        reason = "the operating system does not let this process use it"
+    else:
+        reason = "this processor does not support it"
+    raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: {reason}; use one of: {usable}")
 
 
 def target_cpu(isa: Isa) -> tuple[str, str]:
