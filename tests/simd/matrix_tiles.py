@@ -41,6 +41,8 @@ def check(tiles, shape, rows, steps, mode, generator):
         w=w.ctypes.data,
         panel_bytes=w.strides[0],
         steps=steps,
+        ahead=0,
+        lines=1,
         start=start.ctypes.data,
         totals=totals.ctypes.data,
         scales=scales.ctypes.data,
