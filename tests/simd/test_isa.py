@@ -11,7 +11,7 @@ import pytest
 from cpunmt.errors import CpunmtError, UnsupportedIsaError
 from cpunmt.simd import isa
 from cpunmt.simd.isa import Isa
-from tests.sample_models.real_model import ROOT
+from tests.sample_models.real_model import DIRECTORIES, ROOT
 
 UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 
@@ -85,6 +85,15 @@ def test_matrix_registers_need_the_operating_system_too(monkeypatch):
         UnsupportedIsaError, match="the operating system does not let this process use it; use one of: av"
     ):
         isa.current.__wrapped__()
+
+
+def test_a_wrong_name_is_one_line_of_the_command():
+    """An import asks for no instruction set, or nothing could catch the error."""
+    command = [sys.executable, "-m", "cpunmt", "translate", "-m", str(DIRECTORIES["int8"])]
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "cwd": ROOT}
+    done = subprocess.run(command, env={**os.environ, "CPUNMT_ISA": "avx3"}, **given)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch("cpunmt: error: CPUNMT_ISA='avx3' is not an instruction set .*\n", done.stderr)
 
 
 def test_the_error_is_one_of_ours():
