@@ -43,6 +43,7 @@ class Search(NamedTuple):
     full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
     token_log_probs: bool = False  # tell them
     attention: bool = False  # tell it
+    to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
 
 
 GREEDY = Search()

@@ -11,6 +11,7 @@ SEARCH = record(
     ("min_length", COUNT),  # </s> is excluded until a translation has this many pieces
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
+    ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
 )
 
 # What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.

@@ -17,6 +17,7 @@ from cpunmt.kernels.records import LINEAR
 from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.top_k import top_k
 from cpunmt.layers.linear import linear, row_bytes
+from cpunmt.search.early_stop import is_settled
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
@@ -135,7 +136,8 @@ def best_row(workspace: address, first: count, rows: count) -> count:
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
-    Those that go on become the next hypotheses from `next_row`; returns the row after the last of them.
+    Those that go on become the next hypotheses from `next_row`, the best first; returns the row after the last of them.
+    None does once the sentence is settled.
     """
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s = at(SLOT, w.sentences, slot)
@@ -175,4 +177,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             s.live += 1
             next_row += 1
     s.step = step + 1
+    if s.live > 0 and is_settled(batch, workspace, slot, next_row - s.live):
+        next_row -= s.live
+        s.live = 0
     return next_row
