@@ -1,6 +1,6 @@
 """The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,16 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
-from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
+from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, MEMBER, SLOT, WORKSPACE
+
+
+class Member(NamedTuple):
+    """One of the models that search together."""
+
+    model: Model
+    weight: float = 1.0  # of its log-probabilities; those of all add up to 1
 
 
 class Size(NamedTuple):
@@ -34,8 +42,9 @@ class Workspace:
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
 
-    def __init__(self, config: ModelConfig, size: Size):
+    def __init__(self, members: Sequence[Member], size: Size):
         self.size = size
+        config = members[0].model.config  # all have its pieces
         slots, beam, steps, tokens, source, candidates, attention = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
@@ -45,12 +54,12 @@ class Workspace:
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
-        architecture = config.architecture
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
-        memory = family_of(architecture).memory(architecture, wanted, self._buffer)
-        self._kept.append(memory.record)
-        fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
-        fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
+        searching = np.zeros(len(members), MEMBER)
+        for member, part in zip(members, searching, strict=True):
+            self._member(part, member, wanted, panels)
+        self._kept.append(searching)
+        fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
         fields["source_stride"], fields["candidate_panels"], fields["logit_rows"] = stride, panels, logit_rows
 
@@ -61,7 +70,7 @@ class Workspace:
 
         float32 = np.float32
         buffer("pointers", np.int64, PANEL)
-        buffer("logits", float32, logit_rows, columns)
+        buffer("logits", float32, len(members), logit_rows, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)
@@ -76,11 +85,23 @@ class Workspace:
         buffer("coverage", float32, stride)
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
+        if attention and len(members) > 1:
+            buffer("own_attention", float32, live, stride)
         if not full:
-            outputs = output_layers(config, slots, panels, self._buffer)
+            buffer("candidate_ids", np.int32, slots, columns)
+
+    def _member(self, fields, member, wanted, panels):
+        """Fill in a MEMBER record; `panels` of candidates, 0: it has no output layer of its own for each slot."""
+        config = member.model.config
+        memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
+        self._kept.append(memory.record)
+        fields["model"], fields["weight"] = member.model.record.ctypes.data, member.weight
+        fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
+        fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
+        if panels:
+            outputs = output_layers(config, wanted.slots, panels, self._buffer)
             self._kept.append(outputs)
             fields["outputs"] = outputs.ctypes.data
-            buffer("candidate_ids", np.int32, slots, columns)
 
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""

@@ -12,18 +12,18 @@ All that it knows between two steps is in the workspace, so that it can stop the
 handles an interrupt only outside compiled code.
 """
 
-from cpunmt.architectures.calls import encode, step
 from cpunmt.architectures.records import ROW
-from cpunmt.search.records import BATCH, SLOT, WORKSPACE
+from cpunmt.search.ensemble import encode_sentences, score_rows, step_rows
+from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
-from cpunmt.search.step import choose, score_rows, select
+from cpunmt.search.step import choose, select
 from cpunmt.simd.intrinsics import at, lesser, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
-def translate(model: address, batch: address, workspace: address, begin: count, budget: count) -> count:
-    """Translate a BATCH with a MODEL in the memory of a WORKSPACE, or as much of it as the budget allows.
+def translate(batch: address, workspace: address, begin: count, budget: count) -> count:
+    """Translate a BATCH with the models and in the memory of a WORKSPACE, or as much of it as the budget allows.
 
     begin     1: from the beginning; 0: from where the call before stopped
     budget    rows that are encoded or decoded before it returns, at least those of one step or of some sentences
@@ -31,6 +31,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
     Returns 1 if there is more to do, else 0.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    model = at(MEMBER, w.members, 0).model  # all have its pieces
     if begin:
         w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
@@ -50,7 +51,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
                 for i in range(waiting - first):
                     w.free_count -= 1
                     store_i64(w.begun, i, load_i64(w.free_slots, w.free_count))
-                encode(model, w.memory, b.ids, b.offsets + 8 * first, w.begun, waiting - first)
+                encode_sentences(batch, workspace, first, waiting - first)
                 spent += tokens
                 for sentence in range(first, waiting):
                     slot = load_i64(w.begun, sentence - first)
@@ -62,16 +63,17 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
-        step(model, w.memory, w.rows, rows)
+        step_rows(workspace, rows)
         spent += rows
         row = 0
         while row < rows:
             together = lesser(w.logit_rows, rows - row)
             if b.full_output == 0:
                 together = at(SLOT, w.sentences, at(ROW, w.rows, row).slot).live
-            columns = score_rows(model, batch, workspace, row, together)
+            columns = score_rows(batch, workspace, row, together)
             for i in range(together):
-                choose(model, batch, workspace, row + i, w.logits + 4 * i * columns, columns)
+                logits, stride = w.logits + 4 * i * columns, 4 * together * columns
+                choose(model, batch, workspace, row + i, logits, stride, columns)
             row += together
         row, next_row, kept = 0, 0, 0
         for i in range(active):

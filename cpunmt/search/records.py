@@ -34,7 +34,7 @@ BATCH = record(
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
-    ("full_output", ADDRESS),  # a LINEAR record: the output layer over all pieces; 0: each sentence has a shortlist
+    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: each sentence has a shortlist
 )
 
 # A sentence that is being decoded. It owns a slot: what the architecture has encoded, candidates and a history.
@@ -73,12 +73,21 @@ ENDED = record(
     ("log_prob", np.float32),
 )
 
-# Memory of one call; the architecture's is another record.
-WORKSPACE = record(
+# One of the models that search together, and what is its own of a call's memory.
+MEMBER = record(
+    ("model", ADDRESS),  # a MODEL record
+    ("weight", np.float32),  # of its log-probabilities
     ("memory", ADDRESS),  # the architecture's record
     ("hidden", ADDRESS),  # float32 [rows, model_dim]: where its step leaves what the output layer reads,
     ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
     ("row_scales", ADDRESS),  # and their float32 [rows, 2]
+    ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates
+)
+
+# Memory of one call; an architecture's is another record.
+WORKSPACE = record(
+    ("models", COUNT),  # how many search together: mostly one
+    ("members", ADDRESS),  # MEMBER [models]
     ("slots", COUNT),  # sentences that are decoded side by side
     ("beam", COUNT),  # hypotheses that each may have
     ("steps", COUNT),  # pieces that each may have
@@ -87,10 +96,9 @@ WORKSPACE = record(
     ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
     ("logit_rows", COUNT),  # rows of logits at once
     ("pointers", ADDRESS),  # int64 [16]
-    ("logits", ADDRESS),  # float32 [logit_rows, columns]
+    ("logits", ADDRESS),  # float32 [models, logit_rows, columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
-    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
     ("row_count", COUNT),  # hypotheses that go on, over all slots
@@ -109,5 +117,6 @@ WORKSPACE = record(
     ("history", ADDRESS),  # ITEM [slots, steps, beam]
     ("ended", ADDRESS),  # ENDED [slots, beam]
     ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
+    ("own_attention", ADDRESS),  # float32 [slots * beam, source_stride]: of one of several models, by row
     ("coverage", ADDRESS),  # float32 [source_stride]
 )
