@@ -11,6 +11,7 @@ import numpy as np
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.workspace import Member
 from cpunmt.errors import ModelFileError
+from cpunmt.registry.store import languages_of
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.translation.arguments import in_order
 from cpunmt.translation.loading import LoadedModel, load_model
@@ -51,7 +52,7 @@ def load_ensemble(
     a model whose weight is 0 is checked, and left out.
 
     The other arguments are as of `load_model`, for each model. Raises ModelFileError, too, unless all have the same
-    pieces with the same ids, source and target.
+    pieces with the same ids, source and target, and are for the same languages, as far as their metadata say.
     """
     loaded = [load_model(path, compute_type, activation_scales) for path in paths]
     first = loaded[0]
@@ -66,7 +67,7 @@ def load_ensemble(
 
 
 def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: LoadedModel) -> None:
-    """Raise ModelFileError unless a model reads and writes the pieces of another one, in the same order."""
+    """Raise ModelFileError unless two models read and write the same pieces, of the same languages, in one order."""
     for side in ("source", "target"):
         ours, theirs = getattr(model, f"{side}_vocabulary"), getattr(other, f"{side}_vocabulary")
         pieces, others = (vocabulary.pieces(range(vocabulary.size)) for vocabulary in (ours, theirs))
@@ -81,12 +82,16 @@ def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: Loaded
         ):
             if id_ != another:
                 raise _unlike(other_path, path, f"{name} of the {side} is piece {another}, not {id_}")
+    languages, others = languages_of(model.metadata), languages_of(other.metadata)
+    if languages and others and languages != others:
+        said = ["{} to {}".format(*pair) for pair in (others, languages)]
+        raise _unlike(other_path, path, f"it translates {said[0]}, not {said[1]}")
     if model.config.right_to_left != other.config.right_to_left:
         raise _unlike(other_path, path, "only one of them translates from right to left")
 
 
 def _unlike(path: Path, first: Path, problem: str) -> ModelFileError:
     return ModelFileError(
-        f"{path}: cannot translate together with {first}: {problem}; expected models with the same vocabularies and "
-        "direction"
+        f"{path}: cannot translate together with {first}: {problem}; expected models with the same "
+        "vocabularies, languages and direction"
     )
