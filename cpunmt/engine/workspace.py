@@ -15,6 +15,9 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd.tile_shapes import TOGETHER
+
+LOGIT_ROWS = 16  # that share an output layer and are scored at once
 
 
 class Member(NamedTuple):
@@ -48,16 +51,22 @@ class Workspace:
         slots, beam, steps, tokens, source, candidates, attention = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
-        logit_rows = 8 if full else beam
-        columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
+        everything = -(-config.vocab_size // PANEL)
+        # One output layer for the candidates of all slots is a product of many rows: where those are fast.
+        multiplied = {_multiplied(member.model.config) for member in members}
+        together = int(not full and slots > 1 and TOGETHER and multiplied == {"int8"})
+        shared = min(slots * panels, everything) + 1
+        logit_rows = LOGIT_ROWS if full or together else beam
+        columns = PANEL * (everything if full else shared if together else panels)
         self._kept, self.bytes = [], 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
+        layers = (1, shared) if together else (slots, panels)
         searching = np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
-            self._member(part, member, wanted, panels)
+            self._member(part, member, wanted, None if full else layers)
         self._kept.append(searching)
         fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
@@ -88,18 +97,24 @@ class Workspace:
         if attention and len(members) > 1:
             buffer("own_attention", float32, live, stride)
         if not full:
-            buffer("candidate_ids", np.int32, slots, columns)
+            fields["together"] = together
+            buffer("candidate_ids", np.int32, slots, PANEL * panels)
+            if together:
+                buffer("united_ids", np.int32, PANEL * shared)
+                buffer("places", np.int32, config.vocab_size)
+                buffer("columns", np.int32, slots, PANEL * panels)
+                buffer("picked", float32, 2, PANEL * panels)
 
-    def _member(self, fields, member, wanted, panels):
-        """Fill in a MEMBER record; `panels` of candidates, 0: it has no output layer of its own for each slot."""
+    def _member(self, fields, member, wanted, layers):
+        """Fill in a MEMBER record. `layers`: how many output layers of its own it has, each of how many panels."""
         config = member.model.config
         memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
         self._kept.append(memory.record)
         fields["model"], fields["weight"] = member.model.record.ctypes.data, member.weight
         fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
-        if panels:
-            outputs = output_layers(config, wanted.slots, panels, self._buffer)
+        if layers:
+            outputs = output_layers(config, *layers, self._buffer)
             self._kept.append(outputs)
             fields["outputs"] = outputs.ctypes.data
 
@@ -114,12 +129,17 @@ class Workspace:
         return array
 
 
+def _multiplied(config: ModelConfig) -> str:
+    """What the output layer's weights are multiplied as."""
+    return SCHEMES[config.scheme_of(output_table(config))]
+
+
 def output_layers(config: ModelConfig, count: int, panels: int, allocate: Callable) -> np.ndarray:
     """LINEAR [count], each with room for so many panels of the output layer, which `gather_output` fills in.
 
     `allocate(dtype, *shape)` gives an uninitialized array that lives as long as they do.
     """
-    scheme, depth = records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]], config.architecture.model_dim
+    scheme, depth = records.MULTIPLIED[_multiplied(config)], config.architecture.model_dim
     sizes = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
     sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, PANEL * panels))
     found = np.zeros(count, records.LINEAR)

@@ -12,12 +12,12 @@ All that it knows between two steps is in the workspace, so that it can stop the
 handles an interrupt only outside compiled code.
 """
 
-from cpunmt.architectures.records import ROW
-from cpunmt.search.ensemble import encode_sentences, score_rows, step_rows
+from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
+from cpunmt.search.output_layer import row_columns, score_rows, unite
 from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.step import choose, select
-from cpunmt.simd.intrinsics import at, lesser, load_i64, store_i64
+from cpunmt.simd.intrinsics import at, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
@@ -63,18 +63,17 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
+        if b.full_output == 0 and w.together and (w.united == 0 or 2 * active <= w.united):
+            unite(model, workspace, active)
         step_rows(workspace, rows)
         spent += rows
         row = 0
         while row < rows:
-            together = lesser(w.logit_rows, rows - row)
-            if b.full_output == 0:
-                together = at(SLOT, w.sentences, at(ROW, w.rows, row).slot).live
-            columns = score_rows(batch, workspace, row, together)
-            for i in range(together):
-                logits, stride = w.logits + 4 * i * columns, 4 * together * columns
-                choose(model, batch, workspace, row + i, logits, stride, columns)
-            row += together
+            scored = score_rows(batch, workspace, row, rows)
+            for i in range(scored):
+                logits = row_logits(batch, workspace, row + i, i)
+                choose(model, batch, workspace, row + i, logits, row_columns(batch, workspace, row + i))
+            row += scored
         row, next_row, kept = 0, 0, 0
         for i in range(active):
             slot = load_i64(w.active, i)

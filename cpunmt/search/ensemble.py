@@ -15,19 +15,14 @@ Sums are float32, in the order of the models. One model is summed with nothing.
 import numpy as np
 
 from cpunmt.architectures.calls import encode, start, step
-from cpunmt.architectures.records import MODEL, ROW
-from cpunmt.kernels.candidates import gather_output
-from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.records import LINEAR
+from cpunmt.architectures.records import ROW
 from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.weighted_sums import add_weighted
-from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.history import attention_address
-from cpunmt.search.records import BATCH, MEMBER, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, at, store_f32
-from cpunmt.simd.jit import address, count, kernel, real
-
-LINEAR_BYTES = LINEAR.itemsize
+from cpunmt.search.output_layer import own_logits, row_columns
+from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd.intrinsics import at, store_f32
+from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
@@ -37,18 +32,6 @@ def encode_sentences(batch: address, workspace: address, first: count, n: count)
     for number in range(w.models):
         member = at(MEMBER, w.members, number)
         encode(member.model, member.memory, b.ids, b.offsets + 8 * first, w.begun, n)
-
-
-@kernel
-def gather_candidates(workspace: address, slot: count, candidates: count):
-    """Cut the output layer of each model down to a slot's candidates."""
-    w = at(WORKSPACE, workspace, 0)
-    pieces = w.candidate_ids + 64 * slot * w.candidate_panels
-    for number in range(w.models):
-        member = at(MEMBER, w.members, number)
-        m, output = at(MODEL, member.model, 0), at(LINEAR, member.outputs, slot)
-        output.panels = (candidates + 15) // 16
-        gather_output(address_of(m.output), pieces, candidates, m.model_dim, w.pointers, address_of(output))
 
 
 @kernel
@@ -72,41 +55,24 @@ def step_rows(workspace: address, n: count):
 
 
 @kernel
-def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Logits of rows first ... first + rows - 1 by each model; returns the columns of float32 [models, rows, columns].
+def row_logits(batch: address, workspace: address, row: count, number: count) -> address:
+    """Where the logits of `row` are, of all models made one; `number` as of `own_logits`.
 
-    Without a shortlist all rows share one output layer; with one, those of one sentence do.
-    """
-    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    columns = 0
-    for number in range(w.models):
-        member = at(MEMBER, w.members, number)
-        depth, output = at(MODEL, member.model, 0).model_dim, b.full_output + LINEAR_BYTES * number
-        if b.full_output == 0:
-            output = member.outputs + LINEAR_BYTES * at(ROW, w.rows, first).slot
-        columns = 16 * at(LINEAR, output, 0).panels
-        x = member.hidden + 4 * first * depth
-        quantized = member.quantized + first * row_bytes(at(LINEAR, output, 0).scheme, depth)
-        logits = w.logits + 4 * number * rows * columns
-        linear(output, x, quantized, member.row_scales + 8 * first, rows, logits, AFFINE)
-    return columns
-
-
-@kernel
-def mixed(workspace: address, logits: address, stride: count, columns: count, used: count) -> real:
-    """Make a row of logits that of all models; returns what is subtracted from them for log-probabilities.
-
-    logits    of the first model, float32 [columns], of which `used` are candidates'
-    stride    bytes from there to the same row of the next model
+    They are float32 [row_columns]; may be overwritten. What is subtracted from them is its hypothesis's `normalizer`.
     """
     w = at(WORKSPACE, workspace, 0)
+    columns, logits = row_columns(batch, workspace, row), own_logits(batch, workspace, 0, row, number)
+    h = at(HYPOTHESIS, w.hypotheses, row)
     if w.models == 1:
-        return log_sum_exp(logits, columns)
-    total = np.float32(0.0)
-    for number in range(w.models):
-        weight, own = at(MEMBER, w.members, number).weight, logits + number * stride
-        total = total + weight * log_sum_exp(own, columns)
-        add_weighted(own, columns, weight, number, logits)
-    for column in range(used, columns):
+        h.normalizer = log_sum_exp(logits, columns)
+        return logits
+    h.normalizer = np.float32(0.0)
+    for k in range(w.models):
+        weight, own = at(MEMBER, w.members, k).weight, logits
+        if k > 0:
+            own = own_logits(batch, workspace, k, row, number)
+        h.normalizer = h.normalizer + weight * log_sum_exp(own, columns)
+        add_weighted(own, columns, weight, k, logits)
+    for column in range(at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates, columns):
         store_f32(logits, column, LOWEST)
-    return total
+    return logits

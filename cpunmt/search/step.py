@@ -14,7 +14,6 @@ from cpunmt.kernels.activations import log
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.kernels.top_k import top_k
 from cpunmt.search.early_stop import is_settled
-from cpunmt.search.ensemble import mixed
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
@@ -35,14 +34,12 @@ def forced_piece(batch: address, sentence: count, step: count) -> count:
 
 
 @kernel
-def choose(
-    model: address, batch: address, workspace: address, row: count, logits: address, stride: count, columns: count
-):
-    """Find the best continuations of a hypothesis: as many as its sentence may go on with. Logits as of `mixed`."""
+def choose(model: address, batch: address, workspace: address, row: count, logits: address, columns: count):
+    """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
     s = at(SLOT, w.sentences, r.slot)
-    h.normalizer, h.taken = mixed(workspace, logits, stride, columns, s.candidates), 0
+    h.taken = 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
     forced = forced_piece(batch, s.sentence, r.step)
     if forced >= 0:

@@ -1,0 +1,119 @@
+"""The output layer of the rows of a step: over the whole vocabulary, or over the candidates of their sentences.
+
+Candidates are few, but each sentence has its own, and where many sentences are decoded side by side reading all of
+their weights bounds a step. The candidates of all of them together are far fewer than their sum (2,700 and 10,000 of
+13 sentences of news), so one product serves all rows, and each row picks its own logits (`united`). A logit is the same
+to the bit either way, for no column of a product depends on another.
+
+    gather_own    gather an output layer for a sentence that begins
+    unite         gather one output layer for all sentences that are being decoded
+    score_rows    logits of rows that share an output layer
+    own_logits    those of one of these rows: of its own candidates only
+
+Each of the models that search together has its own layers, over the same candidates.
+"""
+
+from cpunmt.architectures.records import MODEL, ROW
+from cpunmt.kernels.candidates import gather_output, mark_pieces, pick_columns, place_columns, take_marked
+from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.records import LINEAR
+from cpunmt.layers.linear import linear, row_bytes
+from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64, store_i32
+from cpunmt.simd.jit import address, count, kernel
+
+LINEAR_BYTES = LINEAR.itemsize
+
+
+@kernel
+def gather_layers(workspace: address, number: count, pieces: address, candidates: count, panels: count):
+    """Cut the output layers `number` of all models down to int32 pieces [candidates], in so many panels."""
+    w = at(WORKSPACE, workspace, 0)
+    for k in range(w.models):
+        member = at(MEMBER, w.members, k)
+        m, output = at(MODEL, member.model, 0), at(LINEAR, member.outputs, number)
+        output.panels = panels
+        gather_output(address_of(m.output), pieces, candidates, m.model_dim, w.pointers, address_of(output))
+
+
+@kernel
+def gather_own(workspace: address, slot: count, candidates: count):
+    """Gather the candidates of the sentence that begins in a slot, unless those of all are united later."""
+    w = at(WORKSPACE, workspace, 0)
+    if w.together:
+        w.united = 0  # no longer those of all sentences
+    else:
+        pieces = w.candidate_ids + 64 * slot * w.candidate_panels
+        gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
+
+
+@kernel
+def unite(model: address, workspace: address, active: count):
+    """Gather the candidates of the sentences in the slots int64 `w.active` [active] as one output layer."""
+    m, w = at(MODEL, model, 0), at(WORKSPACE, workspace, 0)
+    stride = 64 * w.candidate_panels
+    for i in range(active):
+        slot = load_i64(w.active, i)
+        mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
+    found = take_marked(w.marks, m.vocab_size, w.united_ids)
+    # at least one column is none of theirs: what fills up a sentence's own
+    gather_layers(workspace, 0, w.united_ids, found, found // 16 + 1)
+    for column in range(found):
+        store_i32(w.places, load_i32(w.united_ids, column), column)
+    for i in range(active):
+        slot = load_i64(w.active, i)
+        candidates, place = at(SLOT, w.sentences, slot).candidates, stride * slot
+        place_columns(w.candidate_ids + place, candidates, w.places, found, w.columns + place)
+    w.united = active
+
+
+@kernel
+def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
+    """Logits of the next of `rows` rows, from row `first` on, those that share output layers; returns how many.
+
+    Without a shortlist, and where candidates are united, all rows share them, else those of one sentence.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    number, together = 0, lesser(w.logit_rows, rows - first)
+    if b.full_output == 0 and w.together == 0:
+        number = at(ROW, w.rows, first).slot
+        together = at(SLOT, w.sentences, number).live
+    for k in range(w.models):
+        member = at(MEMBER, w.members, k)
+        output, depth = member.outputs + LINEAR_BYTES * number, at(MODEL, member.model, 0).model_dim
+        if b.full_output:
+            output = b.full_output + LINEAR_BYTES * k
+        layer = at(LINEAR, output, 0)
+        w.logit_columns = 16 * layer.panels
+        x = member.hidden + 4 * first * depth
+        quantized = member.quantized + first * row_bytes(layer.scheme, depth)
+        logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
+        linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE)
+    return together
+
+
+@kernel
+def row_columns(batch: address, workspace: address, row: count) -> count:
+    """How many logits a row has, a multiple of 16."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    if b.full_output == 0 and w.united > 1:
+        return (at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates + 15) // 16 * 16
+    return w.logit_columns
+
+
+@kernel
+def own_logits(batch: address, workspace: address, k: count, row: count, number: count) -> address:
+    """Where model k's logits of `row` are, the one of that `number` among those that `score_rows` has scored.
+
+    They are float32 [row_columns]; may be overwritten. Those of the first model stay until it is asked again, those of
+    another one until the next is asked.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    logits = w.logits + 4 * (k * w.logit_rows + number) * w.logit_columns
+    if b.full_output == 0 and w.united > 1:
+        slot = at(ROW, w.rows, row).slot
+        picked = w.picked if k == 0 else w.picked + 64 * w.candidate_panels
+        columns = row_columns(batch, workspace, row)
+        pick_columns(logits, w.columns + 64 * slot * w.candidate_panels, columns, picked)
+        return picked
+    return logits
