@@ -54,7 +54,7 @@ class Workspace:
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
         multiplied = {_multiplied(member.model.config) for member in members}
-        together = int(not full and slots > 1 and TOGETHER and multiplied == {"int8"})
+        together = int(not full and slots > 1 and beam <= TOGETHER and multiplied == {"int8"})
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)
