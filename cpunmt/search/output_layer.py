@@ -5,7 +5,7 @@ their weights bounds a step. The candidates of all of them together are far fewe
 13 sentences of news), so one product serves all rows, and each row picks its own logits (`united`). A logit is the same
 to the bit either way, for no column of a product depends on another.
 
-    gather_own    gather an output layer for a sentence that begins
+    gather_slot   gather an output layer for a sentence that begins
     unite         gather one output layer for all sentences that are being decoded
     score_rows    logits of rows that share an output layer
     own_logits    those of one of these rows: of its own candidates only
@@ -37,7 +37,7 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 
 
 @kernel
-def gather_own(workspace: address, slot: count, candidates: count):
+def gather_slot(workspace: address, slot: count, candidates: count):
     """Gather the candidates of the sentence that begins in a slot, unless those of all are united later."""
     w = at(WORKSPACE, workspace, 0)
     if w.together:

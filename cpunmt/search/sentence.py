@@ -6,7 +6,7 @@ from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.candidates import find_candidates
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
-from cpunmt.search.output_layer import gather_own
+from cpunmt.search.output_layer import gather_slot
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -47,7 +47,7 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
-        gather_own(workspace, slot, found)
+        gather_slot(workspace, slot, found)
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
 
 
