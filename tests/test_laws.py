@@ -198,7 +198,11 @@ print(json.dumps({"seen": seen, "second": resident() - seen[-1]}))
 @pytest.mark.parametrize("count", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", [MODEL, TOGETHER], ids=["one", "ensemble"])
 def test_law_8_memory_is_flat(model, count):
-    """After a warm-up of a fifth. A second Translator maps the same weights; only its scratch memory is its own."""
+    """After a warm-up of a fifth. A second Translator maps the same weights; only its scratch memory is its own.
+
+    Each model of an ensemble may touch as much of its memory late; its float32 weights count twice, being mapped twice.
+    """
+    later, second = (5, 12) if model == MODEL else (10, 40)
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, model, str(count)],
         env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},
@@ -208,8 +212,8 @@ def test_law_8_memory_is_flat(model, count):
     )
     told = json.loads(done.stdout)
     after = told["seen"][10:]
-    assert max(after) - min(after) <= 5, told
-    assert told["second"] <= 12, told
+    assert max(after) - min(after) <= later, told
+    assert told["second"] <= second, told
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
