@@ -15,7 +15,6 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, MEMBER, SLOT, WORKSPACE
-from cpunmt.simd.tile_shapes import TOGETHER
 
 LOGIT_ROWS = 16  # that share an output layer and are scored at once
 
@@ -46,6 +45,8 @@ class Workspace:
     """
 
     def __init__(self, members: Sequence[Member], size: Size):
+        from cpunmt.simd import tile_shapes  # which an engine has imported, not those who import this module
+
         self.size = size
         config = members[0].model.config  # all have its pieces
         slots, beam, steps, tokens, source, candidates, attention = size
@@ -54,7 +55,7 @@ class Workspace:
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
         multiplied = {_multiplied(member.model.config) for member in members}
-        together = int(not full and slots > 1 and beam <= TOGETHER and multiplied == {"int8"})
+        together = int(not full and slots > 1 and beam <= tile_shapes.TOGETHER and multiplied == {"int8"})
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)
