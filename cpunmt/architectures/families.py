@@ -31,6 +31,10 @@ The definition of what it computes is quantize.reference.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpunmt.architectures.recurrent import tensors as recurrent_tensors
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.architectures.recurrent.memory import recurrent_memory
+from cpunmt.architectures.recurrent.network import RecurrentNetwork
 from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
@@ -56,7 +60,15 @@ FAMILIES = {
         transformer_tensors.others,
         TransformerNetwork,
         transformer_memory,
-    )
+    ),
+    "recurrent": Family(
+        RecurrentConfig,
+        recurrent_tensors.linears,
+        recurrent_tensors.norms,
+        recurrent_tensors.others,
+        RecurrentNetwork,
+        recurrent_memory,
+    ),
 }
 
 
