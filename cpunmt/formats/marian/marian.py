@@ -100,7 +100,11 @@ def read_marian(path: str | os.PathLike) -> Checkpoint:
 
 def _architecture(options, arrays, where) -> tuple[ModelConfig, Sources]:
     """What the model is, and what its tensors are called in the file."""
-    if options.get("type", TYPES[1]) in TYPES:
+    found = TYPES[0] if options.get("type") is None else options["type"]
+    if found not in (known := ("transformer", *TYPES)):
+        expected = " or ".join(map(repr, known))
+        raise ModelFileError(f"{where}: not a supported architecture: type is {found!r}, supported is {expected}")
+    if found in TYPES:
         config = read_recurrent_config(options, where)
         return config, recurrent_sources(config)
     config, numbers = read_config(options, arrays, where)

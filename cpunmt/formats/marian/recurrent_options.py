@@ -12,16 +12,18 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_options import unsupported, vocabularies
 from cpunmt.model.config import ModelConfig
 
-TYPES = ("s2s", "amun", "nematus")
+TYPES = ("amun", "s2s", "nematus")  # Marian's default first
 _ENCODERS = {"bidirectional": "bidirectional", "alternating": "alternating", "bi-unidirectional": "unidirectional"}
 _CELLS = {"gru": "gru", "lstm": "lstm", "gru-nematus": "gru"}
 _SUPPORTED = {  # option -> (Marian's default, for files older than the option; the values we support)
-    "type": ("amun", TYPES),
+    "type": (TYPES[0], TYPES),
     "enc-type": ("bidirectional", tuple(_ENCODERS)),
     "enc-cell": ("gru", tuple(_CELLS)),
     "dec-cell": ("gru", tuple(_CELLS)),
     "layer-normalization": (False, (False, True)),
     "skip": (False, (False, True)),
+    "dec-attention-hops": (1, (1,)),
+    "dec-attention-heads": (1, (1,)),
     "input-types": ([], ([],)),
     "lemma-dim-emb": (0, (0,)),
     "ulr": (False, (False,)),
@@ -44,7 +46,7 @@ def read_recurrent_config(options: Mapping, where: str) -> ModelConfig:
     cells = {name: value(name, "gru") for name in ("enc-cell", "dec-cell")}
     norm = ""
     if value("layer-normalization", False):
-        norm = "nematus" if value("type", "amun") == "nematus" else "marian"
+        norm = "nematus" if value("type", TYPES[0]) == "nematus" else "marian"
         expected = ("gru-nematus",) if norm == "nematus" else ("gru", "lstm")
         problems += [
             f"{name} is {cell!r} with layer-normalization, supported is {' or '.join(map(repr, expected))}"
