@@ -52,6 +52,10 @@ def configs(draw):
     """Any recurrent network of tiny size."""
     untied, norm, dim = draw(st.booleans()), draw(st.sampled_from(["", "", "marian", "nematus"])), 48
     kinds = st.just("gru") if norm == "nematus" else st.sampled_from(["gru", "lstm"])
+    cells = {side: draw(kinds) for side in ("encoder_cell", "decoder_cell")}
+    # norms of states near 0 enlarge what is next to nothing: with a small epsilon, or in LSTMs of several cells, some
+    # random networks are chaotic
+    calm = 1 if norm and "lstm" in cells.values() else 2
     return make_config(
         source_vocab_size=56 if untied else None,
         shared_vocabulary=not untied,
@@ -62,11 +66,10 @@ def configs(draw):
         attention_dim=draw(st.sampled_from([None, 16, 80])),
         encoder=draw(st.sampled_from(["bidirectional", "alternating", "unidirectional"])),
         encoder_layers=draw(st.integers(1, 3)),
-        encoder_transitions=draw(st.integers(1, 2)),
-        encoder_cell=draw(kinds),
-        decoder_cell=draw(kinds),
+        encoder_transitions=draw(st.integers(1, calm)),
+        **cells,
         attention=draw(st.sampled_from(["conditional", "input"])),
-        decoder_transitions=draw(st.integers(0, 2)),
+        decoder_transitions=draw(st.integers(0, calm)),
         decoder_layers=draw(st.integers(1, 3)),
         high_transitions=draw(st.integers(0, 1)),
         skip=draw(st.booleans()),
@@ -74,5 +77,5 @@ def configs(draw):
         relu_limit=draw(st.sampled_from([0.0, 0.5, 10.0])),
         top=draw(st.sampled_from(["deep", "tanh", "recurrent"])),
         layer_norm=norm,
-        layer_norm_epsilon=1e-5 if norm == "nematus" else 1e-9,
+        layer_norm_epsilon=1e-3,
     )
