@@ -39,7 +39,7 @@ def observed_alphas(config, tensors, sources):
     groups = [[weight for weight, _ in linear.parts] for linear in linears(config)] + [[output_table(config)]]
     found = {}
     for weights in groups:
-        largest = max(network.largest[weight] for weight in weights)
+        largest = max(0.01, *(network.largest[weight] for weight in weights))
         found |= dict.fromkeys(weights, 127 / (0.8 * largest))
     return found
 

@@ -4,7 +4,6 @@ import json
 import resource
 import time
 
-import numpy as np
 import pytest
 
 from cpunmt import Translator
