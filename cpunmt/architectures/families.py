@@ -11,6 +11,7 @@ A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers
                 `reserve(positions)`, called before sources or targets of so many pieces are computed.
                 `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
                 `reader` (scheme, multiplier) is what the output layer wants its input quantized for
+    tokens      source pieces that are encoded at once, about: enough rows for full speed, few enough for the caches
     memory      (config, size, allocate) -> Memory: what one call works in; a cell or layer says itself how many bytes
                 of state a row leaves for the next step
 
@@ -31,6 +32,10 @@ The definition of what it computes is quantize.reference.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpunmt.architectures.recurrent import tensors as recurrent_tensors
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.architectures.recurrent.memory import recurrent_memory
+from cpunmt.architectures.recurrent.network import RecurrentNetwork
 from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
@@ -46,6 +51,7 @@ class Family(NamedTuple):
     others: Callable
     network: Callable
     memory: Callable
+    tokens: int
 
 
 FAMILIES = {
@@ -56,7 +62,17 @@ FAMILIES = {
         transformer_tensors.others,
         TransformerNetwork,
         transformer_memory,
-    )
+        96,
+    ),
+    "recurrent": Family(
+        RecurrentConfig,
+        recurrent_tensors.linears,
+        recurrent_tensors.norms,
+        recurrent_tensors.others,
+        RecurrentNetwork,
+        recurrent_memory,
+        512,  # of many sentences: a state's product has a row for each of them
+    ),
 }
 
 

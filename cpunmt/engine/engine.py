@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
 from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
@@ -22,7 +23,6 @@ BUDGET = 256  # rows in the first call of compiled code for a batch; each later 
 LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
 KEPT = 16  # workspaces that are kept for later calls at most,
 USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
-TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the L2 cache
 
 
 class Search(NamedTuple):
@@ -92,6 +92,7 @@ class Engine:
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
+        self._tokens = max(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:
@@ -220,7 +221,7 @@ class Engine:
             batch |= {"attention_offsets": _at(areas), "attention": _address(attention)}
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
-        tokens = min(TOKENS, max(longest, slots * 8))
+        tokens = max(longest, min(self._tokens, sum(lengths)))
         workspace = self._workspace(
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )
@@ -284,8 +285,9 @@ class Engine:
             wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
             break
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
-        steps = -(-wanted.steps // 64) * 64
-        return Workspace(self._members, wanted._replace(source=source, candidates=candidates, steps=steps))
+        steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
+        rounded = wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
+        return Workspace(self._members, rounded)
 
     def _output(self):
         """Address of the LINEAR records of the output layers over the whole vocabulary; packed on first use."""

@@ -41,6 +41,8 @@ class Size(NamedTuple):
 class Workspace:
     """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
 
+    `memories` are the records of its models' architectures.
+
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
 
@@ -65,7 +67,7 @@ class Workspace:
         fields = self.record[0]
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
         layers = (1, shared) if together else (slots, panels)
-        searching = np.zeros(len(members), MEMBER)
+        self.memories, searching = [], np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
             self._member(part, member, wanted, None if full else layers)
         self._kept.append(searching)
@@ -110,7 +112,7 @@ class Workspace:
         """Fill in a MEMBER record. `layers`: how many output layers of its own it has, each of how many panels."""
         config = member.model.config
         memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
-        self._kept.append(memory.record)
+        self.memories.append(memory.record)
         fields["model"], fields["weight"] = member.model.record.ctypes.data, member.weight
         fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data

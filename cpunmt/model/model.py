@@ -15,7 +15,7 @@ from cpunmt.process.first_use import LOCK
 
 
 class Model:
-    """`config`, `bytes` of its tensors, and `record`: a MODEL record.
+    """`config`, `bytes` of its tensors, `network` (see `architectures.families`), and `record`: a MODEL record.
 
     The record's addresses stay valid as long as this object.
     """
@@ -31,10 +31,12 @@ class Model:
         fields["model_dim"] = config.architecture.model_dim
         for name in ("vocab_size", "eos_id", "unk_id"):
             fields[name] = getattr(config, name)
+        if config.replace_unknowns:
+            fields["unk_id"] = -1  # no piece is barred
         fields["output_multiplier"] = filler.output(fields["output"], tables(config)["output"])
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
-        self._network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)
-        fields["network"] = self._network.address
+        self.network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)
+        fields["network"] = self.network.address
         self._positions = 0
         self.reserve_positions(config.max_source_length)
 
@@ -45,5 +47,5 @@ class Model:
         with LOCK:
             if count > self._positions:
                 count = max(count, 2 * self._positions)
-                self._network.reserve(count)
+                self.network.reserve(count)
                 self._positions = count

@@ -35,12 +35,14 @@ import numpy as np
 import onnx
 
 from cpunmt import __version__
+from cpunmt.architectures.families import family_name
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_directory
 from cpunmt.model.config import ModelConfig
 from quantize.onnx.graph import OPSET, Graph, WeightFile
 from quantize.onnx.network import CELLS, GraphNetwork
-from quantize.reference.network import State
+from quantize.reference.definition import State
 
 MASKED = -1e9  # what is added to the scores of padding: their exponential is zero
 
@@ -126,7 +128,7 @@ def add_candidates(network: GraphNetwork):
     """Add what gathers the output layer of candidates."""
     graph, tensors = network.graph, network.tensors
     candidates = graph.input("candidates", np.int64, ["candidates"])
-    weight = network.embed(network.tables["output"], candidates)
+    weight = network.weights.embed(network.tables["output"], candidates)
     graph.output(weight, "output_weight", np.float32, ["candidates", network.config.architecture.model_dim])
     bias = graph.node("Gather", tensors["output.bias"], candidates)
     graph.output(bias, "output_bias", np.float32, ["candidates"])
@@ -158,8 +160,13 @@ def export_onnx(
     positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
     force : replace a directory that holds nothing but such files
 
-    Raises CpunmtError if it cannot be written, or if the decoder's cell has no form in ONNX.
+    Raises CpunmtError if it cannot be written, or if the network or the decoder's cell has no form in ONNX.
     """
+    if not isinstance(config.architecture, TransformerConfig):
+        raise CpunmtError(
+            f"{family_name(config.architecture)} networks are not exported as ONNX, only Transformers with decoders of "
+            f"{', '.join(CELLS)}"
+        )
     if config.architecture.cell not in CELLS:
         raise CpunmtError(
             f"decoders of {config.architecture.cell} are not exported as ONNX, only those of {', '.join(CELLS)}"

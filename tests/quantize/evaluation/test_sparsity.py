@@ -12,28 +12,31 @@ from cpunmt.model.tensors import linears
 from cpunmt.translation.loading import load_model
 from quantize.evaluation import sparsity as module
 from quantize.evaluation.sparsity import MOST_SENTENCES, model_sparsity, nonzero, rectified_inputs, sparsity
-from quantize.reference import network
+from quantize.reference import recurrent, transformer
+from quantize.reference.network import Reference
 from quantize.rounding.calibration import greedy_translations
 from tests.definitions.matmul import quantize_rows_reference
+from tests.sample_models import recurrents
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import SENTENCES, SHIPPED
 from tests.sample_models.transformers import NAMED, make_config
 
 
-class Rectifying(network.Reference):
+class Rectifying(Reference):
     """Knows which arrays a ReLU made, and which products took one of them."""
 
     def __init__(self, config, tensors, monkeypatch):
         super().__init__(config, tensors)
         self.made, self.taken = [], {}
-        plain = network.relu
+        plain = transformer.relu
 
         def relu(x):
             self.made.append(plain(x))
             return self.made[-1]
 
-        monkeypatch.setattr(network, "relu", relu)
-        monkeypatch.setitem(network.ACTIVATIONS, "relu", relu)
+        for definition in (transformer, recurrent):
+            monkeypatch.setattr(definition, "relu", relu)
+        monkeypatch.setitem(transformer.ACTIVATIONS, "relu", relu)
 
     def product(self, name, x):
         if any(x is made for made in self.made):
@@ -46,11 +49,16 @@ RELUS["average of one width"] = {**NAMED["average of one width"], "average_activ
 RELUS["average, of one width and a gate"] = RELUS["average of one width"] | {"average_gate": True}
 RELUS["a map alone"] = {**RELUS["average"], "average_depth": 1, "average_dim": 32}
 ALL = {**{name: options for name, options in NAMED.items() if name not in RELUS}, **RELUS, "plain": {}}
+ALL = {name: make_config(**options) for name, options in ALL.items()}
+ALL |= {
+    f"recurrent, {name}": recurrents.make_config(**options)
+    for name, options in {**recurrents.NAMED, "stack": {"stack": (32, 48, 80), "top": "tanh"}}.items()
+}
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_product_of_what_a_relu_left_is_counted(name, monkeypatch):
-    config = make_config(**ALL[name])
+    config = ALL[name]
     tensors = random_tensors(config, 4)
     sources = random_sources(3, config.source_size, 6, longest=9)
     targets = greedy_translations(config, tensors, sources)

@@ -1,0 +1,92 @@
+"""What an attentional recurrent network is made of."""
+
+from dataclasses import dataclass
+
+from cpunmt.errors import ModelFileError
+from cpunmt.values import checks
+from cpunmt.values.fields import check_fields, checked, choice, count, optional_count, real, switch
+
+MOST_LAYERS = 64
+_WIDEST = 8192
+
+
+def _widths(name, value):
+    """Of fully connected layers, from the lowest."""
+    if not isinstance(value, list | tuple) or len(value) > MOST_LAYERS:
+        raise ValueError(f"{name} is {checks.shown(value)}, expected up to {MOST_LAYERS} widths of layers")
+    return tuple(checks.whole(name, width, 1, 4 * _WIDEST) for width in value)
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, in Marian's variants (Miceli Barone et al. 2017,
+    https://arxiv.org/abs/1707.07631) and in those of Devlin 2017, https://arxiv.org/abs/1705.01991.
+
+    A layer is one or more cells within one time step: the first reads the layer's input, the others ("transitions")
+    read nothing but the state of the one before. Equations: `quantize.reference.recurrent`.
+    """
+
+    model_dim: int = count(high=_WIDEST)  # of pieces' vectors, and of what the output layer reads
+    encoder_dim: int = count(high=_WIDEST)  # state of a cell, of each direction
+    decoder_dim: int = count(high=_WIDEST)
+    attention_dim: int | None = optional_count(high=2 * _WIDEST)  # None: the context's
+    # bidirectional: a stack of layers each way; alternating: each layer of a stack the other way than the one below;
+    # unidirectional: the first layer both ways, the others forward
+    encoder: str = choice("bidirectional", "alternating", "unidirectional")
+    encoder_layers: int = count(1, high=MOST_LAYERS)
+    encoder_transitions: int = count(1, high=MOST_LAYERS)  # cells of a layer, the first included
+    encoder_cell: str = choice("gru", "lstm")
+    decoder_cell: str = choice("gru", "lstm")
+    # conditional: a first cell reads the last piece, its state is the query, a second cell reads the context;
+    # input: the state that the step before left is the query, one cell reads the last piece and the context
+    attention: str = choice("conditional", "input")
+    decoder_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the first layer
+    decoder_layers: int = count(1, high=MOST_LAYERS)  # that are recurrent, the one with attention included
+    high_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the other layers
+    skip: bool = switch(False)  # what a layer says is added to what it reads, but of the first of each stack
+    stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds what came two before
+    relu_limit: float = real(0.0, 0.0, 1e6)  # a ReLU is clipped to it, unless 0
+    top: str = choice("deep", "tanh", "recurrent")  # deep: of the last piece, the decoder and the context together
+    layer_norm: str = choice("", "marian", "nematus")
+    layer_norm_epsilon: float = real(1e-9, 1e-20, 1.0)  # in float32 it must not become 0
+
+    @property
+    def context_dim(self) -> int:
+        """Width of what the encoder says of a piece."""
+        return self.encoder_dim * (1 if self.encoder == "unidirectional" and self.encoder_layers > 1 else 2)
+
+    @property
+    def attention_width(self) -> int:
+        """Width of what attention compares."""
+        return self.attention_dim or self.context_dim
+
+    @property
+    def top_dim(self) -> int:
+        """Width of what the top reads of the decoder."""
+        return self.stack[-1] if self.stack else self.decoder_dim
+
+    def described(self) -> dict[str, str]:
+        """What it is, in a few lines for people."""
+        encoder, decoder = (cell.upper() for cell in (self.encoder_cell, self.decoder_cell))
+        stack = f", {len(self.stack)} ReLU layers" if self.stack else ""
+        return {
+            "encoder": f"{self.encoder_layers} {self.encoder} {encoder} layers",
+            "decoder": f"{self.decoder_layers} {decoder} layers with attention{stack}",
+            "dimensions": f"{self.model_dim} model, {self.encoder_dim} encoder, {self.decoder_dim} decoder",
+        }
+
+    def __post_init__(self):
+        check_fields(self)
+        widths = [self.model_dim, self.encoder_dim, self.decoder_dim, self.attention_width, *self.stack]
+        if any(width % 16 for width in widths):
+            raise ModelFileError(f"config: widths {widths}, expected multiples of 16")
+        if any(width != self.decoder_dim for width in self.stack[1::2]):
+            raise ModelFileError(
+                f"config: stack is {checks.shown(self.stack)}, expected decoder_dim, {self.decoder_dim}, as every "
+                "second width: those layers add what is two below"
+            )
+        if self.layer_norm == "nematus" and (self.encoder_cell, self.decoder_cell) != ("gru", "gru"):
+            raise ModelFileError(
+                f"config: layer_norm is 'nematus', expected cells 'gru', not {self.encoder_cell!r} and "
+                f"{self.decoder_cell!r}"
+            )

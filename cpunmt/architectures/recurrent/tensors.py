@@ -1,0 +1,162 @@
+"""The tensors of a recurrent network, from its config alone.
+
+Products of one input are stored as one matrix, side by side:
+
+    encoder.input      of a source piece's vector: the first cells of both directions
+    CELL.gates..., CELL.state_gates...    of a cell's input, of its state
+    attention.key      of what the encoder says
+    start              of its mean: the decoder's first state
+    decoder.input      of the last piece's vector: the first cell, and the top if it reads that
+    decoder.query      of the state that attention is asked with: the query, and the cell that goes on from that state
+    decoder.context    of the context: the cell that reads it, and the top
+    stack.0, ...       the fully connected layers
+    top                of the decoder; of a recurrent top those of its cell
+
+Layer norms are as wide as what they norm, and so are among the other tensors, `.scale` and `.bias` of each. Marian's:
+CELL.input_norm, CELL.state_norm, of all maps of one input together; no product has a bias. Nematus': MAP.norm of each
+map, behind its bias. attention.query.norm, attention.key.norm, start.norm and those of a deep top are of both.
+"""
+
+from cpunmt.architectures.recurrent.cells import (
+    cells,
+    context_linear,
+    decoder_layers,
+    encoder_stacks,
+    input_linear,
+    state_linear,
+    top_cell,
+)
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.layers.stored import Linear
+
+
+def _together(name: str, *linears: Linear) -> Linear:
+    """Products of one input as one."""
+    parts = tuple(part for one in linears for part in one.parts)
+    return Linear(name, parts, linears[0].depth, tuple(width for one in linears for width in one.widths))
+
+
+def _dense(config, block, depth, width, normed=True) -> Linear:
+    """One map with a bias, which a norm of Marian's has instead."""
+    bias = None if normed and config.layer_norm == "marian" else f"{block}.bias"
+    return Linear(block, ((f"{block}.weight", bias),), depth, (width,))
+
+
+def _without_bias(block, depth, width) -> Linear:
+    return Linear(block, ((f"{block}.weight", None),), depth, (width,))
+
+
+def encoder_input(config: RecurrentConfig) -> Linear:
+    """What a source piece's vector is multiplied with: forward, then backward."""
+    return _together("encoder.input", *(input_linear(config, stack[0][0]) for stack in encoder_stacks(config).values()))
+
+
+def attention_key(config: RecurrentConfig) -> Linear:
+    """What the encoder's words are multiplied with, to be compared with a query."""
+    return _dense(config, "attention.key", config.context_dim, config.attention_width)
+
+
+def start(config: RecurrentConfig) -> Linear:
+    """What their mean is multiplied with."""
+    return _dense(config, "start", config.context_dim, config.decoder_dim)
+
+
+def decoder_input(config: RecurrentConfig) -> Linear:
+    """What the last piece's vector is multiplied with."""
+    first = input_linear(config, decoder_layers(config)[0][0])
+    top = [_dense(config, "top.embedding", config.model_dim, config.model_dim)] if config.top == "deep" else []
+    return _together("decoder.input", first, *top)
+
+
+def decoder_query(config: RecurrentConfig) -> Linear:
+    """What the state that attention is asked with is multiplied with: the query, then the cell's gates."""
+    cell = decoder_layers(config)[0][1 if config.attention == "conditional" else 0]
+    query = _without_bias("attention.query", config.decoder_dim, config.attention_width)
+    return _together("decoder.query", query, state_linear(config, cell))
+
+
+def decoder_context(config: RecurrentConfig) -> Linear:
+    """What the context is multiplied with."""
+    first = decoder_layers(config)[0]
+    reads = input_linear(config, first[1]) if config.attention == "conditional" else context_linear(config, first[0])
+    top = [_dense(config, "top.context", config.context_dim, config.model_dim)] if config.top == "deep" else []
+    return _together("decoder.context", reads, *top)
+
+
+def stack_linears(config: RecurrentConfig) -> list[Linear]:
+    """The fully connected layers."""
+    depths = [config.decoder_dim, *config.stack]
+    return [
+        _dense(config, f"stack.{i}", depths[i], width, normed=False)._replace(rectified=i % 2 == 1)
+        for i, width in enumerate(config.stack)
+    ]
+
+
+def top_linears(config: RecurrentConfig) -> list[Linear]:
+    """What reads the decoder."""
+    rectified = len(config.stack) % 2 == 1
+    if config.top == "recurrent":
+        cell = top_cell(config)
+        return [input_linear(config, cell)._replace(rectified=rectified), state_linear(config, cell)]
+    block = "top.state" if config.top == "deep" else "top"
+    found = _dense(config, block, config.top_dim, config.model_dim, normed=config.top == "deep")
+    return [found._replace(rectified=rectified)]
+
+
+def linears(config: RecurrentConfig) -> list[Linear]:
+    """All linear layers, in the order of use; the decoder's weights of one step lie side by side."""
+    found = [encoder_input(config)]
+    for stack in encoder_stacks(config).values():
+        for i, layer in enumerate(stack):
+            found += _cells(config, layer, first=i == 0)
+    found += [attention_key(config), start(config), decoder_input(config)]
+    first, *higher = decoder_layers(config)
+    if config.attention == "conditional":
+        found.append(state_linear(config, first[0]))
+    found += [decoder_query(config), decoder_context(config)]
+    found += [state_linear(config, cell) for cell in first if not cell.inputs]
+    for layer in higher:
+        found += _cells(config, layer)
+    return found + stack_linears(config) + top_linears(config)
+
+
+def _cells(config, layer, first=False):
+    """Of the cells of a layer; what the first of a stack reads is multiplied elsewhere."""
+    found = []
+    for cell in layer:
+        if cell.inputs and not first:
+            found.append(input_linear(config, cell))
+        found.append(state_linear(config, cell))
+    return found
+
+
+def norms(config: RecurrentConfig) -> list[str]:
+    """Prefixes of layer norms that are model_dim wide by contract: none, see `others`."""
+    return []
+
+
+def norm_widths(config: RecurrentConfig) -> dict[str, int]:
+    """Prefix of every layer norm -> its width."""
+    if not config.layer_norm:
+        return {}
+    found = {"attention.key.norm": config.attention_width, "attention.query.norm": config.attention_width}
+    found["start.norm"] = config.decoder_dim
+    if config.top == "deep":
+        found |= {f"top.{part}.norm": config.model_dim for part in ("embedding", "state", "context")}
+    for cell in cells(config):
+        if config.layer_norm == "marian":
+            found |= {f"{cell.name}.input_norm": cell.width} if cell.inputs else {}
+            found[f"{cell.name}.state_norm"] = cell.width
+        else:
+            maps = (cell.gates if cell.inputs else {}) | cell.state_gates
+            found |= {f"{cell.name}.{name}.norm": width for name, width in maps.items()}
+    return found
+
+
+def others(config: RecurrentConfig) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of float32 tensors that are no linear layer's."""
+    found = {"attention.score": (config.attention_width,)}
+    found |= {f"{cell.name}.candidate.bias": (cell.dim,) for cell in cells(config) if cell.late_bias}
+    for prefix, width in norm_widths(config).items():
+        found[f"{prefix}.scale"] = found[f"{prefix}.bias"] = (width,)
+    return found
