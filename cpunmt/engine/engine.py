@@ -14,6 +14,7 @@ from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
+from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
@@ -87,8 +88,8 @@ class Engine:
         self.shortlist = shortlist
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
-            from cpunmt.simd.tile_shapes import SLOTS
-        self._slots = SLOTS
+            from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
+        self._slots = INT8_SLOTS if SCHEMES[model.config.scheme] == "int8" else SLOTS
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None

@@ -36,6 +36,9 @@ class Shapes(NamedTuple):
         return sorted(found | {(rows, self.panels[self.tile_rows]) for rows in range(1, self.tile_rows + 1)})
 
 
+SLOTS = 16  # sentences that are decoded side by side
+
+
 class _Row(NamedTuple):
     int8: Shapes
     int16: Shapes
@@ -58,9 +61,9 @@ class _Row(NamedTuple):
     # Up to so many hypotheses of each, sentences side by side share an output layer (search/output_layer), whose
     # product has three times the columns, but reads far fewer weights.
     together: int = 0
-    # Sentences that are decoded side by side: with more their keys and values leave the L2 cache, with fewer each reads
-    # a larger share of the weights.
-    slots: int = 16
+    # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with
+    # fewer each reads a larger share of the weights. Others have no matrix registers: see SLOTS.
+    int8_slots: int = SLOTS
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
@@ -83,7 +86,7 @@ _SPARSE_AMX = {
 
 _ROWS = {
     Isa.AMX_INT8: _Row(
-        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, slots=32
+        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, int8_slots=32
     ),
     Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, together=3),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI, together=1),
@@ -93,7 +96,7 @@ _ROWS = {
 
 _row = _ROWS[isa.current()]
 INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS = _row[:6]
-SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, SLOTS = _row[6:]
+SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, INT8_SLOTS = _row[6:]
 
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
 # (heads, panels): powers of two up to HEADS

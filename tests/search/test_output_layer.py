@@ -75,5 +75,6 @@ def test_a_workspace_may_serve_a_smaller_call_and_one_over_the_whole_vocabulary(
 @pytest.mark.parametrize("scheme", ["float32", "int16"])
 def test_other_schemes_keep_a_layer_for_each_sentence(models, scheme):
     shared = engine(models, scheme, True)
-    shared.translate(random_sources(1, VOCAB, 8, longest=9), [8] * 8)
+    shared.translate(random_sources(1, VOCAB, 40, longest=9), [8] * 40)
     assert [w.record["together"][0] for w in shared._workspaces] == [0]
+    assert [w.size.slots for w in shared._workspaces] == [16]  # they use no matrix registers
