@@ -89,7 +89,7 @@ class Engine:
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
-        self._slots = INT8_SLOTS if SCHEMES[model.config.scheme] == "int8" else SLOTS
+        self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
