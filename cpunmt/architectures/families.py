@@ -31,6 +31,8 @@ The definition of what it computes is quantize.reference.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpunmt.architectures.recurrent import tensors as recurrent_tensors
+from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
@@ -56,7 +58,10 @@ FAMILIES = {
         transformer_tensors.others,
         TransformerNetwork,
         transformer_memory,
-    )
+    ),
+    "recurrent": Family(
+        RecurrentConfig, recurrent_tensors.linears, recurrent_tensors.norms, recurrent_tensors.others, None, None
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import expected_tensors, is_static, linears, matrices, norms, table_sizes
+from cpunmt.model.tensors import expected_tensors, is_static, linears, matrices, norms, others, table_sizes
 from quantize.checkpoints.stored_weights import stored_matrix
 
 
@@ -57,7 +57,7 @@ def float_tensors(tensors: Mapping[str, "np.ndarray | StoredIntegers"]) -> dict[
 def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The checkpoint that `conversion.packed_tensors` made such tensors of, or what its integers stand for."""
     found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
-    found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+    found |= {name: tensors[name] for name in ("output.bias", *others(config))}
     for linear in linears(config):
         weights = linear.split(stored_matrix(config, tensors, linear).weights)
         biases = linear.split(tensors[f"{linear.name}.bias"][: linear.columns])

@@ -24,6 +24,8 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
 
     Raises ValueError unless both have the same vocabulary, dimension and heads.
     """
+    if type(config.architecture) is not type(found.architecture) or not hasattr(config.architecture, "heads"):
+        return _of_same_name(config, found, arrays, seed)
     new, old = config.architecture, found.architecture
     for field, wanted, have in (
         ("vocab_size", config.vocab_size, found.vocab_size),
@@ -48,6 +50,19 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
         if _origin_layer(layer, config, found) == _origin_layer(layer - 1, config, found):
             _silence(made, layer)
     return made
+
+
+def _of_same_name(config, found, arrays, seed):
+    """What another family has too, as the tables, and what a model of the same one has of the same shape."""
+    if config.vocab_size != found.vocab_size:
+        raise ValueError(
+            f"vocab_size is {found.vocab_size} in the model to begin with and {config.vocab_size} in the one to train"
+        )
+    given, made = torch_tensors(arrays), initial_tensors(config, seed)
+    return {
+        name: given[name] if name in given and given[name].shape == fresh.shape else fresh
+        for name, fresh in made.items()
+    }
 
 
 def _origin(name, config, found):

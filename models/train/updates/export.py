@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cpunmt.architectures.families import family_name
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.marian_export import write_marian_npz
@@ -19,6 +20,19 @@ def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
 def write_npz(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]):
     """Marian's file: names are all that changes."""
     write_marian_npz(path, config, arrays_of(tensors))
+
+
+def is_written_for_marian(config: ModelConfig) -> bool:
+    """Whether `write_npz` knows the family."""
+    return family_name(config.architecture) == "transformer"
+
+
+def write_checkpoint(folder: Path, name: str, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
+    """NAME.npz, or the directory NAME of a packed float32 model where there is no such file of the family."""
+    if is_written_for_marian(config):
+        write_npz(folder / f"{name}.npz", config, tensors)
+    else:
+        write_float32(folder / name, config, tensors, vocabulary)
 
 
 def write_float32(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):

@@ -1,0 +1,38 @@
+"""`recurrence` by autograd, one step after the other: for layer norms, and to compare with."""
+
+import torch
+
+from models.train.recurrent.cells import CELLS
+from models.train.recurrent.recurrence import Outputs
+
+
+def step_by_step(network, layer, x, first, memory, attending: int | None) -> Outputs:
+    """All steps of a layer that reads `x`; its cell number `attending` reads what attention finds in `memory`."""
+    given = network.mapped(layer[0], layer[0].gates, x)
+    state, states, contexts, attention = first, [], [], []
+    for t in range(len(x)):
+        for j, cell in enumerate(layer):
+            inputs = given[t] if j == 0 else None
+            if j == attending:
+                context, alphas = network.attended(memory, state[0])
+                contexts.append(context)
+                attention.append(alphas)
+                if cell.context_gates:
+                    inputs = inputs + network.mapped(cell, cell.context_gates, context)
+                else:
+                    inputs = network.mapped(cell, cell.gates, context)
+            recurrent = network.mapped(cell, cell.state_gates, state[0]).float()
+            if inputs is None:
+                inputs = _late(network, cell, recurrent)
+            state, _ = CELLS[cell.kind].forward(inputs.float(), recurrent, None, state)
+        states.append(state[0])
+    made = [torch.stack(steps) if steps else None for steps in (states, contexts, attention)]
+    return Outputs(*made, tuple(part.detach() for part in state))
+
+
+def _late(network, cell, recurrent):
+    """The biases of a cell without an input that are added last."""
+    zeros = recurrent.new_zeros(recurrent.shape[1])
+    if cell.late_bias:
+        zeros = torch.cat([zeros[: -cell.dim], network.tensors[f"{cell.name}.candidate.bias"]])
+    return zeros
