@@ -15,6 +15,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import tables
 from models.train.network.dropout import dropout
 from models.train.recurrent.cells import CELLS
+from models.train.recurrent.products import product
 from models.train.recurrent.recurrence import Attended, CellWeights, Outputs, recurrence
 from models.train.recurrent.reversal import reversal, reversed_by
 from models.train.recurrent.step_by_step import step_by_step
@@ -189,7 +190,7 @@ class RecurrentNetwork:
         names = [f"{cell.name}.{name}" for name in maps]
         if any(f"{name}.norm.scale" in self.tensors for name in names):
             return torch.cat([self._affine(name, x) for name in names], -1)
-        y = (x.flatten(0, -2) @ self.weight(cell, maps)).unflatten(0, x.shape[:-1])
+        y = product(x, self.weight(cell, maps))
         biases = [self.tensors.get(f"{name}.bias") for name in names]
         if any(bias is not None for bias in biases):
             zeros = [self.tensors[f"{name}.weight"].new_zeros(width) for name, width in zip(names, maps.values())]
@@ -218,9 +219,8 @@ class RecurrentNetwork:
     def _affine(self, name, x):
         """With its bias and norm, if it has them."""
         bias, weight = self.tensors.get(f"{name}.bias"), self.tensors[f"{name}.weight"]
-        flat = x.flatten(0, -2)
-        y = (flat @ weight if bias is None else torch.addmm(bias, flat, weight)).unflatten(0, x.shape[:-1])
-        return self._normed(f"{name}.norm", y)
+        y = product(x, weight)
+        return self._normed(f"{name}.norm", y if bias is None else y + bias)
 
     def _normed(self, norm, x):
         scale = self.tensors.get(f"{norm}.scale")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from models.train.recurrent.cells import CELLS
+from models.train.recurrent.products import empty_rows, filled_up, transposed_product
 
 _tanh_backward = torch.ops.aten.tanh_backward
 
@@ -82,11 +83,12 @@ class _Recurrence(torch.autograd.Function):
                 weights[plan.attending] = torch.cat([weights[plan.attending], query], 1)
                 attention = _Attention(plan.visible, keys.float(), values.to(mixed), score.float())
                 into = into.to(mixed)
-                found = x.new_empty(steps, len(first), values.shape[2], dtype=mixed)
             weights = [weight.to(mixed) for weight in weights]
+            if attention is not None:
+                found, all_found = empty_rows(steps, len(first), values.shape[2], into)
             width = first.shape[1] * cell.gates
             x = x.float()
-            given = [first.new_empty(steps, *first.shape, dtype=mixed) for _ in cells]
+            given, all_given = zip(*(empty_rows(steps, *first.shape, weights[0]) for _ in cells), strict=True)
             state = (first.float(),) if memory is None else (first.float(), memory.float())
             before, kept, attentions, shown = [], [], [], []
             for t in range(steps):
@@ -106,8 +108,8 @@ class _Recurrence(torch.autograd.Function):
             states = torch.stack(shown)
         context.plan, context.cells, context.kept, context.before = plan, cells, kept, before
         context.weights, context.attention, context.into, context.mixed = weights, attention, into, mixed
-        context.given, context.query = given, query
-        context.attentions, context.found = attentions, found if attention else None
+        context.shape, context.given = (steps, *first.shape), all_given
+        context.attentions, context.found = attentions, all_found if attention else None
         last = tuple(part.clone() for part in state)
         context.mark_non_differentiable(*last)
         context.set_materialize_grads(False)
@@ -119,17 +121,19 @@ class _Recurrence(torch.autograd.Function):
     def backward(context, to_states, to_found, to_attention, *_):
         plan, cells, mixed = context.plan, context.cells, context.mixed
         cell, attention, weights = CELLS[plan.kind], context.attention, context.weights
-        steps, rows, d = context.given[0].shape
+        steps, rows, d = context.shape
         width, count = d * cell.gates, len(cells)
         device = to_states.device.type if to_states is not None else context.given[0].device.type
         with torch.autocast(device, enabled=False):
             to_given = [weights[0].new_empty(steps, rows, width, dtype=torch.float32) for _ in cells]
-            to_product = [weight.new_empty(steps, rows, weight.shape[1]) for weight in weights]
+            to_product, all_products = zip(
+                *(empty_rows(steps, rows, weight.shape[1], weight) for weight in weights), strict=True
+            )
             back = [weight.T for weight in weights]
             to_reads = None
             if attention is not None:
                 attention.begin()
-                to_reads = torch.empty_like(context.found)
+                to_reads = context.found.new_empty(steps, rows, context.found.shape[1])
                 into_back = context.into.T
             zeros = weights[0].new_zeros(rows, d, dtype=torch.float32)
             to_state = (zeros,) * cell.states
@@ -151,7 +155,7 @@ class _Recurrence(torch.autograd.Function):
                     to_state = (through if direct[0] is None else through.add_(direct[0]), *direct[1:])
             found = []
             for j, one in enumerate(cells):
-                gradient = _transposed_product(context.given[j], to_product[j])
+                gradient = transposed_product(context.given[j], all_products[j])
                 to_outer = None if one.outer is None else to_given[j].sum((0, 1))
                 to_inner = None
                 if one.inner is not None:
@@ -161,10 +165,10 @@ class _Recurrence(torch.autograd.Function):
                     to_query = gradient[:, width:].float()
             parts = [None] * 5
             if attention is not None:
-                to_into = _transposed_product(context.found, to_given[plan.attending].to(mixed)).float()
+                to_into = transposed_product(context.found, filled_up(to_given[plan.attending].flatten(0, 1), mixed))
                 alphas = torch.stack(context.attentions).permute(1, 2, 0).to(mixed)
                 to_values = (alphas @ to_reads.transpose(0, 1)).float()
-                parts = [attention.to_keys, to_values, attention.to_score, to_query, to_into]
+                parts = [attention.to_keys, to_values, attention.to_score, to_query, to_into.float()]
         memory = to_state[1] if len(to_state) > 1 else None
         return None, to_given[0], to_state[0], memory, *parts, *found
 
@@ -198,8 +202,3 @@ class _Attention:
         through = _tanh_backward(to_scores[:, :, None] * self.score, energy)
         self.to_keys += through
         return through.sum(1)
-
-
-def _transposed_product(left, right):
-    """left^T right over all steps and rows."""
-    return left.flatten(0, 1).T @ right.flatten(0, 1)

@@ -14,6 +14,7 @@ class Settings:
     updates: int = 20_000
     batch_tokens: int = 4_000  # at once, padding counted: as memory allows
     update_tokens: int = 8_000  # in an update at least, of as many batches as that takes
+    row_bits: int = 0  # significant bits of a batch's number of sentences, so that shapes come again; 0: any number
     longest: int = 128  # pieces; longer pairs are left out
     peak_rate: float = 5e-4
     warmup: int = 1_000  # updates
@@ -116,7 +117,7 @@ _SMOKE = Settings(
 )
 SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
 SETTINGS |= dict.fromkeys(("smoke", "smoke-teacher", "smoke-recurrent"), _SMOKE)
-_CLIPPED = Settings(weight_limit=1.0, dropout=0.05)
+_CLIPPED = Settings(weight_limit=1.0, dropout=0.05, row_bits=4)
 SETTINGS |= {name: _CLIPPED for name in RECURRENT if name.startswith("devlin")}
 # continuing from a trained student: lower rates, no long beginning
 CONTINUED = {"peak_rate": 3e-4, "warmup": 200}

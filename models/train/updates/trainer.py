@@ -71,7 +71,8 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; False if a signal (Ctrl-C, SIGTERM) ended it earlier. What was done is on the disk."""
         settings, updates = self.settings, self.updates
-        stream = endless(self._examples, settings.seed, settings.longest, settings.batch_tokens, *self._place)
+        sizes = settings.longest, settings.batch_tokens
+        stream = endless(self._examples, settings.seed, *sizes, *self._place, row_bits=settings.row_bits)
         sums, tokens, began = [], 0, time.monotonic()
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         bar = tqdm(total=settings.updates, initial=updates.done, unit="update", mininterval=5, dynamic_ncols=True)
