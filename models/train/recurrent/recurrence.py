@@ -81,7 +81,8 @@ class _Recurrence(torch.autograd.Function):
             attention = None
             if plan.attending is not None:
                 weights[plan.attending] = torch.cat([weights[plan.attending], query], 1)
-                attention = _Attention(plan.visible, keys.float(), values.to(mixed), score.float())
+                keys, values = keys.float().contiguous(), values.to(mixed).contiguous()
+                attention = _Attention(plan.visible, keys, values, score.float())
                 into = into.to(mixed)
             weights = [weight.to(mixed) for weight in weights]
             if attention is not None:
