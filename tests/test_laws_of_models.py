@@ -12,13 +12,20 @@ from hypothesis import strategies as st
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.engine.engine import Search
 from cpunmt.model.config import SCHEMES
-from tests.sample_models import real_model
+from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
-from tests.sample_models.transformers import configs
 from tests.support.searches import bits, searches
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([{}, {"model_dim": 48, "heads": 3, "vocab_size": 101}, {"model_dim": 80, "heads": 5}])
+KINDS = [*CELLS, "recurrent"]
+
+
+def any_config(data, kind):
+    """Of a Transformer with that cell, or of a recurrent network."""
+    if kind == "recurrent":
+        return data.draw(recurrents.configs(), "config")
+    return data.draw(transformers.configs(), "config").changed(cell=kind, **data.draw(sizes, "sizes"))
 
 
 def engine_with(config, seed, scheme, with_shortlist):
@@ -28,11 +35,11 @@ def engine_with(config, seed, scheme, with_shortlist):
     return engine_of(config, random_tensors(config, seed), scheme, shortlist)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@given(configs(), seeds, st.sampled_from(list(SCHEMES)), searches(), st.integers(1, 40), st.integers(1, 70), st.data())
+@pytest.mark.parametrize("kind", KINDS)
+@given(seeds, st.sampled_from(list(SCHEMES)), searches(), st.integers(1, 40), st.integers(1, 70), st.data())
 @settings(deadline=None, max_examples=15)
-def test_law_2_alone_and_in_any_batch(cell, config, seed, scheme, search, count, slots, data):
-    config = config.changed(cell=cell, **data.draw(sizes, "sizes"))
+def test_law_2_alone_and_in_any_batch(kind, seed, scheme, search, count, slots, data):
+    config = any_config(data, kind)
     engine = engine_with(config, seed, scheme, data.draw(st.booleans(), "with a shortlist"))
     search = search._replace(full=data.draw(st.booleans(), "full vocabulary"))
     generator = np.random.default_rng(seed)
@@ -49,13 +56,13 @@ def test_law_2_alone_and_in_any_batch(cell, config, seed, scheme, search, count,
     assert bits(engine.translate(sources, limits, search, prefixes, slots=slots)) == [alone[i] for i in order]
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@given(configs(), seeds, st.sampled_from(list(SCHEMES)), st.booleans(), st.booleans())
+@pytest.mark.parametrize("kind", KINDS)
+@given(seeds, st.sampled_from(list(SCHEMES)), st.booleans(), st.booleans(), st.data())
 @settings(deadline=None, max_examples=8)
 def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(
-    cell, config, seed, scheme, with_shortlist, full
+    kind, seed, scheme, with_shortlist, full, data
 ):
-    config = config.changed(cell=cell)
+    config = any_config(data, kind)
     engine = engine_with(config, seed, scheme, with_shortlist)
     sources = random_sources(seed, config.source_size, 5, longest=9)
     search = Search(beam_size=3, num_hypotheses=3, token_log_probs=True, attention=True, full=full)

@@ -33,6 +33,8 @@ from typing import NamedTuple
 
 from cpunmt.architectures.recurrent import tensors as recurrent_tensors
 from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.architectures.recurrent.memory import recurrent_memory
+from cpunmt.architectures.recurrent.network import RecurrentNetwork
 from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
@@ -60,7 +62,12 @@ FAMILIES = {
         transformer_memory,
     ),
     "recurrent": Family(
-        RecurrentConfig, recurrent_tensors.linears, recurrent_tensors.norms, recurrent_tensors.others, None, None
+        RecurrentConfig,
+        recurrent_tensors.linears,
+        recurrent_tensors.norms,
+        recurrent_tensors.others,
+        RecurrentNetwork,
+        recurrent_memory,
     ),
 }
 

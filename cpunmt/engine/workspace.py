@@ -31,6 +31,8 @@ class Size(NamedTuple):
 class Workspace:
     """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
 
+    `memory` is the architecture's record.
+
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
 
@@ -48,7 +50,7 @@ class Workspace:
         architecture = config.architecture
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
         memory = family_of(architecture).memory(architecture, wanted, self._buffer)
-        self._kept.append(memory.record)
+        self.memory = memory.record
         fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens

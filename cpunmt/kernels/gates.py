@@ -9,10 +9,10 @@ gate          g a + (1 - g) b, or g a + h b, for gates g = sigmoid(...)
 
 import numpy as np
 
-from cpunmt.kernels.activations import exp, sigmoid
+from cpunmt.kernels.activations import exp, sigmoid, tanh
 from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.vector import absolute, broadcast, fma, load, maximum, store
+from cpunmt.simd.vector import absolute, broadcast, fma, load, maximum, minimum, store
 
 RELU, SWISH, GELU, GELU_SIGMOID = range(len(ACTIVATIONS))
 _f = np.float32
@@ -49,6 +49,27 @@ def activate(x: address, length: count, function: count, table: address):
         for k in range(0, length, 16):
             value = load(x, k)
             store(x, k, value * sigmoid(value * factor, table))
+
+
+@kernel
+def squash(x: address, length: count, table: address):
+    """x = tanh(x), float32 [length], a multiple of 16; `table` as above."""
+    for k in range(0, length, 16):
+        store(x, k, tanh(load(x, k), table))
+
+
+@kernel
+def clip(x: address, length: count, limit: real):
+    """x = min(x, limit), float32 [length], a multiple of 16."""
+    for k in range(0, length, 16):
+        store(x, k, minimum(load(x, k), broadcast(limit)))
+
+
+@kernel
+def add_rows(x: address, y: address, length: count, out: address):
+    """out = x + y, float32 [length] each, a multiple of 16."""
+    for k in range(0, length, 16):
+        store(out, k, load(x, k) + load(y, k))
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.records import NORM, SETTINGS
 from cpunmt.simd.intrinsics import at, square_root
-from cpunmt.simd.jit import address, count, inlined, kernel
+from cpunmt.simd.jit import address, count, inlined, kernel, real
 from cpunmt.simd.vector import broadcast, fma, load, store, total
 
 # Sums run in four chains, each of every fourth vector: an addition waits for the one before it.
@@ -78,3 +78,16 @@ def residual_layer_norm(
     # not row by row: a row's steps wait for one another, and few rows are in flight at once if each has more of them
     if q != 0:
         quantize_as(weights.scheme, weights.multiplier, out, rows, depth, q, row_scales)
+
+
+@kernel
+def layer_norm_columns(
+    x: address, rows: count, stride: count, depth: count, scale: address, bias: address, epsilon: real
+):
+    """Normalize the first `depth` columns of float32 rows, `stride` floats apart, in place; depth a multiple of 16."""
+    for row in range(rows):
+        target = x + 4 * row * stride
+        mean = broadcast(_add_rows(target, target, broadcast(np.float32(0.0)), target, depth) / np.float32(depth))
+        inverse = broadcast(np.float32(1.0) / square_root(_squares(target, mean, depth) / np.float32(depth) + epsilon))
+        for k in range(0, depth, 16):
+            store(target, k, fma((load(target, k) - mean) * inverse, load(scale, k), load(bias, k)))

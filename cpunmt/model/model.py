@@ -15,7 +15,7 @@ from cpunmt.process.first_use import LOCK
 
 
 class Model:
-    """`config`, `bytes` of its tensors, and `record`: a MODEL record.
+    """`config`, `bytes` of its tensors, `network` (see `architectures.families`), and `record`: a MODEL record.
 
     The record's addresses stay valid as long as this object.
     """
@@ -33,8 +33,8 @@ class Model:
             fields[name] = getattr(config, name)
         fields["output_multiplier"] = filler.output(fields["output"], tables(config)["output"])
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
-        self._network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)
-        fields["network"] = self._network.address
+        self.network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)
+        fields["network"] = self.network.address
         self._positions = 0
         self.reserve_positions(config.max_source_length)
 
@@ -45,5 +45,5 @@ class Model:
         with LOCK:
             if count > self._positions:
                 count = max(count, 2 * self._positions)
-                self._network.reserve(count)
+                self.network.reserve(count)
                 self._positions = count

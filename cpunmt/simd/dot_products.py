@@ -183,6 +183,7 @@ def int16_products():
 
 def _products(vnni, avx2, element):
     return {
+        Isa.AMX_INT8: lambda: Vnni(vnni, parts=1),
         Isa.AVX512_VNNI: lambda: Vnni(vnni, parts=1),
         Isa.AVX_VNNI: lambda: Vnni(vnni, parts=2),
         Isa.AVX2: avx2,

@@ -46,6 +46,20 @@ def store_i64(builder, address, index, value):
     builder.store(value, element_pointer(builder, address, index, _i64, 8))
 
 
+@function(int64(int64, int64))
+def load_flag(builder, address, index):
+    """The int32 at `address + 4 * index`: what was written before `store_flag` wrote it is seen after this."""
+    pointer = element_pointer(builder, address, index, _i32, 4)
+    return builder.sext(builder.load_atomic(pointer, "acquire", 4), _i64)
+
+
+@function(void(int64, int64, int64))
+def store_flag(builder, address, index, value):
+    """Inverse of `load_flag`, for whatever thread reads it."""
+    pointer = element_pointer(builder, address, index, _i32, 4)
+    builder.store_atomic(builder.trunc(value, _i32), pointer, "release", 4)
+
+
 @function(float32(float32))
 def square_root(builder, x):
     """sqrt(x), correctly rounded."""

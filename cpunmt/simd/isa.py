@@ -5,10 +5,12 @@ An `Isa` decides the inner instructions of the integer products (`simd/dot_produ
 bits (tests/simd/test_isa_equality).
 """
 
+import ctypes
 import enum
 import functools
 import os
 import platform
+import sys
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -20,6 +22,7 @@ from cpunmt.process.first_use import LOCK
 class Isa(enum.Enum):
     """Instruction sets with integer products of their own, best first."""
 
+    AMX_INT8 = "amx_int8"  # tdpbusd on matrix registers for many rows, for few the same as:
     AVX512_VNNI = "avx512_vnni"  # vpdpbusd and vpdpwssd on 512-bit registers
     AVX_VNNI = "avx_vnni"  # the same on 256-bit registers
     AVX2 = "avx2"  # vpsignb, vpmaddubsw, vpmaddwd
@@ -40,14 +43,20 @@ class _Path(NamedTuple):
     planes: int = 1
 
 
+_AVX512_VNNI = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"}
 _PATHS = {
-    Isa.AVX512_VNNI: _Path(
-        {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"}, ("x86-64-v4", "+avx512vnni"), offset=128
+    Isa.AMX_INT8: _Path(
+        {*_AVX512_VNNI, "amx-tile", "amx-int8"}, ("x86-64-v4", "+avx512vnni,+amx-tile,+amx-int8"), offset=128
     ),
+    Isa.AVX512_VNNI: _Path(_AVX512_VNNI, ("x86-64-v4", "+avx512vnni"), offset=128),
     Isa.AVX_VNNI: _Path({"avx2", "fma", "avxvnni"}, ("x86-64-v3", "+avxvnni"), offset=128),
     Isa.AVX2: _Path({"avx2", "fma"}, ("x86-64-v3", ""), planes=2),
     Isa.GENERIC: _Path(set(), ("x86-64", "")),
 }
+
+
+# Linux' arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA); https://docs.kernel.org/arch/x86/xstate.html
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 
 
 @functools.cache
@@ -59,7 +68,24 @@ def host_features() -> frozenset[str]:
 
 def supported() -> list[Isa]:
     """The paths that run on this machine, best first."""
-    return [isa for isa in Isa if host_features() >= _PATHS[isa].needs]
+    found = [isa for isa in Isa if host_features() >= _PATHS[isa].needs]
+    if Isa.AMX_INT8 in found and not _matrix_registers():
+        found.remove(Isa.AMX_INT8)
+    return found
+
+
+@functools.cache
+def _matrix_registers() -> bool:
+    """Whether Linux lets this process use AMX, which has to be asked for: its registers make signal frames larger.
+
+    What it allows holds for all threads, and for forked children.
+    """
+    if sys.platform != "linux" or platform.machine().lower() not in ("x86_64", "amd64"):
+        return False
+    try:
+        return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0
+    except (OSError, AttributeError):
+        return False
 
 
 @functools.cache

@@ -53,6 +53,8 @@ class _Row(NamedTuple):
     # Where no larger a share of the activations is positive a product is sparse: of one row, of two, ..., the last of
     # all that are more; found by bench/sparse_product.
     sparse_shares: tuple[float, ...]
+    # From so many rows on int8 products use matrix registers (simd/matrix_tile); 0: there are none.
+    matrix_rows: int = 0
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
@@ -68,13 +70,14 @@ _SPARSE256 = {"sparse_panels": 4, "sparse_shares": (0.5, 0.4)}
 _SPARSE_VNNI = {"sparse_panels": 4, "sparse_shares": (0.6, 0.4, 0.25)}
 
 _ROWS = {
+    Isa.AMX_INT8: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, matrix_rows=5),
     Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
     Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
 }
 
-INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS, SPARSE_PANELS, SPARSE_SHARES = _ROWS[isa.current()]
+INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS, SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS = _ROWS[isa.current()]
 
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
 # (heads, panels): powers of two up to HEADS

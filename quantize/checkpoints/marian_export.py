@@ -6,13 +6,17 @@ from collections.abc import Mapping
 import numpy as np
 import yaml
 
+from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.files.output_files import replacing_file
+from cpunmt.formats.marian.marian_arrays import Sources
 from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.formats.marian.recurrent_names import recurrent_sources
 from cpunmt.model.config import ModelConfig
 
 _AUTOREGRESSION = {"self_attention": "self-attention", "average_attention": "average-attention"}
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu_sigmoid": "gelu"}
+_ENCODERS = {"bidirectional": "bidirectional", "alternating": "alternating", "unidirectional": "bi-unidirectional"}
 
 
 def marian_options(config: ModelConfig) -> dict:
@@ -20,35 +24,68 @@ def marian_options(config: ModelConfig) -> dict:
 
     Raises ValueError for what Marian cannot express.
     """
-    architecture = config.architecture
+    recurrent = isinstance(config.architecture, RecurrentConfig)
+    shared = config.shared_embedding
+    return {
+        "version": "v1.9.0",
+        "dim-vocabs": [config.source_size, config.vocab_size],
+        "dim-emb": config.architecture.model_dim,
+        "input-types": [],
+        "lemma-dim-emb": 0,
+        "right-left": config.right_to_left,
+        "tied-embeddings-all": shared and config.tied_output,
+        "tied-embeddings-src": shared,
+        "tied-embeddings": config.tied_output,
+        "ulr": False,
+        "ulr-dim-emb": 0,
+        "ulr-trainable-transformation": False,
+        **(_recurrent_options if recurrent else _transformer_options)(config.architecture),
+    }
+
+
+def _recurrent_options(architecture) -> dict:
+    dim, norm = architecture.decoder_dim, architecture.layer_norm
+    if architecture.encoder_dim != dim or architecture.attention_width != architecture.context_dim:
+        raise ValueError("Marian has one width of all states, and its attention is as wide as the context")
+    if norm and architecture.layer_norm_epsilon != (1e-5 if norm == "nematus" else 1e-9):
+        raise ValueError(f"Marian's layer norms have an epsilon of their own, not {architecture.layer_norm_epsilon}")
+    cells = (architecture.encoder_cell, architecture.decoder_cell)
+    encoder_cell, decoder_cell = ("gru-nematus", "gru-nematus") if norm == "nematus" else cells
+    return {
+        "type": "nematus" if norm == "nematus" else "s2s",
+        "dim-rnn": dim,
+        "enc-type": _ENCODERS[architecture.encoder],
+        "enc-depth": architecture.encoder_layers,
+        "enc-cell": encoder_cell,
+        "enc-cell-depth": architecture.encoder_transitions,
+        "dec-depth": architecture.decoder_layers,
+        "dec-cell": decoder_cell,
+        "dec-cell-base-depth": architecture.decoder_transitions + 2,
+        "dec-cell-high-depth": architecture.high_transitions + 1,
+        "layer-normalization": bool(norm),
+        "skip": architecture.skip,
+    }
+
+
+def _transformer_options(architecture) -> dict:
     if architecture.positions == "tensor2tensor" or "gelu" in (
         architecture.activation,
         architecture.average_activation,
     ):
         raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
-    shared = config.shared_embedding
     return {
-        "version": "v1.9.0",
         "type": "transformer",
-        "dim-vocabs": [config.source_size, config.vocab_size],
-        "dim-emb": architecture.model_dim,
         "dim-rnn": 1024,
+        "enc-type": "bidirectional",
         "enc-depth": architecture.encoder_layers,
         "dec-depth": architecture.decoder_layers,
         "enc-cell": "gru",
         "enc-cell-depth": 1,
-        "enc-type": "bidirectional",
         "dec-cell": architecture.cell if CELLS[architecture.cell].recurrent else "gru",
         "dec-cell-base-depth": 2,
         "dec-cell-high-depth": 1,
-        "input-types": [],
         "layer-normalization": False,
-        "lemma-dim-emb": 0,
-        "right-left": config.right_to_left,
         "skip": False,
-        "tied-embeddings-all": shared and config.tied_output,
-        "tied-embeddings-src": shared,
-        "tied-embeddings": config.tied_output,
         "transformer-heads": architecture.heads,
         "transformer-dim-ffn": architecture.ffn_dim,
         "transformer-decoder-dim-ffn": architecture.decoder_ffn_dim or 0,
@@ -72,17 +109,38 @@ def marian_options(config: ModelConfig) -> dict:
         "transformer-postprocess-top": "n" if architecture.top_norm else "",
         "transformer-tied-layers": [number + 1 for number in architecture.decoder_parameters],
         "transformer-train-position-embeddings": architecture.positions == "trained",
-        "ulr": False,
-        "ulr-dim-emb": 0,
-        "ulr-trainable-transformation": False,
     }
 
 
 def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
-    """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays."""
-    numbers = list(range(1, config.architecture.decoder_sets + 1))
-    arrays = {theirs: np.atleast_2d(tensors[ours]) for ours, theirs in marian_names(config, numbers).items()}
+    """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays.
+
+    Raises ValueError for what Marian cannot express.
+    """
     options = yaml.safe_dump(marian_options(config)).encode() + b"\0"
+    arrays = _marian_arrays(_sources(config), tensors)
     arrays["special:model.yml"] = np.frombuffer(options, np.int8)
     with replacing_file(path) as file:
         np.savez(file, **arrays)
+
+
+def _sources(config) -> Sources:
+    if isinstance(config.architecture, RecurrentConfig):
+        return recurrent_sources(config)
+    return marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
+
+
+def _marian_arrays(sources, tensors) -> dict[str, np.ndarray]:
+    """What Marian would make the tensors of; of a sum, all is in the first one."""
+    arrays = {}
+    for ours, source in sources.items():
+        if isinstance(source, str):
+            arrays[source] = tensors[ours][:, None] if ours == "attention.score" else np.atleast_2d(tensors[ours])
+            continue
+        columns = np.split(tensors[ours], np.cumsum([piece.width for piece in source])[:-1])
+        for piece, values in zip(source, columns, strict=True):
+            if not piece.names and values.any():
+                raise ValueError(f"{ours} has numbers other than 0 for which Marian has no parameter")
+            arrays |= {name: np.zeros((1, piece.width), np.float32) for name in piece.names[1:]}
+            arrays |= dict.fromkeys(piece.names[:1], values[None])
+    return arrays

@@ -40,7 +40,7 @@ from cpunmt.files.output_files import replacing_directory
 from cpunmt.model.config import ModelConfig
 from quantize.onnx.graph import OPSET, Graph, WeightFile
 from quantize.onnx.network import CELLS, GraphNetwork
-from quantize.reference.network import State
+from quantize.reference.definition import State
 
 MASKED = -1e9  # what is added to the scores of padding: their exponential is zero
 
@@ -126,7 +126,7 @@ def add_candidates(network: GraphNetwork):
     """Add what gathers the output layer of candidates."""
     graph, tensors = network.graph, network.tensors
     candidates = graph.input("candidates", np.int64, ["candidates"])
-    weight = network.embed(network.tables["output"], candidates)
+    weight = network.weights.embed(network.tables["output"], candidates)
     graph.output(weight, "output_weight", np.float32, ["candidates", network.config.architecture.model_dim])
     bias = graph.node("Gather", tensors["output.bias"], candidates)
     graph.output(bias, "output_bias", np.float32, ["candidates"])

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import tables
 from quantize.onnx.graph import Graph, Value
 from quantize.reference import formulas
-from quantize.reference.network import Reference
+from quantize.reference.transformer import Transformer
 
 CELLS = ("ssru", "sru", "self_attention", "average_attention")  # that can be exported
 
@@ -38,8 +39,8 @@ def _(x: Value, scale, bias, epsilon):
     return x.graph.node("LayerNormalization", x, scale, bias, epsilon=epsilon)
 
 
-class GraphNetwork(Reference):
-    """`Reference` whose methods take and give values of a graph, for sentences of a padded batch.
+class GraphNetwork(Transformer):
+    """`Transformer` whose methods take and give values of a graph, for sentences of a padded batch.
 
     Keys are [batch, heads, d / heads, source], values [batch, heads, source, d / heads]; the state of self-attention
     is (keys, values), [hypotheses, heads, steps, d / heads].
@@ -47,26 +48,15 @@ class GraphNetwork(Reference):
 
     def __init__(self, graph: Graph, config: ModelConfig, tensors: Mapping[str, np.ndarray], positions: int):
         """`positions`: rows of the tables of position signals."""
-        super().__init__(config, _Parameters(graph, tensors))
+        super().__init__(config, _Weights(graph, config, tensors))
         self.graph, self.arrays, self.positions = graph, tensors, positions
         # of the batch, to be set: shape [batch, positions, heads, d / heads]; 0, or very negative for padding; the step
         self.apart = self.mask = self.position = None
         self.output_layer = None  # weight and bias, if not those of all pieces
 
-    def embed(self, table, ids):
-        """Rows of a table: [ids, d]."""
-        return self.graph.node("Gather", self.tensors[table], ids)
-
-    def product(self, name, x):
-        """x W."""
-        return self.graph.node("MatMul", x, self.tensors[name])
-
     def memory(self, p: int, encoded: Value) -> tuple[Value, Value]:
         """Keys and values that cross-attention of the decoder's parameter set p takes of the encoder."""
         return self._keys_values(f"decoder.{p}.cross_attention", encoded)
-
-    def _affine(self, name, x):
-        return self.graph.node("Gemm", x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
     def _logits(self, x):
         layer = self.output_layer or (self.tensors[self.tables["output"]], self.tensors["output.bias"])
@@ -79,7 +69,7 @@ class GraphNetwork(Reference):
         graph, config = self.graph, self.architecture
         x = self._before(block, x)
         one = graph.constant([-1, config.heads, 1, config.head_dim], np.int64)  # a step more
-        new = (graph.node("Reshape", made, one) for made in Reference._keys_values(self, block, x))
+        new = (graph.node("Reshape", made, one) for made in Transformer._keys_values(self, block, x))
         keys, values = (graph.node("Concat", past, now, axis=2) for past, now in zip(cell, new, strict=True))
         queries = graph.node("Reshape", self._queries(block, x), one)
         turned = graph.node("Transpose", keys, perm=[0, 1, 3, 2])
@@ -141,6 +131,27 @@ class GraphNetwork(Reference):
     def _first_head(self, weights):
         first = self.graph.node("Gather", weights, self.graph.constant(0, np.int64), axis=1)
         return self.graph.node("Flatten", first, axis=2)
+
+
+class _Weights:
+    """What `Reference` is to NumPy: products and tables as nodes."""
+
+    def __init__(self, graph, config, tensors):
+        self._graph = graph
+        self.tables = tables(config)
+        self.tensors = _Parameters(graph, tensors)
+
+    def embed(self, table, ids):
+        """Rows of a table: [ids, d]."""
+        return self._graph.node("Gather", self.tensors[table], ids)
+
+    def product(self, name, x):
+        """x W."""
+        return self._graph.node("MatMul", x, self.tensors[name])
+
+    def affine(self, name, x):
+        """x W + b."""
+        return self._graph.node("Gemm", x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
 
 class _Parameters:

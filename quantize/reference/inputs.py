@@ -1,13 +1,19 @@
 """What the matrices of a network are multiplied with, while it reads given sentences and says given translations."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import linears, output_table
+from quantize.reference.definition import State
 from quantize.reference.formulas import attention
-from quantize.reference.network import Reference, State
+from quantize.reference.network import Reference
+from quantize.reference.recurrent import Recurrent
+from quantize.reference.transformer import Transformer
 
 _SENTENCES = 64  # that are decoded in one batch
 
@@ -36,12 +42,42 @@ def hear_inputs(
         done(len(chosen))
 
 
+class _HearingTransformer(Transformer):
+    """A row of the decoder for each sentence, which attends to that."""
+
+    def __init__(self, config, weights):
+        super().__init__(config, weights)
+        self._aligning = None  # attends sentence by sentence: there is no alignment of all
+
+    def _attended(self, name, x, keys, values):
+        if not isinstance(keys, tuple):
+            return super()._attended(name, x, keys, values)
+        queries = self._affine(f"{name}.query", x)
+        heads = [
+            attention(query[None], k, v, self.architecture.heads)
+            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
+        ]
+        return self._heads_output(name, np.concatenate(heads)), None
+
+
+class _HearingRecurrent(Recurrent):
+    """The same."""
+
+    def _attended(self, states, keys, encoded):
+        queries = self._mapped("attention.query", states)
+        made = [
+            self._attention_weights(query[None], k) @ h for query, k, h in zip(queries, keys, encoded, strict=False)
+        ]
+        return np.concatenate(made), None
+
+
 class _Hearing(Reference):
     """The network, a row of the decoder for each sentence."""
 
+    definitions = MappingProxyType({TransformerConfig: _HearingTransformer, RecurrentConfig: _HearingRecurrent})
+
     def __init__(self, config, tensors, hear):
         super().__init__(config, tensors)
-        self._aligning = None  # attends sentence by sentence: there is no alignment of all
         self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
         self._output = output_table(config)
         self._layers[self._output] = self._output
@@ -62,17 +98,8 @@ class _Hearing(Reference):
             previous = [target[position - 1] if position else 0 for target in targets[:going]]
             _, state = self.step(state, previous)
 
-    def _attended(self, name, x, keys, values):
-        if not isinstance(keys, tuple):
-            return super()._attended(name, x, keys, values)
-        queries = self._affine(f"{name}.query", x)
-        heads = [
-            attention(query[None], k, v, self.config.architecture.heads)
-            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
-        ]
-        return self._heads_output(name, np.concatenate(heads)), None
-
     def product(self, name, x):
+        """x W, which is heard."""
         if name in self._layers:
             self._hear(self._layers[name], x)
         if name == self._output:  # nobody looks at the logits: the target is known

@@ -80,3 +80,44 @@ def top_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
     """Indices of the k largest, equals in the order of their index."""
     order = np.argsort(-scores, kind="stable")
     return order[scores[order] > LOWEST][:k]
+
+
+def gru_row_reference(gates, state_gates, states) -> np.ndarray:
+    """New states, which are y too: float64 [..., depth]."""
+    (r, z, h), (rs, zs, hs) = (np.split(x.astype(np.float64), 3, axis=-1) for x in (gates, state_gates))
+    candidate = np.tanh(h + sigmoid_reference(r + rs) * hs)
+    z = sigmoid_reference(z + zs)
+    return (1 - z) * candidate + z * states
+
+
+def lstm_row_reference(gates, state_gates, states) -> np.ndarray:
+    """New states, whose first half is y: float64 [..., 2 * depth]."""
+    f, i, g, o = np.split(gates.astype(np.float64) + state_gates, 4, axis=-1)
+    memory = sigmoid_reference(f) * states[..., states.shape[-1] // 2 :] + sigmoid_reference(i) * np.tanh(g)
+    return np.concatenate([sigmoid_reference(o) * np.tanh(memory), memory], axis=-1)
+
+
+def additive_scores_reference(keys, query, score) -> np.ndarray:
+    """float64 [length] of keys [length, depth], query [depth] and score [depth], less what all have."""
+    score = score.astype(np.float64)
+    return np.tanh(keys.astype(np.float64) + query) @ score - score.sum()
+
+
+def layer_norm_columns_reference(x, scale, bias, epsilon) -> np.ndarray:
+    """float64 [rows, depth]."""
+    return residual_layer_norm_reference(x, np.zeros_like(x), scale, bias, epsilon)
+
+
+def squash_reference(x) -> np.ndarray:
+    """float64."""
+    return np.tanh(x.astype(np.float64))
+
+
+def clip_reference(x, limit) -> np.ndarray:
+    """The same numbers, none above the limit."""
+    return np.minimum(x, limit)
+
+
+def add_rows_reference(x, y) -> np.ndarray:
+    """float32: one rounding."""
+    return x + y

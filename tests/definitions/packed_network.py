@@ -14,7 +14,7 @@ import numpy as np
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.layers.schemes.int16 import activation_reach
 from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import is_static, linears, norms, output_table, table_sizes
+from cpunmt.model.tensors import is_static, linears, norms, others, output_table, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from quantize.reference.network import Reference
 from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference
@@ -24,7 +24,7 @@ class PackedReference(Reference):
     """`Reference` on the tensors that `architecture.expected_tensors` lists."""
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
-        kept = {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+        kept = {name: tensors[name] for name in ("output.bias", *others(config))}
         kept |= {f"{norm}.{part}": tensors[f"{norm}.{part}"] for norm in norms(config) for part in ("scale", "bias")}
         self.weights, self.scales, self.schemes, self.multipliers, self.added = {}, {}, {}, {}, {}
         for name in table_sizes(config):

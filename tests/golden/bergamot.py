@@ -1,6 +1,7 @@
 """What Marian itself (bergamot 0.4.5) translates, with random models and with the shipped one. To make it again:
 
     python -m tests.golden.bergamot --python VENV/bin/python
+    python -m tests.golden.bergamot --python VENV/bin/python --recurrent
 
 VENV is a Python 3.10 environment with `pip install bergamot==0.4.5`; the models are made on the way. With
 `--compare 500` nothing is written: of so many sentences it tells, for every model and setting, how many translations
@@ -22,6 +23,7 @@ from quantize.reference.network import Reference
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import LARGE, SHAPES, STUDENT, checkpoint
 from tests.golden.bergamot_process import Translated, bergamot
+from tests.golden.bergamot_recurrent import RECURRENT
 from tests.golden.marian_comparison import (
     DYNAMIC,
     FLOAT32,
@@ -39,6 +41,7 @@ from tests.golden.marian_comparison import (
 )
 
 GOLDEN = Path(__file__).parent / "bergamot.json.gz"
+RECURRENT_GOLDEN = Path(__file__).parent / "bergamot_recurrent.json.gz"
 
 
 def float_engine(model: str) -> Engine:
@@ -83,10 +86,13 @@ def sentences_of(model: str, setting: Setting) -> int:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", required=True, help="the interpreter that has bergamot")
-    parser.add_argument("--models", nargs="*", choices=[STUDENT, *SHAPES], default=[STUDENT, *SHAPES])
-    parser.add_argument("--out", type=Path, default=GOLDEN)
+    parser.add_argument("--models", nargs="*", choices=[STUDENT, *SHAPES, *RECURRENT])
+    parser.add_argument("--recurrent", action="store_true", help="the recurrent models, which have a file of their own")
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--compare", type=int, metavar="SENTENCES")
     given = parser.parse_args()
+    given.models = given.models or ([*RECURRENT] if given.recurrent else [STUDENT, *SHAPES])
+    given.out = given.out or (RECURRENT_GOLDEN if given.recurrent else GOLDEN)
     made, alphas = [], calibrated(STUDENT) if STUDENT in given.models else {}
     with tempfile.TemporaryDirectory() as folder:
         npz, intgemm = Path(folder) / "model.npz", Path(folder) / "model.intgemm.alphas.bin"

@@ -70,7 +70,7 @@ class MarianInt8(Reference):
     def product(self, name, x):
         return self._product(name, x, np.float32(0))
 
-    def _affine(self, name, x):
+    def affine(self, name, x):
         return self._product(f"{name}.weight", x, self.tensors[f"{name}.bias"])
 
     def _product(self, name, x, bias):

@@ -10,6 +10,7 @@ import numpy as np
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, table_sizes
+from tests.golden.bergamot_recurrent import RECURRENT, recurrent_checkpoint
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.real_model import DIRECTORIES
 
@@ -46,6 +47,8 @@ def checkpoint(model: str) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     if model == STUDENT:
         packed = read_directory(DIRECTORIES["float32"])
         return packed.config, checkpoint_of(packed)
+    if model in RECURRENT:
+        return recurrent_checkpoint(model, VOCAB)
     config = config_of(model)
     return config, tensors_of(config, list(SHAPES).index(model))
 

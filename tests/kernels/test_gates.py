@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.gates import GELU, GELU_SIGMOID, RELU, SWISH
 from cpunmt.kernels.tables import sigmoid_table
-from tests.definitions.kernels import activate_reference, average_reference, highway_reference, weigh_reference
-from tests.support.float_steps import UNIT
+from tests.definitions.kernels import (
+    activate_reference,
+    add_rows_reference,
+    average_reference,
+    clip_reference,
+    highway_reference,
+    squash_reference,
+    weigh_reference,
+)
+from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations
@@ -85,3 +93,17 @@ def test_average_equals_its_reference(program, seed, length, count, misaligned):
     state, expected = average_reference(x, cell, share)
     assert np.array_equal(next_cell, state.astype(np.float32))
     assert (np.abs(out - expected) <= 3 * UNIT * np.abs(expected)).all()
+
+
+@given(seeds, lengths, spreads, misaligned)
+@settings(deadline=None)
+def test_squash_clip_and_add_equal_their_references(program, seed, length, spread, misaligned):
+    x, y = vectors(seed, 2, length, spread)
+    guard = Guards(misaligned)
+    squashed, clipped, added = guard.copy(x, written=True), guard.copy(x, written=True), guard.empty(length, np.float32)
+    program.squash(squashed, length, guard.copy(sigmoid_table()))
+    program.clip(clipped, length, 0.5)
+    program.add_rows(guard.copy(x), guard.copy(y), length, added)
+    guard.check()
+    assert (np.abs(squashed - squash_reference(x)) <= 2 * SIGMOID + UNIT).all()
+    assert same_bits(clipped, clip_reference(x, np.float32(0.5))) and same_bits(added, add_rows_reference(x, y))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels import records
-from tests.definitions.kernels import residual_layer_norm_reference
+from tests.definitions.kernels import layer_norm_columns_reference, residual_layer_norm_reference
 from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
 from tests.support.float_steps import UNIT, same_bits
@@ -137,3 +137,32 @@ def test_a_constant_row_becomes_the_bias(program, value):
     _, _, scale, bias = random_operands(1, 1, 64)
     made, _, _ = normalize(program, x, x, scale, bias)
     assert np.array_equal(made, np.broadcast_to(bias, made.shape))
+
+
+@given(seeds, rows, depths, st.integers(0, 3), st.sampled_from([0.0, -30.0]), st.sampled_from([0, 4, 36]))
+@settings(deadline=None)
+def test_columns_equal_their_reference(program, seed, rows, depth, beside, offset, misaligned):
+    """Some columns of wider rows; those beside them stay."""
+    x, _, scale, bias = random_operands(seed, rows, depth + 32 * beside, offset)
+    scale, bias, guard, chosen = scale[:depth], bias[:depth], Guards(misaligned), slice(16 * beside, 16 * beside + depth)
+    made = guard.copy(x, written=True)
+    given = guard.copy(scale), guard.copy(bias), EPSILON
+    program.layer_norm_columns(made.ctypes.data + 64 * beside, rows, x.shape[1], depth, *given)
+    guard.check()
+    expected = layer_norm_columns_reference(x[:, chosen], scale, bias, EPSILON)
+    assert (np.abs(made[:, chosen] - expected) <= tolerance(x[:, chosen], 0, scale, expected)).all()
+    kept = np.delete(np.arange(x.shape[1]), chosen)
+    assert np.array_equal(made[:, kept], x[:, kept])
+
+
+@given(seeds, st.integers(2, 20), depths)
+@settings(deadline=None, max_examples=20)
+def test_columns_of_a_row_do_not_depend_on_other_rows(program, seed, rows, depth):
+    x, _, scale, bias = random_operands(seed, rows, depth)
+
+    def run(part):
+        made = x[part].copy()
+        program.layer_norm_columns(made, len(made), depth, depth, scale, bias, EPSILON)
+        return [made]
+
+    check_independent(seed, rows, run)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
@@ -47,6 +48,7 @@ def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
     """A float32 checkpoint of any architecture, scaled so that translations depend on the source."""
     generator = np.random.default_rng(seed)
     found = {}
+    recurrent = isinstance(config.architecture, RecurrentConfig)  # what says something between -1 and 1
     for name, shape in checkpoint_tensors(config).items():
         deviation = 0.1
         if name == "positions":
@@ -55,8 +57,10 @@ def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
             deviation = 1.0  # scales of either sign: with all near 1 a tied output repeats the previous token for ever
         elif len(shape) == 2:
             inputs = config.architecture.model_dim if name in table_sizes(config) else shape[0]
-            strong = ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
-            deviation = (2 if strong else 1) * inputs**-0.5
+            strong = recurrent or ".cell." in name or ".cross_attention." in name or name in table_sizes(config)
+            deviation = (2 if strong else 1) * (2 if recurrent and name in table_sizes(config) else 1) * inputs**-0.5
+        elif name == "attention.score":
+            deviation = 1.0
         found[name] = generator.normal(0, deviation, shape).astype(np.float32)
     found["output.bias"][config.eos_id] += 2.5
     return found

@@ -5,6 +5,7 @@ python -m tests.simd.isa_outputs
 integers        SHA-256 of the sums of `integer_cases()` and `word_cases()`
 kernels         kernel -> SHA-256 of its floats
 overflowing     scheme -> [[ids, log-probability as text], ...] of models whose numbers leave float32
+recurrent       scheme -> [[ids, score in hexadecimal], ...] of random recurrent networks of every kind
 translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
 
@@ -21,6 +22,7 @@ from cpunmt.model.model import Model
 from cpunmt.simd import isa
 from tests.architectures import recurrent_rows
 from tests.kernels import test_activations as activations
+from tests.kernels import test_additive_attention as additive_attention
 from tests.kernels import test_attention as attention
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
@@ -31,9 +33,9 @@ from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_sparse_matmul as sparse_matmul
 from tests.kernels import test_top_k as top_k
-from tests.sample_models import real_model
-from tests.sample_models.random_models import random_sources, random_tensors
-from tests.sample_models.transformers import make_config
+from tests.sample_models import real_model, recurrents
+from tests.sample_models.random_models import engine_of, random_sources, random_tensors
+from tests.sample_models.transformers import VOCAB, make_config
 
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
 
@@ -89,6 +91,8 @@ def kernel_outputs(program):
         for cell in recurrent_rows.WIDTHS:
             operands = recurrent_rows.random_operands(cell, rows, rows, depth)
             yield from ((f"{cell}_row", array) for array in recurrent_rows.step(program, cell, operands))
+        operands = additive_attention.random_operands(rows, rows, depth, 2.0)
+        yield "additive_scores", additive_attention.scores(program, *operands)
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)
         yield "softmax_columns", softmax.softmax_columns(program, 5 * x, 0.5)
         qkv = attention.random_matrix(rows, rows, 3 * depth)
@@ -117,14 +121,35 @@ def translations(scheme):
 
 def overflowing(scheme):
     """Translations of models with weights so large that sums leave float32: infinity, and what is no number."""
-    made = []
-    for seed, name in enumerate(("encoder.0.feed_forward.norm.scale", "encoder.0.self_attention.query_key_value.bias")):
-        config, tensors = packed_tensors(make_config(), random_tensors(make_config(), seed), scheme)
+    made, plain, normed = [], make_config(), recurrents.make_config(layer_norm="marian", stack=(32, 48))
+    for seed, (sizes, name) in enumerate(
+        (
+            (plain, "encoder.0.feed_forward.norm.scale"),
+            (plain, "encoder.0.self_attention.query_key_value.bias"),
+            (normed, "attention.key.norm.scale"),
+            (normed, "encoder.forward.0.0.state_norm.bias"),
+            (normed, "stack.0.bias"),
+            (normed, "top.state.norm.scale"),
+        )
+    ):
+        config, tensors = packed_tensors(sizes, random_tensors(sizes, seed), scheme)
         tensors[name] = tensors[name] * np.float32(1e38)
         engine = Engine(Model(config, tensors))
         sources = random_sources(seed, config.vocab_size, 8)
         for search in (Search(), Search(beam_size=3, num_hypotheses=3)):
             made += [[h.ids, repr(h.log_prob)] for found in engine.translate(sources, [12] * 8, search) for h in found]
+    return made
+
+
+def recurrent_translations(scheme):
+    """Of every named recurrent network, greedily and by a beam."""
+    made = []
+    for seed, options in enumerate(recurrents.NAMED.values()):
+        config = recurrents.make_config(**options)
+        engine, sources = engine_of(config, random_tensors(config, seed), scheme), random_sources(seed, VOCAB, 6)
+        for search in (Search(), Search(beam_size=3, num_hypotheses=3, attention=True)):
+            for found in engine.translate(sources, [9] * 6, search):
+                made += [[h.ids, float(h.score).hex()] for h in found]
     return made
 
 
@@ -142,6 +167,7 @@ def main():
         ),
         "kernels": {name: digest(arrays) for name, arrays in kernels.items()},
         "overflowing": {scheme: overflowing(scheme) for scheme in ("int8", "code4", "int16", "float32")},
+        "recurrent": {scheme: recurrent_translations(scheme) for scheme in ("int8", "log4", "int16", "float32")},
         "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
     }
     print(json.dumps(made))

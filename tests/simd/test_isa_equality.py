@@ -87,3 +87,10 @@ def test_translations_and_scores_are_the_same_bits(run, path, scheme):
 def test_models_whose_numbers_leave_float32_say_the_same(run, path):
     """What an 8-bit activation was made of a NaN depended on the path."""
     assert run(path)["overflowing"] == native(PATHS[0])["overflowing"]
+
+
+@pytest.mark.parametrize("run, path", EVERY_PATH)
+@pytest.mark.parametrize("scheme", ["int8", "log4", "int16", "float32"])
+def test_recurrent_networks_say_the_same_bits(run, path, scheme):
+    made, expected = run(path)["recurrent"][scheme], native(PATHS[0])["recurrent"][scheme]
+    assert made == expected and len(made) > 18 * 12 and len({tuple(ids) for ids, _ in made}) > 200

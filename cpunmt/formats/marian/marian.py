@@ -7,6 +7,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import open_expanded
+from cpunmt.formats.marian.marian_arrays import Sources, canonical_tensors
 from cpunmt.formats.marian.marian_bin import MAX_FILE, read_marian_bin
 from cpunmt.formats.marian.marian_file import (
     ALPHA,
@@ -17,9 +18,12 @@ from cpunmt.formats.marian.marian_file import (
     check_names,
     output_alpha,
 )
-from cpunmt.formats.marian.marian_names import OUTPUT_BIAS, canonical_tensors, marian_names
+from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.formats.marian.marian_options import parse_options, read_config
+from cpunmt.formats.marian.nematus_names import IGNORED, MARK, options_of, renamed
 from cpunmt.formats.marian.npz import read_npz
+from cpunmt.formats.marian.recurrent_names import recurrent_sources
+from cpunmt.formats.marian.recurrent_options import TYPES, read_recurrent_config
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 
@@ -41,10 +45,13 @@ def read_marian_file(path: str | os.PathLike) -> MarianFile:
 def read_npz_model(path: str | os.PathLike) -> MarianFile:
     """`read_marian_file` of an `.npz` file; its arrays have the dtypes and shapes that they have there."""
     where = os.fspath(path)
-    arrays = read_npz(where)
-    if OPTIONS not in arrays:
+    arrays = read_npz(where, IGNORED)
+    if OPTIONS in arrays:
+        options = parse_options(arrays[OPTIONS].tobytes(), where)
+    elif MARK in arrays:
+        options = options_of(arrays, where)
+    else:
         raise ModelFileError(f"{where}: holds no {OPTIONS}; expected a model.npz written by Marian 1.0 or newer")
-    options = parse_options(arrays[OPTIONS].tobytes(), where)
     check_names(arrays, where)
     tensors = {name: array for name, array in arrays.items() if not name.startswith("special:")}
     alphas = {
@@ -83,16 +90,29 @@ def read_marian(path: str | os.PathLike) -> Checkpoint:
     """
     where = os.fspath(path)
     options, arrays, alphas = read_marian_file(where)
-    config, numbers = read_config(options, arrays, where)
+    arrays = renamed(arrays, options)
+    config, sources = _architecture(options, arrays, where)
     if options.get("output-omit-bias"):
-        arrays = {OUTPUT_BIAS: np.zeros((1, config.vocab_size), np.float32), **arrays}
-    tensors = canonical_tensors(config, arrays, numbers, where)
-    return Checkpoint(config, tensors, _canonical_alphas(config, numbers, alphas) if alphas else None)
+        arrays = {sources["output.bias"]: np.zeros((1, config.vocab_size), np.float32), **arrays}
+    tensors = canonical_tensors(config, arrays, sources, where)
+    return Checkpoint(config, tensors, _canonical_alphas(config, sources, alphas) if alphas else None)
 
 
-def _canonical_alphas(config, numbers, alphas):
-    names = marian_names(config, numbers)
-    found = {ours: alphas[theirs] for ours, theirs in names.items() if theirs in alphas}
+def _architecture(options, arrays, where) -> tuple[ModelConfig, Sources]:
+    """What the model is, and what its tensors are called in the file."""
+    found = TYPES[0] if options.get("type") is None else options["type"]
+    if found not in (known := ("transformer", *TYPES)):
+        expected = " or ".join(map(repr, known))
+        raise ModelFileError(f"{where}: not a supported architecture: type is {found!r}, supported is {expected}")
+    if found in TYPES:
+        config = read_recurrent_config(options, where)
+        return config, recurrent_sources(config)
+    config, numbers = read_config(options, arrays, where)
+    return config, marian_names(config, numbers)
+
+
+def _canonical_alphas(config, sources, alphas):
+    found = {ours: alphas[theirs] for ours, theirs in sources.items() if theirs in alphas}
     table = output_table(config)
-    output = output_alpha(alphas, names[table])
+    output = output_alpha(alphas, sources[table])
     return found if output is None else {**found, table: output}

@@ -1,25 +1,20 @@
-"""Marian's names for the parameters of a model, and its arrays under ours.
+"""Marian's names for the parameters of a Transformer.
 
 Marian names parameters by their layers, from 1: `encoder_l1_self_Wq`. Weights are [in, out]; tables are [pieces,
-model_dim]. An output layer that is not tied is a table `decoder_ff_logit_out_Wt`, or in older files its transpose
-`decoder_ff_logit_out_W`.
+model_dim].
 
 Sources: as of `marian_options`.
 """
 
-from collections.abc import Iterator, Mapping
-
-import numpy as np
+from collections.abc import Iterator
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
-from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 OUTPUT = "decoder_ff_logit_out_Wt"
-OUTPUT_TRANSPOSED = "decoder_ff_logit_out_W"
+TABLES = {"embedding": "Wemb", "source_embedding": "encoder_Wemb", "target_embedding": "decoder_Wemb"}
 # part of a block -> how its weight ends, after W, and its bias, after b
 _ENDINGS = {name: name[0] for name in ("query", "key", "value", "output", "forget", "reset")}
 _ENDINGS |= {"candidate": "", "input_gate": "i", "forget_gate": "f"}
@@ -64,16 +59,7 @@ def _names(config, decoder_numbers) -> Iterator[tuple[str, str]]:
 
 
 def _outside(config, name):
-    if name == "output.bias":
-        return OUTPUT_BIAS
-    shared = "Wemb" if config.shared_embedding else None
-    return {
-        "embedding": "Wemb",
-        "source_embedding": shared or "encoder_Wemb",
-        "target_embedding": shared or "decoder_Wemb",
-        "output": OUTPUT,
-        "positions": "Wpos",
-    }[name]
+    return {**TABLES, "output": OUTPUT, "output.bias": OUTPUT_BIAS, "positions": "Wpos"}[name]
 
 
 def _inside(config, side, block, *parts):
@@ -98,47 +84,3 @@ def _inside(config, side, block, *parts):
 
 def _depth(config, side):
     return config.architecture.ffn_depth if side == "encoder" else config.architecture.decoder_ffn_depth
-
-
-def canonical_tensors(
-    config: ModelConfig, arrays: Mapping, decoder_numbers: list[int], where: str
-) -> dict[str, "np.ndarray | StoredIntegers"]:
-    """Marian's arrays under canonical names: float32, C order, vectors 1-D ([1, n] in Marian's older files), or
-    integers as they are stored.
-
-    Raises ModelFileError that lists every missing, unexpected, wrong-shaped, non-float and non-finite array.
-    """
-    arrays = dict(arrays)
-    if OUTPUT_TRANSPOSED in arrays and OUTPUT not in arrays:
-        arrays[OUTPUT] = _transposed(arrays.pop(OUTPUT_TRANSPOSED))
-    names, shapes = marian_names(config, decoder_numbers), checkpoint_tensors(config)
-    expected = set(names.values())
-    problems = [f"{name} is missing" for name in sorted(expected - set(arrays))]
-    problems += [f"{name} is unexpected" for name in sorted(set(arrays) - expected)]
-    tensors = {}
-    for ours, theirs in names.items():
-        if theirs not in arrays:
-            continue
-        array, shape = arrays[theirs], shapes[ours]
-        if ours == "positions" and len(array.shape) == 2:
-            shape = (max(1, array.shape[0]), shape[1])
-        if array.shape != shape and not (len(shape) == 1 and array.shape == (1, *shape)):
-            problems.append(f"{theirs} has shape {array.shape}, expected {shape}")
-        elif isinstance(array, StoredIntegers):
-            tensors[ours] = array
-        elif array.dtype.kind != "f":
-            problems.append(f"{theirs} has dtype {array.dtype}, expected a float")
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):  # too large a float64 becomes inf, caught below
-                tensors[ours] = np.array(array.reshape(shape), np.float32, order="C")
-            if not np.isfinite(tensors[ours]).all():
-                problems.append(f"{theirs} holds NaN or infinity")
-    if problems:
-        raise ModelFileError(f"{where}: does not hold the parameters that its options ask for: {'; '.join(problems)}")
-    return tensors
-
-
-def _transposed(array):
-    if isinstance(array, StoredIntegers):
-        return array._replace(transposed=not array.transposed)
-    return np.ascontiguousarray(array.T)

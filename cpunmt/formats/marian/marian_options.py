@@ -1,7 +1,6 @@
-"""What Marian's training options (`special:model.yml`) say of an architecture.
+"""What Marian's training options (`special:model.yml`) say of a Transformer; of other networks: `recurrent_options`.
 
-Supported are Transformers, in all the variants that `TransformerConfig` knows. All else is refused by option name:
-nothing is guessed.
+Supported are all the variants that `TransformerConfig` knows. All else is refused by option name: nothing is guessed.
 
 Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
 (https://github.com/marian-nmt/marian-dev).
@@ -55,6 +54,41 @@ def _plain(value):
     return value
 
 
+def unsupported(options: Mapping, expected: Mapping) -> list[str]:
+    """What is said of options that have none of the values that are supported.
+
+    `expected`: option -> (its value where it is absent, the values)
+    """
+    problems = []
+    for name, (default, supported) in expected.items():
+        value = default if options.get(name) is None else options[name]
+        if not any(type(value) is type(one) and value == one for one in supported):
+            problems.append(f"{name} is {value!r}, supported is {' or '.join(map(repr, supported))}")
+    return problems
+
+
+def vocabularies(options: Mapping, problems: list[str]) -> dict:
+    """The fields of a config that say how many pieces there are, which tables are one, and which end is read first.
+
+    What is not supported is added to `problems`.
+    """
+    sizes = options.get("dim-vocabs")
+    if not isinstance(sizes, list) or len(sizes) != 2 or not all(type(size) is int for size in sizes):
+        problems.append(f"dim-vocabs is {sizes!r}, supported is a source and a target vocabulary: two sizes")
+        return {}
+    all_tied = options.get("tied-embeddings-all")
+    shared = bool(all_tied or options.get("tied-embeddings-src"))
+    backwards = options.get("right-left")
+    return {
+        "vocab_size": sizes[1],
+        "source_vocab_size": None if sizes[0] == sizes[1] else sizes[0],
+        "shared_vocabulary": shared,
+        "shared_embedding": shared,
+        "tied_output": bool(all_tied or options.get("tied-embeddings")),
+        "right_to_left": False if backwards is None else backwards,
+    }
+
+
 def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[ModelConfig, list[int]]:
     """The architecture, and the layer numbers in Marian's names of each decoder parameter set.
 
@@ -67,11 +101,7 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
         found = options.get(name)
         return default if found is None else found  # an empty YAML value is None
 
-    problems = []
-    for name, (default, supported) in _SUPPORTED.items():
-        if not any(type(value(name, default)) is type(one) and value(name, default) == one for one in supported):
-            expected = " or ".join(map(repr, supported))
-            problems.append(f"{name} is {value(name, default)!r}, supported is {expected}")
+    problems = unsupported(options, _SUPPORTED)
     cell = value("transformer-decoder-autoreg", "self-attention")
     if cell == "rnn":
         cell = value("dec-cell", "gru")
@@ -79,9 +109,7 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
             problems.append(f"dec-cell is {cell!r}, supported is {' or '.join(map(repr, _RECURRENT))}")
         if value("layer-normalization", False):
             problems.append("layer-normalization is True, supported is False")
-    sizes = value("dim-vocabs", None)
-    if not isinstance(sizes, list) or len(sizes) != 2 or not all(type(size) is int for size in sizes):
-        problems.append(f"dim-vocabs is {sizes!r}, supported is a source and a target vocabulary: two sizes")
+    sizes = vocabularies(options, problems)
     depth, tied = value("dec-depth", 1), value("transformer-tied-layers", [])
     if type(depth) is not int or not 1 <= depth <= 128:
         problems.append(f"dec-depth is {depth!r}, expected 1 to 128")
@@ -100,8 +128,6 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
         raise ModelFileError(f"{where}: not a supported architecture: {'; '.join(problems)}")
     tied = tied or list(range(1, depth + 1))
     numbers = sorted(set(tied))
-    all_tied, source_tied = value("tied-embeddings-all", False), value("tied-embeddings-src", False)
-    shared = bool(all_tied or source_tied)
     trained = "Wpos" in names
     ffn_dim, ffn_depth = value("transformer-dim-ffn", 2048), value("transformer-ffn-depth", 2)
     decoder_ffn_dim = value("transformer-decoder-dim-ffn", 0)
@@ -113,11 +139,6 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
             heads=value("transformer-heads", 8),
             encoder_layers=value("enc-depth", 1),
             decoder_parameters=tuple(numbers.index(number) for number in tied),
-            vocab_size=sizes[1],
-            source_vocab_size=None if sizes[0] == sizes[1] else sizes[0],
-            shared_vocabulary=shared,
-            shared_embedding=shared,
-            tied_output=bool(all_tied or value("tied-embeddings", False)),
             scale_embedding=not trained,
             positions="trained" if trained else "marian",
             decoder_ffn_dim=None if decoder_ffn_dim in (0, ffn_dim) else decoder_ffn_dim,
@@ -136,7 +157,7 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
             average_activation=_ACTIVATIONS[value("transformer-aan-activation", "swish")],
             average_gate=not value("transformer-aan-nogate", False),
             alignment_layer=None if guided == "last" else guided - 1,
-            right_to_left=value("right-left", False),
+            **sizes,
         )
     except (ModelFileError, TypeError) as error:
         raise ModelFileError(f"{where}: {error}") from None

@@ -14,6 +14,7 @@ import math
 import os
 import re
 import zipfile
+from collections.abc import Collection
 
 import numpy as np
 
@@ -23,14 +24,17 @@ from cpunmt.formats.marian.marian_bin import MAX_FILE
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _DTYPES = {"<f2": "<f2", "<f4": "<f4", "<f8": "<f8", "|i1": "i1", "<i1": "i1", "|u1": "u1"}
+_EMPTY = np.empty(0, np.float32)
 _HEADER = re.compile(
     rb"\{'descr': '([<|][a-z][0-9])', 'fortran_order': (True|False), "
     rb"'shape': \(((?:[0-9]{1,15}(?:, [0-9]{1,15})*)?),?\),? ?\} *\n?"
 )
 
 
-def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
+def read_npz(path: str | os.PathLike, ignored: Collection[str] = ()) -> dict[str, np.ndarray]:
     """Every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
+
+    Of those that are `ignored`, whatever they hold, an empty one.
 
     The file may be packed (`.npz.gz`, `.npz.zst`); it is then expanded in memory first. Accepted: stored members in C
     order, dtypes float16/32/64 and (u)int8, little-endian.
@@ -46,7 +50,10 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
         content = expanded(where, "model", MAX_FILE)
         with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content)) as archive:
             members = _checked_members(archive, content, where)
-            return {name: _parse_npy(archive.read(info), f"{where}: {name}") for name, info in members.items()}
+            return {
+                name: _EMPTY if name in ignored else _parse_npy(archive.read(info), f"{where}: {name}")
+                for name, info in members.items()
+            }
     except ModelFileError:
         raise
     except Exception as error:

@@ -17,10 +17,11 @@ import numpy as np
 
 from cpunmt.kernels.matmul.packing import GROUP
 from cpunmt.kernels.records import LINEAR
-from cpunmt.simd.intrinsics import at
+from cpunmt.simd.intrinsics import at, lesser
 from cpunmt.simd.jit import address, count, inlined, kernel
+from cpunmt.simd.matrix_tile import DEPTHS, ROWS, MatrixTile, begin, end, matrix_tiles
 from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
-from cpunmt.simd.tile_shapes import CODED_ROWS, INT8
+from cpunmt.simd.tile_shapes import CODED_ROWS, INT8, MATRIX_ROWS
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear"]
 
@@ -108,6 +109,47 @@ def walk(tiles, alone, tile_rows, linear, product):
         blocks -= 1
 
 
+@inlined
+def walk_matrices(linear, product):
+    """The same on matrix registers. The last block of rows begins early enough to be as high as the others: what it
+    has in common with the one before is written twice."""
+    rows, panels, out_bytes = product.rows, linear.panels, 64 * linear.panels
+    height = lesser(rows, ROWS)
+    last, panel = rows - height, 0
+    begin(height)
+    while panel < panels:
+        width = 4 if rows <= ROWS else 2
+        while panel + width > panels:
+            width //= 2
+        columns, row = 64 * panel, 0
+        while row < rows:
+            first, second = lesser(row, last), lesser(row + height, last)
+            tile = MatrixTile(
+                a=product.q + first * product.row_bytes,
+                next_a=product.q + second * product.row_bytes,
+                row_bytes=product.row_bytes,
+                w=product.weights + panel * product.panel_bytes,
+                panel_bytes=product.panel_bytes,
+                steps=linear.depth // DEPTHS,
+                start=linear.start + columns,
+                totals=linear.totals + columns,
+                scales=linear.scales + columns,
+                bias=linear.bias + columns,
+                row_scales=product.row_scales + 8 * first,
+                next_row_scales=product.row_scales + 8 * second,
+                out=product.out + first * out_bytes + columns,
+                next_out=product.out + second * out_bytes + columns,
+                out_bytes=out_bytes,
+                rows=height,
+                mode=product.mode,
+            )
+            blocks = 1 if row + height >= rows else 2
+            matrix_tiles(blocks, width, tile)
+            row += blocks * height
+        panel += width
+    end()
+
+
 @kernel
 def int8_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count):
     """Multiply `rows` quantized rows by the weights of a LINEAR record.
@@ -124,4 +166,7 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
         walk(_coded_tiles, _CODED_ALONE, CODED_ROWS, w, product)
     else:
         product = Product(q, row_bytes, row_scales, rows, w.weights, panel_bytes, groups, out, mode)
-        walk(_tiles, _ALONE, _TILE_ROWS, w, product)
+        if MATRIX_ROWS and rows >= MATRIX_ROWS and w.depth % DEPTHS == 0:
+            walk_matrices(w, product)
+        else:
+            walk(_tiles, _ALONE, _TILE_ROWS, w, product)

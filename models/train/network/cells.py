@@ -1,4 +1,4 @@
-"""The decoder's cells over a whole sequence at once. Equations: `quantize.reference.network`.
+"""The decoder's cells over a whole sequence at once. Equations: `quantize.reference.transformer`.
 
 A cell takes the network, the name of its block, its input x (batch, time, d), the state that was left before, and how
 many steps came before; it gives its output and the state that it leaves. So a sequence may come whole, as in training,

@@ -27,7 +27,7 @@ def shapes(**options):
 
 
 def test_a_conditional_gru():
-    """Marian's s2s of one layer, as ../shared/formats.md lists its parameters."""
+    """Marian's s2s of one layer."""
     assert shapes() == {
         **{f"encoder.{way}.0.0.{part}": shape for way in ("forward", "backward") for part, shape in (
             ("gates.weight", (32, 96)), ("gates.bias", (96,)),

@@ -12,7 +12,8 @@ from cpunmt.model.tensors import linears
 from cpunmt.translation.loading import load_model
 from quantize.evaluation import sparsity as module
 from quantize.evaluation.sparsity import MOST_SENTENCES, model_sparsity, nonzero, rectified_inputs, sparsity
-from quantize.reference import network
+from quantize.reference import transformer
+from quantize.reference.network import Reference
 from quantize.rounding.calibration import greedy_translations
 from tests.definitions.matmul import quantize_rows_reference
 from tests.sample_models.random_models import random_sources, random_tensors
@@ -20,20 +21,20 @@ from tests.sample_models.real_model import SENTENCES, SHIPPED
 from tests.sample_models.transformers import NAMED, make_config
 
 
-class Rectifying(network.Reference):
+class Rectifying(Reference):
     """Knows which arrays a ReLU made, and which products took one of them."""
 
     def __init__(self, config, tensors, monkeypatch):
         super().__init__(config, tensors)
         self.made, self.taken = [], {}
-        plain = network.relu
+        plain = transformer.relu
 
         def relu(x):
             self.made.append(plain(x))
             return self.made[-1]
 
-        monkeypatch.setattr(network, "relu", relu)
-        monkeypatch.setitem(network.ACTIVATIONS, "relu", relu)
+        monkeypatch.setattr(transformer, "relu", relu)
+        monkeypatch.setitem(transformer.ACTIVATIONS, "relu", relu)
 
     def product(self, name, x):
         if any(x is made for made in self.made):

@@ -1,6 +1,6 @@
 """The decoder's cells: what each is made of. Their steps are the other files of this folder, one each.
 
-Equations: `quantize.reference.network`.
+Equations: `quantize.reference.transformer`.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,0 +1,48 @@
+"""What the definitions of all families share: where weights come from, and what a step leaves for the next."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quantize.reference.formulas import layer_norm
+
+
+class State(NamedTuple):
+    """What a decoder step needs; never written in place."""
+
+    position: int  # tokens emitted so far
+    # state of each decoder layer: (rows, width), of a Transformer's self-attention (rows, position, 2 d)
+    cells: list[np.ndarray]
+    # what each attending layer reads of the encoder: keys and values, (source_length, width)
+    memories: list[tuple[np.ndarray, np.ndarray]]
+    alignment: np.ndarray | None = None  # of the last step: what it attended to, (rows, source_length)
+
+    def rows(self, chosen) -> "State":
+        """The state of chosen rows, in that order."""
+        return self._replace(cells=[cell[chosen] for cell in self.cells])
+
+
+class Definition:
+    """A family's network. `weights`, a `quantize.reference.network.Reference`, multiplies and looks up."""
+
+    def __init__(self, config, weights):
+        self.config = config
+        self.architecture = config.architecture
+        self.weights = weights
+        self.tensors = weights.tensors
+        self.tables = weights.tables
+
+    def _affine(self, name, x):
+        return self.weights.affine(name, x)
+
+    def _normed(self, norm, x):
+        scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
+        return layer_norm(x, scale, bias, self.architecture.layer_norm_epsilon)
+
+    def _logits(self, x):
+        return self.weights.product(self.tables["output"], x) + self.tensors["output.bias"]
+
+    def _chosen(self, x, candidates):
+        """Logits of all pieces, or of the candidates."""
+        logits = self._logits(x)
+        return logits if candidates is None else logits[:, candidates]

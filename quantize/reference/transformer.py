@@ -1,0 +1,202 @@
+"""A Transformer encoder, and a decoder with cross-attention and one of some recurrent or attentional cells.
+
+`quantize.onnx` makes graphs of the same code. Equations as in Marian, for which most models are trained:
+
+    encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
+    every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
+    attention        softmax(q k^T / sqrt(d / heads)) v for each head; Vaswani et al. 2017,
+                     https://arxiv.org/abs/1706.03762, section 3.2
+    feed-forward     activation(x W1 + b1) W2 + b2, or deeper
+    decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero
+    logits           y output^T + output bias
+
+Cells (c': the state that the step before left):
+
+    ssru               f = sigmoid(x Wf + bf);  c = f c' + (1 - f) (x W);  block(x) = relu(c); Kim et al. 2019,
+                       https://aclanthology.org/D19-5632, section 3.1
+    sru                the same c;  r = sigmoid(x Wr + br);  block(x) = r tanh(c) + (1 - r) x; Lei et al. 2018,
+                       https://arxiv.org/abs/1709.02755
+    self_attention     attention over all steps so far
+    average_attention  c = c' + x;  y = network(pre(c / steps));  block(x) = i x + f y, for the gates
+                       i = sigmoid(x Wi + bi), f = sigmoid(y Wf + bf); Zhang et al. 2018,
+                       https://arxiv.org/abs/1805.00631
+
+    gru                r, z = sigmoid(x W + b + c' U);  block(x) = c = z c' + (1 - z) tanh(x W' + b' + r (c' U'));
+                       Cho et al. 2014, https://arxiv.org/abs/1406.1078, as Marian computes it
+
+    lstm               f, i, g, o = x W + b + h' U;  c = sigmoid(f) c' + sigmoid(i) tanh(g);
+                       block(x) = h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997
+
+Shapes: d = model_dim; "rows" are the hypotheses of one sentence, which share the encoded source.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cpunmt.architectures.transformer.cells.kinds import CELLS
+from quantize.reference.definition import Definition, State
+from quantize.reference.formulas import (
+    ACTIVATIONS,
+    attention_weights,
+    interpolated,
+    positions,
+    relu,
+    sigmoid,
+    tanh,
+    weighted_values,
+)
+
+
+class Transformer(Definition):
+    """See `quantize.reference.network.Reference` for what its methods take and give."""
+
+    def __init__(self, config, weights):
+        super().__init__(config, weights)
+        self._aligning = self.architecture.aligning
+
+    def encode(self, ids: Sequence[int]) -> np.ndarray:
+        """(source_length, d)."""
+        x = self._input("encoder", self.weights.embed(self.tables["source"], ids), 0)
+        for i in range(self.architecture.encoder_layers):
+            block = f"encoder.{i}.self_attention"
+            given = self._before(block, x)
+            made, _ = self._attended(block, given, *self._keys_values(block, given))
+            x = self._after(block, made, x)
+            x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.architecture.ffn_depth)
+        return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
+
+    def start(self, encoded: np.ndarray, rows: int = 1) -> State:
+        """State before the first token."""
+        d, used, cell = self.architecture.model_dim, self.architecture.decoder_parameters, self.architecture.cell
+        shape = (rows, 0, 2 * d) if cell == "self_attention" else (rows, CELLS[cell].state * d)
+        memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
+        return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
+
+    def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
+        """Logits of the next token, and the state after `previous`."""
+        if state.position:
+            embedded = self.weights.embed(self.tables["target"], previous)
+        else:
+            embedded = np.zeros((len(state.cells[0]), self.architecture.model_dim), np.float32)
+        x = self._input("decoder", embedded, state.position, one=True)
+        cells, alignment = [], None
+        for layer, p in enumerate(self.architecture.decoder_parameters):
+            block = f"decoder.{p}.cell"
+            made, cell = getattr(self, f"_{self.architecture.cell}")(block, x, state.cells[layer], state.position)
+            cells.append(cell)
+            x = self._after(block, made, x)
+            block = f"decoder.{p}.cross_attention"
+            given, memory = self._before(block, x), state.memories[layer]
+            made, weights = self._attended(block, given, *memory)
+            if layer == self._aligning:
+                alignment = self._first_head(weights)
+            x = self._after(block, made, x)
+            x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.architecture.decoder_ffn_depth)
+        if self.architecture.top_norm:
+            x = self._normed("decoder.top_norm", x)
+        return self._chosen(x, candidates), State(state.position + 1, cells, state.memories, alignment)
+
+    def _ssru(self, block, x, cell, position):
+        x = self._before(block, x)
+        cell = self._forgetting(block, x, cell)
+        return self._projected(block, relu(cell)), cell
+
+    def _sru(self, block, x, cell, position):
+        x = self._before(block, x)
+        cell = self._forgetting(block, x, cell)
+        reset = sigmoid(self._affine(f"{block}.reset", x))
+        return self._projected(block, interpolated(reset, tanh(cell), x)), cell
+
+    def _gru(self, block, x, cell, position):
+        x = self._before(block, x)
+        gates = sigmoid(self._affine(f"{block}.gates", x) + self.weights.product(f"{block}.state_gates.weight", cell))
+        reset, update = np.split(gates, 2, axis=1)
+        renewed = reset * self.weights.product(f"{block}.state_candidate.weight", cell)
+        cell = interpolated(update, cell, tanh(self._affine(f"{block}.candidate", x) + renewed))
+        return self._projected(block, cell), cell
+
+    def _lstm(self, block, x, cell, position):
+        hidden, memory = np.split(cell, 2, axis=1)
+        gates = self._affine(f"{block}.gates", self._before(block, x))
+        forget, new, candidate, shown = np.split(
+            gates + self.weights.product(f"{block}.state_gates.weight", hidden), 4, axis=1
+        )
+        memory = sigmoid(forget) * memory + sigmoid(new) * tanh(candidate)
+        hidden = sigmoid(shown) * tanh(memory)
+        return self._projected(block, hidden), np.concatenate([hidden, memory], axis=1)
+
+    def _forgetting(self, block, x, cell):
+        forget = sigmoid(self._affine(f"{block}.forget", x))
+        return interpolated(forget, cell, self.weights.product(f"{block}.candidate.weight", x))
+
+    def _projected(self, block, x):
+        return self._affine(f"{block}.output", x) if self.architecture.cell_projection else x
+
+    def _self_attention(self, block, x, cell, position):
+        x = self._before(block, x)
+        new = np.concatenate(self._keys_values(block, x), axis=1)
+        cell = np.concatenate([cell, new[:, None]], axis=1)
+        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
+        return np.concatenate(made), cell
+
+    def _average_attention(self, block, x, cell, position):
+        cell = cell + x
+        depth, activation = self.architecture.average_depth, ACTIVATIONS[self.architecture.average_activation]
+        y = self._before(block, cell / (position + np.float32(1)))
+        names = ["inner", *(f"middle.{i}" for i in range(depth - 2))][: depth - 1]
+        for name in names:
+            y = activation(self._affine(f"{block}.{name}", y))
+        if self.architecture.average_dim != self.architecture.model_dim:
+            y = self._affine(f"{block}.outer", y)
+        if self.architecture.average_gate:
+            keep = sigmoid(self._affine(f"{block}.input_gate", x))
+            renew = sigmoid(self._affine(f"{block}.forget_gate", y))
+            y = keep * x + renew * y
+        return y, cell
+
+    def _input(self, side, embedded, first, one=False):
+        """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
+        config, count = self.architecture, 1 if one else len(embedded)
+        x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
+        if config.positions == "trained":
+            table = self.tensors["positions"]
+            x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
+        else:
+            x = x + positions(first, count, config.model_dim, config.positions)
+        return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
+
+    def _before(self, block, x):
+        return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
+
+    def _after(self, block, y, x):
+        """What becomes of a block's output y and input x: see TransformerConfig."""
+        for letter in self.architecture.postprocess:
+            if letter == "a":
+                y = x + y
+            elif letter == "n":
+                y = self._normed(f"{block}.norm", y)
+            else:
+                y = interpolated(sigmoid(self._affine(f"{block}.highway", x)), y, x)
+        return y
+
+    def _keys_values(self, name, x):
+        return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
+
+    def _attended(self, name, x, keys, values):
+        """(what all heads found, projected; how much each took of each value)."""
+        weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
+        return self._heads_output(name, weighted_values(weights, values)), weights
+
+    def _first_head(self, weights):
+        return weights[0]
+
+    def _heads_output(self, name, heads):
+        return self._affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
+
+    def _feed_forward_block(self, block, x, depth):
+        y, activation = self._before(block, x), ACTIVATIONS[self.architecture.activation]
+        for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
+            y = activation(self._affine(f"{block}.{name}", y))
+        return self._after(block, self._affine(f"{block}.outer", y), x)

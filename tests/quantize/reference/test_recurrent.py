@@ -1,0 +1,188 @@
+"""The recurrent networks' definition: PyTorch's cells and layers beside it, and what every one keeps to."""
+
+import numpy as np
+import pytest
+import torch
+
+from cpunmt.model.tensors import checkpoint_tensors, linears
+from quantize.reference.network import Reference
+from tests.definitions.greedy import greedy
+from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.recurrents import NAMED, make_config
+
+SOURCE = [7, 31, 4, 18, 5, 22, 0]
+TARGET = [9, 9, 31, 4, 27]
+CLOSE = {"rtol": 1e-4, "atol": 2e-5}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def as_torch(kind, tensors, cell, dim):
+    """(weight_ih, weight_hh, bias_ih, bias_hh) of a cell of PyTorch's, [gates, in]: i, f, g, o or r, z, n."""
+    order = (1, 0, 2, 3) if kind == "lstm" else (0, 1, 2)
+    names = ("gates",) if kind == "lstm" else ("gates", "candidate")
+
+    def of(prefix, ending, width):
+        found = [tensors.get(f"{cell}.{prefix}{name}.{ending}") for name in names]
+        sizes = [len(order) * dim] if kind == "lstm" else [2 * dim, dim]
+        zeros = [np.zeros((*width, size), np.float32) for size in sizes]
+        columns = np.concatenate([z if f is None else f for f, z in zip(found, zeros, strict=True)], axis=-1)
+        parts = np.split(columns, len(order), axis=-1)
+        return torch.from_numpy(np.concatenate([parts[i] for i in order], axis=-1).T.copy())
+
+    inputs = tensors[f"{cell}.gates.weight"].shape[0]
+    return of("", "weight", (inputs,)), of("state_", "weight", (dim,)), of("", "bias", ()), of("state_", "bias", ())
+
+
+class Torch:
+    """A network of one bidirectional encoder layer, in PyTorch's own modules; decodes from the start at every call."""
+
+    def __init__(self, config, tensors):
+        self.config = config.architecture
+        self.tensors = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
+        self.arrays = tensors
+
+    def recurrent(self, kind, cell, dim, x):
+        """Of x [positions, width]: PyTorch's nn.LSTM or nn.GRU."""
+        made = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[kind](x.shape[1], dim)
+        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+        made.load_state_dict(dict(zip(names, as_torch(kind, self.arrays, cell, dim), strict=True)))
+        return made(x)[0]
+
+    def cell(self, kind, name, x, state):
+        """One step of nn.LSTMCell or nn.GRUCell."""
+        dim = (state[0] if kind == "lstm" else state).shape[1]
+        made = {"lstm": torch.nn.LSTMCell, "gru": torch.nn.GRUCell}[kind](x.shape[1], dim)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        made.load_state_dict(dict(zip(names, as_torch(kind, self.arrays, name, dim), strict=True)))
+        return made(x, state)
+
+    def linear(self, name, x):
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors.get(f"{name}.bias")
+        return torch.nn.functional.linear(x, weight.T, bias)
+
+    def encode(self, ids):
+        x = self.tensors["embedding"][ids]
+        kind, dim = self.config.encoder_cell, self.config.encoder_dim
+        forward = self.recurrent(kind, "encoder.forward.0.0", dim, x)
+        backward = self.recurrent(kind, "encoder.backward.0.0", dim, x.flip(0)).flip(0)
+        return torch.cat([forward, backward], dim=1)
+
+    def stack(self, x):
+        """Widths that alternate: nn.Sequential of the two layers of a block, around which the input is added."""
+        widths, block = [x.shape[1], *self.config.stack], x
+        for i in range(len(self.config.stack)):
+            layer = torch.nn.Linear(widths[i], widths[i + 1])
+            layer.load_state_dict({
+                "weight": self.tensors[f"stack.{i}.weight"].T.contiguous(), "bias": self.tensors[f"stack.{i}.bias"],
+            })  # fmt: skip
+            limit = self.config.relu_limit
+            clipped = torch.nn.Hardtanh(0.0, limit) if limit else torch.nn.ReLU()
+            made = torch.nn.Sequential(layer, clipped)(x)
+            if i % 2 == 0:
+                block, x = x, made
+            else:
+                x = made + block
+        return x
+
+    def logits(self, source, target):
+        """After each proper prefix of a target: attention from the state before, one cell, a stack, tanh."""
+        config, kind, encoded = self.config, self.config.decoder_cell, self.encode(source)
+        state = torch.tanh(self.linear("start", encoded.mean(0, keepdim=True)))
+        state = (state, state) if kind == "lstm" else state
+        y, found, weight = torch.zeros(1, config.model_dim), [], dict(self.arrays)
+        for name in ("gates", "candidate") if kind == "gru" else ("gates",):  # one product of both inputs side by side
+            parts = [self.arrays[f"decoder.0.0.{prefix}{name}.weight"] for prefix in ("", "context_")]
+            weight[f"decoder.0.0.{name}.weight"] = np.concatenate(parts)
+        self.arrays = weight
+        for token in target:
+            query = state[0] if kind == "lstm" else state
+            scores = torch.tanh(self.linear("attention.key", encoded) + self.linear("attention.query", query))
+            taken = torch.softmax(scores @ self.tensors["attention.score"], dim=0)
+            state = self.cell(kind, "decoder.0.0", torch.cat([y, (taken @ encoded)[None]], dim=1), state)
+            x = self.stack(state[0] if kind == "lstm" else state)
+            top = torch.tanh(self.linear("top", x))
+            found.append((top @ self.tensors["embedding"].T + self.tensors["output.bias"])[0])
+            y = self.tensors["embedding"][token][None]
+        return torch.stack(found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"encoder_cell": "lstm", "decoder_cell": "lstm"},
+        {"encoder_cell": "lstm", "stack": (64, 48)},
+        {"decoder_cell": "lstm", "stack": (80, 48, 64, 48), "relu_limit": 0.4},
+        {"stack": (16, 48, 64), "relu_limit": 10.0, "attention_dim": 16},
+    ],
+)
+def test_it_is_what_pytorch_makes(options):
+    config = make_config(attention="input", top="tanh", **options)
+    tensors = random_tensors(config, 5)
+    reference = Reference(config, tensors)
+    encoded = reference.encode(SOURCE)
+    state, found = reference.start(encoded), []
+    for i in range(len(TARGET)):
+        logits, state = reference.step(state, TARGET[i - 1 : i])
+        assert logits.dtype == np.float32 and logits.shape == (1, config.vocab_size)
+        found.append(logits[0])
+    with torch.no_grad():
+        network = Torch(config, tensors)
+        np.testing.assert_allclose(encoded, network.encode(SOURCE), **CLOSE)
+        np.testing.assert_allclose(found, network.logits(SOURCE, TARGET), **CLOSE)
+
+
+@pytest.fixture(params=NAMED)
+def network(request):
+    config = make_config(**NAMED[request.param])
+    return Reference(config, random_tensors(config, 2))
+
+
+def test_rows_do_not_see_each_other_and_a_step_leaves_its_state_alone(network):
+    encoded = network.encode(SOURCE)
+    assert encoded.shape == (len(SOURCE), network.config.architecture.context_dim)
+    prefixes = [[4, 8, 15], [16, 23, 30], [4, 8, 30]]
+    together, alone = network.start(encoded, rows=3), [network.start(encoded) for _ in prefixes]
+    for i in range(4):
+        previous = [prefix[i - 1] for prefix in prefixes] if i else [0, 1, 2]
+        before = [cell.copy() for cell in together.cells]
+        logits, following = network.step(together, previous)
+        assert all(np.array_equal(*pair) for pair in zip(before, together.cells, strict=True))
+        assert following.alignment.shape == (3, len(SOURCE)) and np.allclose(following.alignment.sum(axis=1), 1)
+        together = following
+        for row in range(3):
+            row_logits, alone[row] = network.step(alone[row], previous[row : row + 1])
+            np.testing.assert_allclose(logits[row], row_logits[0], rtol=1e-3, atol=1e-3)
+    chosen, _ = network.step(together.rows([2, 0]), [3, 5], [0, 7, 30])
+    np.testing.assert_allclose(
+        chosen, network.step(together, [5, 1, 3])[0][[2, 0]][:, [0, 7, 30]], rtol=1e-3, atol=1e-3
+    )
+
+
+def test_product_and_embed_see_every_matrix(network):
+    class Recorder(Reference):
+        names, embedded = set(), 0
+
+        def product(self, name, x):
+            self.names.add(name)
+            return super().product(name, x)
+
+        def embed(self, table, ids):
+            self.embedded += len(ids)
+            return super().embed(table, ids)
+
+    recorder, source = Recorder(network.config, network.tensors), random_sources(3, 40, 1)[0]
+    translation = greedy(recorder, source)
+    assert translation == greedy(network, source)
+    weights = {weight for linear in linears(network.config) for weight, _ in linear.parts}
+    assert recorder.names == weights | {network.tables["output"]}
+    assert recorder.embedded == len(source) + len(translation.ids) - 1
+    used = {name for name, shape in checkpoint_tensors(network.config).items() if len(shape) == 2}
+    assert used == weights | set(network.tables.values())
