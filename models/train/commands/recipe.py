@@ -16,7 +16,7 @@ from models.train.text.held_out import matches
 from models.train.text.line_files import write_lines
 from models.train.text.vocabulary import texts_of, train_vocabulary
 from models.train.updates.averaging import averaged
-from models.train.updates.export import is_written_for_marian, write_float32, write_npz
+from models.train.updates.export import write_checkpoint, write_float32
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
@@ -43,7 +43,9 @@ def add_parsers(commands):
     parser = _command(commands, "noise", "noisy sources of the corpora's targets, translated", noise)
     add_corpora(parser)
     _add_teachers(parser)
-    parser.add_argument("--inverse", type=Path, required=True, metavar="PATH", help="model.npz or best/ of the inverse teacher")
+    parser.add_argument(
+        "--inverse", type=Path, required=True, metavar="PATH", help="model.npz or best/ of the inverse teacher"
+    )
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="less than 1: less noise")
@@ -102,8 +104,7 @@ def average(given):
     read = [read_float_checkpoint(path) for path in paths]
     config, tensors = read[0][0], torch_tensors(averaged([arrays for _, arrays in read]))
     given.out.mkdir(parents=True, exist_ok=True)
-    if is_written_for_marian(config):
-        write_npz(given.out / "model.npz", config, tensors)
+    write_checkpoint(given.out, "model", config, tensors, given.vocabulary)
     write_float32(given.out / "best", config, tensors, given.vocabulary)
     print(f"{given.out}: the mean of the checkpoints after {', '.join(path.stem for path in paths)} updates")
 

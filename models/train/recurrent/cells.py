@@ -70,7 +70,9 @@ class Lstm:
         _, memory = state
         d = memory.shape[1]
         opened = given + recurrent
-        opened = torch.cat([opened[:, : 2 * d].sigmoid(), opened[:, 2 * d : 3 * d].tanh(), opened[:, 3 * d :].sigmoid()], 1)
+        opened = torch.cat(
+            [opened[:, : 2 * d].sigmoid(), opened[:, 2 * d : 3 * d].tanh(), opened[:, 3 * d :].sigmoid()], 1
+        )
         forget, new, candidate, output = opened.chunk(4, 1)
         memory = torch.addcmul(forget * memory, new, candidate)
         shown = torch.tanh(memory)

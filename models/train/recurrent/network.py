@@ -186,16 +186,19 @@ class RecurrentNetwork:
 
     def mapped(self, cell: Cell, maps, x) -> torch.Tensor:
         """The products of one input side by side, with the biases and norms that they have."""
-        joint = {"gates": "input_norm", "state_gates": "state_norm"}.get(next(iter(maps)), "none")
-        names = [f"{cell.name}.{name}" for name in maps]
-        if any(f"{name}.norm.scale" in self.tensors for name in names):
-            return torch.cat([self._affine(name, x) for name in names], -1)
-        y = product(x, self.weight(cell, maps))
+        return self.finished(cell, maps, product(x, self.weight(cell, maps)))
+
+    def finished(self, cell: Cell, maps, y) -> torch.Tensor:
+        """Products side by side, which get their biases and norms."""
+        names, widths = [f"{cell.name}.{name}" for name in maps], list(maps.values())
         biases = [self.tensors.get(f"{name}.bias") for name in names]
         if any(bias is not None for bias in biases):
-            zeros = [self.tensors[f"{name}.weight"].new_zeros(width) for name, width in zip(names, maps.values())]
+            zeros = [y.new_zeros(width) for width in widths]
             y = y + torch.cat([zero if bias is None else bias for bias, zero in zip(biases, zeros, strict=True)])
-        return self._normed(f"{cell.name}.{joint}", y)
+        if f"{names[0]}.norm.scale" in self.tensors:
+            parts = zip(names, y.split(widths, -1), strict=True)
+            return torch.cat([self._normed(f"{name}.norm", part) for name, part in parts], -1)
+        return self._normed(f"{cell.name}.{'state' if names[0].endswith('state_gates') else 'input'}_norm", y)
 
     def attended(self, memory: Memory, state) -> tuple[torch.Tensor, torch.Tensor]:
         """What one step reads, (batch, C), and how much of each position."""

@@ -3,12 +3,15 @@
 import torch
 
 from models.train.recurrent.cells import CELLS
+from models.train.recurrent.products import product
 from models.train.recurrent.recurrence import Outputs
 
 
 def step_by_step(network, layer, x, first, memory, attending: int | None) -> Outputs:
     """All steps of a layer that reads `x`; its cell number `attending` reads what attention finds in `memory`."""
-    given = network.mapped(layer[0], layer[0].gates, x)
+    beside = attending is not None and bool(layer[attending].context_gates)  # context and input are one sum
+    given = product(x, network.weight(layer[0], layer[0].gates))
+    given = given if beside else network.finished(layer[0], layer[0].gates, given)
     state, states, contexts, attention = first, [], [], []
     for t in range(len(x)):
         for j, cell in enumerate(layer):
@@ -17,8 +20,9 @@ def step_by_step(network, layer, x, first, memory, attending: int | None) -> Out
                 context, alphas = network.attended(memory, state[0])
                 contexts.append(context)
                 attention.append(alphas)
-                if cell.context_gates:
-                    inputs = inputs + network.mapped(cell, cell.context_gates, context)
+                if beside:
+                    read = context @ network.weight(cell, cell.context_gates)
+                    inputs = network.finished(cell, cell.gates, inputs + read)
                 else:
                     inputs = network.mapped(cell, cell.gates, context)
             recurrent = network.mapped(cell, cell.state_gates, state[0]).float()

@@ -101,7 +101,8 @@ RECURRENT = {  # name -> fields of ModelConfig, of the other family
     "devlin-s1": _recurrent(),
     "devlin-s2": _recurrent(decoder_layers=2),
     "devlin-s4": _recurrent(attention="input", stack=(512, 512, 512, 512), relu_limit=10.0, top="tanh"),
-    "smoke-recurrent": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 48, "stack": (48, 48), "relu_limit": 10.0},
+    "smoke-recurrent": {"model_dim": 64, "encoder_dim": 64, "decoder_dim": 64, "stack": (64, 64), "relu_limit": 10.0},
+    "smoke-marian": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 32},
 }
 _TEACHER = Settings(dropout=0.3, updates=30_000, guided_alignment=0.0)
 _SMOKE = Settings(
@@ -116,7 +117,7 @@ _SMOKE = Settings(
     keep=2,
 )
 SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
-SETTINGS |= dict.fromkeys(("smoke", "smoke-teacher", "smoke-recurrent"), _SMOKE)
+SETTINGS |= dict.fromkeys([name for name in (*SHAPES, *RECURRENT) if name.startswith("smoke")], _SMOKE)
 _CLIPPED = Settings(weight_limit=1.0, dropout=0.05, row_bits=4)
 SETTINGS |= {name: _CLIPPED for name in RECURRENT if name.startswith("devlin")}
 # continuing from a trained student: lower rates, no long beginning

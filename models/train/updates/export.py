@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from cpunmt.architectures.families import family_name
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
 from quantize.checkpoints.marian_export import write_marian_npz
@@ -18,20 +17,15 @@ def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
 
 
 def write_npz(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]):
-    """Marian's file: names are all that changes."""
+    """Marian's file: names are all that changes. Raises ValueError for what Marian cannot express."""
     write_marian_npz(path, config, arrays_of(tensors))
 
 
-def is_written_for_marian(config: ModelConfig) -> bool:
-    """Whether `write_npz` knows the family."""
-    return family_name(config.architecture) == "transformer"
-
-
 def write_checkpoint(folder: Path, name: str, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
-    """NAME.npz, or the directory NAME of a packed float32 model where there is no such file of the family."""
-    if is_written_for_marian(config):
+    """NAME.npz, or where Marian has no such model the directory NAME of a packed float32 one."""
+    try:
         write_npz(folder / f"{name}.npz", config, tensors)
-    else:
+    except ValueError:
         write_float32(folder / name, config, tensors, vocabulary)
 
 

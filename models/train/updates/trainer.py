@@ -19,12 +19,12 @@ from models.train.recurrent.network import RecurrentNetwork
 from models.train.text.batches import Examples, endless, make_batch
 from models.train.updates import checkpoint, curve
 from models.train.updates.configs import Settings
-from models.train.updates.export import is_written_for_marian, write_checkpoint, write_float32, write_npz
+from models.train.updates.export import write_checkpoint, write_float32
 from models.train.updates.guided_alignment import Alignments, aligner_of
 from models.train.updates.updates import Updates
 from models.train.updates.validation import Score
 
-BEST, MODEL = "best", "model.npz"
+BEST, MODEL = "best", "model"
 
 
 class Lessons(NamedTuple):
@@ -39,7 +39,7 @@ class Trainer:
     """Trains one model in a folder of its own.
 
     What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
-    in float32), `model.npz` (the same for Marian, of Transformers), `checkpoints/NUMBER...` (the best ones), `curve.jsonl` and `.png`.
+    in float32), `model.npz` (the same for Marian; where it has no such model, `model/`), `checkpoints/NUMBER.npz` (the best ones), `curve.jsonl` and `.png`.
     With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
     """
 
@@ -137,8 +137,7 @@ class Trainer:
         if mean > self._best:
             self._best = mean
             write_float32(self.folder / BEST, self.config, means, self._vocabulary)
-            if is_written_for_marian(self.config):
-                write_npz(self.folder / MODEL, self.config, means)
+            write_checkpoint(self.folder, MODEL, self.config, means, self._vocabulary)
 
     def _keep(self, means):
         """Add a checkpoint, and remove those that are not among the best any more."""

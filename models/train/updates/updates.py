@@ -49,6 +49,8 @@ class Updates:
         self.densities: dict[str, float] = {}  # with a density_weight: share of nonzeros by layer, of the last batch
         self.rounding = rounding
         self.parameters = {n: t.detach().to(device, copy=True).requires_grad_() for n, t in network.tensors.items()}
+        if settings.weight_limit:
+            self._limit()
         self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
         if rounding is None:
             network.tensors = self.parameters

@@ -31,6 +31,21 @@ def test_it_learns(toy):
     assert updates.done == 30
 
 
+def test_numbers_of_matrices_are_kept_within_the_limit(toy):
+    """Those of vectors are free."""
+    free, limited = toy.updates(), toy.updates(weight_limit=0.2)
+    for updates in (free, limited):
+        for _ in range(3):
+            updates.update([toy.batch(slice(0, 12))])
+
+    def largest(tensors, dimensions):
+        return max(float(tensor.detach().abs().max()) for tensor in tensors.values() if tensor.dim() == dimensions)
+
+    assert largest(free.parameters, 2) > 0.2
+    assert largest(limited.parameters, 2) == pytest.approx(0.2) == largest(limited.means, 2)
+    assert largest(limited.parameters, 1) > 0.9  # scales of layer norms
+
+
 def test_means_lag_behind(toy):
     updates = toy.updates()
     before = {name: tensor.detach().clone() for name, tensor in updates.parameters.items()}
