@@ -42,7 +42,7 @@ def stored_bytes(tensors: Mapping[str, np.ndarray], name: str) -> int:
 
 def step_bytes(config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> int:
     """Bytes of the layers that a decoding step reads; the output layer is not among them, whose candidates vary."""
-    names = [linear.name for linear in linears(config) if linear.name.startswith("decoder.")]
+    names = [linear.name for linear in linears(config) if linear.name.startswith(("decoder.", "stack.", "top"))]
     return sum(stored_bytes(tensors, name) for name in names if not name.endswith(".key_value"))  # once per sentence
 
 

@@ -82,7 +82,7 @@ def _refuse(given):
 def _quantized(given, checkpoint):
     """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
-    schemes = exceptions(config, kept_schemes(given))
+    schemes = exceptions(config, kept_schemes(given, config))
     chosen = chosen_range(given)
     statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
     alphas = None

@@ -2,14 +2,18 @@
 
 import argparse
 
-from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES
+from cpunmt.architectures.families import family_name
+from cpunmt.errors import CpunmtError
+from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
 from quantize.commands.shared_options import add_gate_options, add_vocabularies, number, wrong_vocabularies
 from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
-# Name -> schemes of matrices, as of --keep, in an int8 model. latency: of what a decoding step reads most is in the
-# feed-forward network. Its first matrix is needed whole; of the second only the rows that meet a nonzero are.
-PRESETS = {"latency": [("decoder.*.feed_forward.inner", "code4"), ("*.cross_attention.key_value", "int16")]}
+# Name -> family -> schemes of matrices, as of --keep, in an int8 model. latency: of what a decoding step reads most is
+# in the feed-forward network. Its first matrix is needed whole; of the second only the rows that meet a nonzero are.
+PRESETS = {
+    "latency": {"transformer": [("decoder.*.feed_forward.inner", "code4"), ("*.cross_attention.key_value", "int16")]}
+}
 
 
 def add_options(pack: argparse.ArgumentParser):
@@ -134,9 +138,19 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     return None
 
 
-def kept_schemes(given: argparse.Namespace) -> list[tuple[str, str]]:
-    """(pattern, scheme) of the preset and of --keep, of which the last that matches counts."""
-    return PRESETS.get(given.preset, []) + given.keep
+def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[str, str]]:
+    """(pattern, scheme) of the preset and of --keep, of which the last that matches counts.
+
+    Raises CpunmtError for a preset that is of other networks.
+    """
+    if given.preset is None:
+        return given.keep
+    families, family = PRESETS[given.preset], family_name(config.architecture)
+    if family not in families:
+        raise CpunmtError(
+            f"--preset {given.preset} is of {', '.join(families)} models, and this one is {family}; choose with --keep"
+        )
+    return families[family] + given.keep
 
 
 def chosen_range(given: argparse.Namespace) -> Range:

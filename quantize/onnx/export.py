@@ -35,6 +35,8 @@ import numpy as np
 import onnx
 
 from cpunmt import __version__
+from cpunmt.architectures.families import family_name
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_directory
 from cpunmt.model.config import ModelConfig
@@ -158,8 +160,13 @@ def export_onnx(
     positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
     force : replace a directory that holds nothing but such files
 
-    Raises CpunmtError if it cannot be written, or if the decoder's cell has no form in ONNX.
+    Raises CpunmtError if it cannot be written, or if the network or the decoder's cell has no form in ONNX.
     """
+    if not isinstance(config.architecture, TransformerConfig):
+        raise CpunmtError(
+            f"{family_name(config.architecture)} networks are not exported as ONNX, only Transformers with decoders of "
+            f"{', '.join(CELLS)}"
+        )
     if config.architecture.cell not in CELLS:
         raise CpunmtError(
             f"decoders of {config.architecture.cell} are not exported as ONNX, only those of {', '.join(CELLS)}"

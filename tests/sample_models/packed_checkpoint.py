@@ -4,7 +4,7 @@ import numpy as np
 
 from cpunmt.formats.packed.packed_directory import PackedDirectory
 from cpunmt.kernels.matmul.packing import unpack
-from cpunmt.model.tensors import linears, norms, table_sizes
+from cpunmt.model.tensors import linears, norms, others, table_sizes
 
 
 def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:
@@ -13,7 +13,7 @@ def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:
     if config.scheme != "float32":
         raise ValueError(f"the model is {config.scheme}, expected float32: other weights are rounded")
     found = {name: tensors[f"{name}.weight"] for name in table_sizes(config)}
-    found |= {name: tensors[name] for name in ("output.bias", "positions") if name in tensors}
+    found |= {name: tensors[name] for name in ("output.bias", *others(config))}
     for linear in linears(config):
         weights = linear.split(unpack(tensors[f"{linear.name}.weight"], linear.columns))
         biases = linear.split(tensors[f"{linear.name}.bias"][: linear.columns])

@@ -9,11 +9,12 @@ from cpunmt.model.tensors import checkpoint_tensors, linears, matrices, table_si
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint, unpacked_tensors
 from quantize.checkpoints.stored_weights import stored_matrix
 from quantize.rounding.matrix_quantizer import exceptions
+from tests.sample_models.architectures import NAMED
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.real_model import DIRECTORIES
 from tests.sample_models.small_vocabulary import train_vocabulary
-from tests.sample_models.transformers import NAMED, make_config
+from tests.sample_models.transformers import make_config
 from tests.support.refusal import refusal
 
 
@@ -26,7 +27,7 @@ def same(found, expected):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_unpacking_is_the_inverse_of_packing(name):
-    config = make_config(**NAMED[name])
+    config = NAMED[name]
     tensors = random_tensors(config, 2)
     same(unpacked_tensors(*packed_tensors(config, tensors, "float32")), tensors)
 

@@ -5,10 +5,13 @@ import sys
 
 import pytest
 
+from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
 from quantize.commands.cli import main
 from quantize.onnx.export import FILES
 from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.random_models import random_tensors
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.sample_models.recurrents import make_config
 
 
 @pytest.fixture
@@ -34,6 +37,16 @@ def test_what_cannot_be_exported_is_one_error(source, said, tmp_path, capsys):
     error = capsys.readouterr().err
     assert error.startswith("cpunmt-quantize: error: ") and error.count("\n") == 1 and said in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recurrent_network_is_refused(tmp_path, capsys):
+    """It was a traceback."""
+    config = make_config(vocab_size=128, encoder_dim=48)
+    write_recurrent_npz(tmp_path / "model.npz", config, random_tensors(config, 1))
+    assert main(["export-onnx", str(tmp_path / "model.npz"), str(tmp_path / "graphs")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("cpunmt-quantize: error: recurrent networks are not exported as ONNX, only Transformers")
+    assert error.count("\n") == 1 and not (tmp_path / "graphs").exists()
 
 
 @pytest.mark.parametrize("value", ["0", "65537", "many"])

@@ -4,9 +4,12 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory
+from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
 from quantize.checkpoints.stored_weights import step_bytes
 from quantize.commands.cli import main
 from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import train_vocabulary
 
 SENTENCES = ["A small dog runs.", "The water is cold, but the boy swims."]
@@ -43,6 +46,26 @@ def test_a_preset_is_a_list_of_schemes_that_keep_may_change(pack, tmp_path):
     kept = {name: scheme for name, scheme in expected.items() if name.startswith("decoder.0.")}
     assert dict(read_directory(tmp_path / "changed").config.schemes) == kept
     assert pack("plain") == 0 and "preset" not in quantization(tmp_path / "plain")
+
+
+def test_a_preset_of_other_networks_is_one_error(tmp_path, capsys):
+    """It listed all matrices, and none of the words that were given."""
+    config = make_config(vocab_size=128, encoder_dim=48)
+    write_recurrent_npz(tmp_path / "model.npz", config, random_tensors(config, 1))
+    train_vocabulary(tmp_path / "both.spm", 128)
+    command = ["pack", str(tmp_path / "model.npz"), str(tmp_path / "out"), "--vocab", str(tmp_path / "both.spm")]
+    assert main([*command, "--preset", "latency"]) == 1
+    error = capsys.readouterr().err
+    assert error == (
+        "cpunmt-quantize: error: --preset latency is of transformer models, and this one is recurrent; choose with "
+        "--keep\n"
+    )
+    assert not (tmp_path / "out").exists() and main(command) == 0
+    packed = read_directory(tmp_path / "out")
+    assert packed.config.architecture == config.architecture
+    read = [key for key in packed.tensors if key.startswith(("decoder.", "top.state."))]
+    assert step_bytes(packed.config, packed.tensors) == sum(packed.tensors[key].nbytes for key in read)
+    assert Translator(tmp_path / "out").translate(SENTENCES)[0].pieces
 
 
 def test_a_preset_reads_fewer_bytes_in_each_step(pack, tmp_path):

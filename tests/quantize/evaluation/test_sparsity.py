@@ -12,10 +12,11 @@ from cpunmt.model.tensors import linears
 from cpunmt.translation.loading import load_model
 from quantize.evaluation import sparsity as module
 from quantize.evaluation.sparsity import MOST_SENTENCES, model_sparsity, nonzero, rectified_inputs, sparsity
-from quantize.reference import transformer
+from quantize.reference import recurrent, transformer
 from quantize.reference.network import Reference
 from quantize.rounding.calibration import greedy_translations
 from tests.definitions.matmul import quantize_rows_reference
+from tests.sample_models import recurrents
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import SENTENCES, SHIPPED
 from tests.sample_models.transformers import NAMED, make_config
@@ -33,7 +34,8 @@ class Rectifying(Reference):
             self.made.append(plain(x))
             return self.made[-1]
 
-        monkeypatch.setattr(transformer, "relu", relu)
+        for definition in (transformer, recurrent):
+            monkeypatch.setattr(definition, "relu", relu)
         monkeypatch.setitem(transformer.ACTIVATIONS, "relu", relu)
 
     def product(self, name, x):
@@ -47,11 +49,16 @@ RELUS["average of one width"] = {**NAMED["average of one width"], "average_activ
 RELUS["average, of one width and a gate"] = RELUS["average of one width"] | {"average_gate": True}
 RELUS["a map alone"] = {**RELUS["average"], "average_depth": 1, "average_dim": 32}
 ALL = {**{name: options for name, options in NAMED.items() if name not in RELUS}, **RELUS, "plain": {}}
+ALL = {name: make_config(**options) for name, options in ALL.items()}
+ALL |= {
+    f"recurrent, {name}": recurrents.make_config(**options)
+    for name, options in {**recurrents.NAMED, "stack": {"stack": (32, 48, 80), "top": "tanh"}}.items()
+}
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_product_of_what_a_relu_left_is_counted(name, monkeypatch):
-    config = make_config(**ALL[name])
+    config = ALL[name]
     tensors = random_tensors(config, 4)
     sources = random_sources(3, config.source_size, 6, longest=9)
     targets = greedy_translations(config, tensors, sources)

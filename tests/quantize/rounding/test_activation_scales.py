@@ -6,8 +6,9 @@ import pytest
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
 from quantize.rounding.calibration import InputStatistics, static_alphas
+from tests.sample_models.architectures import NAMED
 from tests.sample_models.random_models import random_tensors
-from tests.sample_models.transformers import NAMED, make_config
+from tests.sample_models.transformers import make_config
 
 MAXIMA = np.array([1, 2, 3, 4, 10], np.float32)
 
@@ -32,7 +33,7 @@ def test_an_input_that_is_always_zero_has_alpha_1():
 
 @pytest.mark.parametrize("name", NAMED)
 def test_every_weight_of_every_architecture_has_one(name):
-    config = make_config(**NAMED[name])
+    config = NAMED[name]
     alphas = static_alphas(config, statistics(config))
     matrices = {name for name, shape in checkpoint_tensors(config).items() if len(shape) == 2 and name != "positions"}
     assert set(alphas) <= matrices and matrices - set(alphas) <= {"source_embedding", "target_embedding"}

@@ -9,8 +9,9 @@ from cpunmt.model.tensors import linears, output_table
 from quantize.reference.network import Reference
 from quantize.rounding.calibration import greedy_translations, input_statistics
 from tests.definitions.beam_search import beam_search
+from tests.sample_models.architectures import NAMED
 from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
-from tests.sample_models.transformers import NAMED, make_config
+from tests.sample_models.transformers import make_config
 
 
 class Listening(Reference):
@@ -40,7 +41,7 @@ def inputs_reference(config, tensors, sources, targets):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_statistics_are_those_of_all_inputs(name):
-    config = make_config(**NAMED[name])
+    config = NAMED[name]
     tensors = random_tensors(config, 4)
     sources = random_sources(3, config.source_size, 12, longest=9)
     targets = greedy_translations(config, tensors, sources)
