@@ -17,9 +17,9 @@ from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, SEARCH
+from cpunmt.simd.tile_shapes import SLOTS
 
-SLOTS = 16  # sentences decoded side by side: with more, their keys, values and candidates leave the L2 cache
-ROWS = 32  # hypotheses decoded side by side, if that is more than one sentence has
+ROWS = 2 * SLOTS  # hypotheses decoded side by side, if that is more than one sentence has
 BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
 LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
 KEPT = 16  # workspaces that are kept for later calls at most,

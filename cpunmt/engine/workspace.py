@@ -14,6 +14,9 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
+from cpunmt.simd.tile_shapes import TOGETHER
+
+LOGIT_ROWS = 16  # that share an output layer and are scored at once
 
 
 class Size(NamedTuple):
@@ -41,8 +44,14 @@ class Workspace:
         slots, beam, steps, tokens, source, candidates, attention = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
-        logit_rows = 8 if full else beam
-        columns = PANEL * (-(-config.vocab_size // PANEL) if full else panels)
+        everything = -(-config.vocab_size // PANEL)
+        # One output layer for the candidates of all slots is a product of many rows: where those are fast.
+        together = int(
+            not full and slots > 1 and TOGETHER and SCHEMES[config.scheme_of(output_table(config))] == "int8"
+        )
+        shared = min(slots * panels, everything) + 1
+        logit_rows = LOGIT_ROWS if full or together else beam
+        columns = PANEL * (everything if full else shared if together else panels)
         self._kept, self.bytes = [], 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
@@ -79,10 +88,19 @@ class Workspace:
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
         if not full:
-            outputs = output_layers(config, slots, panels, self._buffer)
+            outputs = (
+                output_layers(config, 1, shared, self._buffer)
+                if together
+                else output_layers(config, slots, panels, self._buffer)
+            )
             self._kept.append(outputs)
-            fields["outputs"] = outputs.ctypes.data
-            buffer("candidate_ids", np.int32, slots, columns)
+            fields["outputs"], fields["together"] = outputs.ctypes.data, together
+            buffer("candidate_ids", np.int32, slots, PANEL * panels)
+            if together:
+                buffer("united_ids", np.int32, PANEL * shared)
+                buffer("places", np.int32, config.vocab_size)
+                buffer("columns", np.int32, slots, PANEL * panels)
+                buffer("picked", float32, PANEL * panels)
 
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""

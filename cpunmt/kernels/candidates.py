@@ -22,7 +22,8 @@ from cpunmt.simd.intrinsics import (
     trailing_zeros,
 )
 from cpunmt.simd.jit import address, count, inlined, kernel
-from cpunmt.simd.vector import transpose
+from cpunmt.simd.sparse_tile import gather
+from cpunmt.simd.vector import store, transpose
 
 _WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 EARLY = 4  # panels whose embedding rows are prefetched before they are gathered
@@ -37,6 +38,21 @@ def _mark(marks, piece):
 
 
 @kernel
+def take_marked(marks: address, vocab_size: count, out: address) -> count:
+    """Write the pieces that are marked to int32 `out`, ascending, and take their marks away; returns how many."""
+    written = 0
+    for word in range(vocab_size // 64 + 1):
+        bits = load_i64(marks, word)
+        if bits != 0:
+            store_i64(marks, word, 0)
+        while bits != 0:
+            store_i32(out, written, 64 * word + trailing_zeros(bits))
+            written += 1
+            bits &= bits - 1
+    return written
+
+
+@kernel
 def find_candidates(
     shortlist: address, source: address, length: count, vocab_size: count, marks: address, out: address
 ) -> count:
@@ -45,7 +61,6 @@ def find_candidates(
     marks    int64 [vocab_size / 64 + 1], all 0; 0 again afterwards
     """
     table = at(SHORTLIST, shortlist, 0)
-    words = vocab_size // 64 + 1
     found = lesser(table.first, vocab_size)
     for word in range(found // 64):
         store_i64(marks, word, -1)
@@ -74,16 +89,30 @@ def find_candidates(
     while found % CANDIDATES_MULTIPLE and extra < vocab_size:
         found += _mark(marks, extra)
         extra += 1
-    written = 0
-    for word in range(words):
-        bits = load_i64(marks, word)
-        if bits != 0:
-            store_i64(marks, word, 0)
-        while bits != 0:
-            store_i32(out, written, 64 * word + trailing_zeros(bits))
-            written += 1
-            bits &= bits - 1
-    return written
+    return take_marked(marks, vocab_size, out)
+
+
+@kernel
+def mark_pieces(pieces: address, length: count, marks: address):
+    """Mark int32 pieces [length]."""
+    for i in range(length):
+        _mark(marks, load_i32(pieces, i))
+
+
+@kernel
+def place_columns(pieces: address, length: count, places: address, beyond: count, columns: address):
+    """int32 columns[i] = places[pieces[i]] for int32 pieces [length], filled up to a multiple of 16 with `beyond`."""
+    for i in range(length):
+        store_i32(columns, i, load_i32(places, load_i32(pieces, i)))
+    for i in range(length, (length + 15) // 16 * 16):
+        store_i32(columns, i, beyond)
+
+
+@kernel
+def pick_columns(logits: address, columns: address, length: count, out: address):
+    """float32 out[i] = logits[columns[i]] for int32 columns [length], a multiple of 16."""
+    for i in range(0, length, 16):
+        store(out, i, gather(logits, columns, i))
 
 
 @inlined

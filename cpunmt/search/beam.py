@@ -13,11 +13,11 @@ handles an interrupt only outside compiled code.
 """
 
 from cpunmt.architectures.calls import encode, step
-from cpunmt.architectures.records import ROW
+from cpunmt.search.output_layer import row_columns, row_logits, score_rows, unite
 from cpunmt.search.records import BATCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
-from cpunmt.search.step import choose, score_rows, select
-from cpunmt.simd.intrinsics import at, lesser, load_i64, store_i64
+from cpunmt.search.step import choose, select
+from cpunmt.simd.intrinsics import at, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 
@@ -62,17 +62,17 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
+        if b.full_output == 0 and w.together and (w.united == 0 or 2 * active <= w.united):
+            unite(model, workspace, active)
         step(model, w.memory, w.rows, rows)
         spent += rows
         row = 0
         while row < rows:
-            together = lesser(w.logit_rows, rows - row)
-            if b.full_output == 0:
-                together = at(SLOT, w.sentences, at(ROW, w.rows, row).slot).live
-            columns = score_rows(model, batch, workspace, row, together)
-            for i in range(together):
-                choose(model, batch, workspace, row + i, w.logits + 4 * i * columns, columns)
-            row += together
+            scored = score_rows(model, batch, workspace, row, rows)
+            for i in range(scored):
+                logits = row_logits(batch, workspace, row + i, i)
+                choose(model, batch, workspace, row + i, logits, row_columns(batch, workspace, row + i))
+            row += scored
         row, next_row, kept = 0, 0, 0
         for i in range(active):
             slot = load_i64(w.active, i)

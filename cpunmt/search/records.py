@@ -86,10 +86,17 @@ WORKSPACE = record(
     ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
     ("logit_rows", COUNT),  # rows of logits at once
     ("pointers", ADDRESS),  # int64 [16]
-    ("logits", ADDRESS),  # float32 [logit_rows, columns]
+    ("logit_columns", COUNT),
+    ("logits", ADDRESS),  # float32 [logit_rows, logit_columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
-    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates
+    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates, or
+    ("together", COUNT),  # 1: LINEAR [1]: over those of all slots
+    ("united", COUNT),  # sentences whose candidates those are; 0: some are missing
+    ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
+    ("places", ADDRESS),  # int32 [vocab_size]: where a piece is among them
+    ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: where each slot's candidates are
+    ("picked", ADDRESS),  # float32 [16 * candidate_panels]: logits of one slot's candidates
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
     ("row_count", COUNT),  # hypotheses that go on, over all slots

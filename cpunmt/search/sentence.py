@@ -63,9 +63,12 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
-        output = at(LINEAR, w.outputs, slot)
-        output.panels = (found + 15) // 16
-        gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
+        if w.together:
+            w.united = 0  # no longer those of all sentences
+        else:
+            output = at(LINEAR, w.outputs, slot)
+            output.panels = (found + 15) // 16
+            gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
 
 

@@ -1,6 +1,5 @@
 """One step of the search: from the decoder's output to the hypotheses that go on.
 
-    score_rows    logits of rows that share an output layer
     choose        the best continuations of one hypothesis, by its own logits
     select        the best of all continuations of a sentence, by the sum of their log-probabilities
 
@@ -12,34 +11,14 @@ import numpy as np
 
 from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.activations import log
-from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.kernels.records import LINEAR
 from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.top_k import top_k
-from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
-LINEAR_BYTES = LINEAR.itemsize
 LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell on: its logarithm must be a number
-
-
-@kernel
-def score_rows(model: address, batch: address, workspace: address, first: count, rows: count) -> count:
-    """Logits of rows first ... first + rows - 1 into the workspace; returns the columns of float32 [rows, columns].
-
-    Without a shortlist all rows share one output layer; with one, those of one sentence do.
-    """
-    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    output = b.full_output
-    if output == 0:
-        output = w.outputs + LINEAR_BYTES * at(ROW, w.rows, first).slot
-    x = w.hidden + 4 * first * m.model_dim
-    quantized = w.quantized + first * row_bytes(at(LINEAR, output, 0).scheme, m.model_dim)
-    linear(output, x, quantized, w.row_scales + 8 * first, rows, w.logits, AFFINE)
-    return 16 * at(LINEAR, output, 0).panels
 
 
 @kernel

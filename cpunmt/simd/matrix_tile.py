@@ -26,6 +26,7 @@ from cpunmt.simd.emission import (
     load,
     multiply_add,
     pointer,
+    prefetch,
     tile_function,
 )
 from cpunmt.simd.tile import INTEGERS, RELU
@@ -34,7 +35,7 @@ _i8, _i16, _i32, _i64, _void = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir
 
 ROWS = 16  # of a register
 DEPTHS = 64  # bytes of a row of a register
-_REGISTER = ROWS * DEPTHS
+_REGISTER, LINE = ROWS * DEPTHS, 64  # bytes
 # Which registers hold what. Two blocks of rows meet two panels; one block meets up to four.
 _SUMS, _ACTIVATIONS, _WEIGHTS = (0, 1, 2, 3), (4, 5), (6, 7)
 SHAPES = [(1, 4), (1, 2), (1, 1), (2, 2), (2, 1)]  # (blocks of rows, panels)
@@ -46,6 +47,7 @@ class MatrixTile(NamedTuple):
     a, next_a           address of rows of activations, `row_bytes` apart
     w                   address of the first of the panels of packed weights, `panel_bytes` apart
     steps               of DEPTHS depths, at least 1
+    ahead               address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
     start               address of int32 [16 * panels]: what the sums begin with
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales, next_row_scales    addresses of float32 [rows, 2]: the scale and the shift of each row
@@ -60,6 +62,8 @@ class MatrixTile(NamedTuple):
     w: int
     panel_bytes: int
     steps: int
+    ahead: int
+    ahead_step: int
     start: int
     totals: int
     scales: int
@@ -125,6 +129,9 @@ def matrix_tiles(builder, blocks, panels, tile):
         depth = builder.mul(step, constant(DEPTHS))
         for block, rows in enumerate((tile.a, tile.next_a)[:blocks]):
             _load_register(builder, _ACTIVATIONS[block], rows, depth, tile.row_bytes)
+        early = builder.mul(step, tile.ahead_step)
+        for line in range(panels * _REGISTER // LINE):
+            prefetch(builder, tile.ahead, builder.add(early, constant(LINE * line)), level=2)
         place = builder.mul(step, constant(_REGISTER))
         for panel, address in enumerate(panel_addresses):
             weights = _WEIGHTS[panel % 2]

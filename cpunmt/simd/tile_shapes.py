@@ -55,6 +55,11 @@ class _Row(NamedTuple):
     sparse_shares: tuple[float, ...]
     # From so many rows on int8 products use matrix registers (simd/matrix_tile); 0: there are none.
     matrix_rows: int = 0
+    # Sentences side by side share an output layer (search/output_layer), whose product has three times the columns.
+    together: bool = False
+    # Sentences that are decoded side by side: with more their keys and values leave the L2 cache, with fewer each reads
+    # a larger share of the weights.
+    slots: int = 16
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
@@ -69,15 +74,25 @@ _SPARSE512 = {"sparse_panels": 16, "sparse_shares": (0.6, 0.4, 0.3, 0.25, 0.2)}
 _SPARSE256 = {"sparse_panels": 4, "sparse_shares": (0.5, 0.4)}
 _SPARSE_VNNI = {"sparse_panels": 4, "sparse_shares": (0.6, 0.4, 0.25)}
 
+# With matrix registers dense products of many rows are several times as fast.
+_SPARSE_AMX = {
+    "sparse_panels": 16,
+    "sparse_shares": (0.6, 0.4, 0.3, 0.25, *[0.25] * 4, *[0.2] * 4, *[0.15] * 8, *[0.1] * 20, 0.07),
+}
+
 _ROWS = {
-    Isa.AMX_INT8: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, matrix_rows=5),
-    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512),
-    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI),
+    Isa.AMX_INT8: _Row(
+        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=True, slots=32
+    ),
+    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, together=True),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI, together=True),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
     Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
 }
 
-INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS, SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS = _ROWS[isa.current()]
+_row = _ROWS[isa.current()]
+INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS = _row[:6]
+SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, SLOTS = _row[6:]
 
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
 # (heads, panels): powers of two up to HEADS

@@ -159,3 +159,33 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
     else:
         program.float_linear(record, x, 3, out, AFFINE)
     assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e7).all()
+
+
+@given(seeds, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]))
+@settings(deadline=None)
+def test_united_candidates_and_where_each_list_has_them(program, seed, vocab_size, lists, misaligned):
+    """Marked pieces come out ascending, each once; columns and what is picked by them are NumPy's."""
+    generator, guard = np.random.default_rng(seed), Guards(misaligned)
+    pieces = [
+        np.sort(generator.choice(vocab_size, generator.integers(1, vocab_size + 1), replace=False)).astype(np.int32)
+        for _ in range(lists)
+    ]
+    marks = guard.copy(np.zeros(vocab_size // 64 + 1, np.int64))  # 0 again: checked by the guard
+    union = np.unique(np.concatenate(pieces))
+    out = guard.empty(len(union), np.int32)
+    for one in pieces:
+        program.mark_pieces(guard.copy(one), len(one), marks)
+    assert program.take_marked(marks, vocab_size, out) == len(union)
+    assert np.array_equal(out, union)
+    places = np.full(vocab_size, -1, np.int32)
+    places[union] = np.arange(len(union))
+    logits = generator.standard_normal(len(union) + 1).astype(np.float32)
+    for one in pieces:
+        padded = -(-len(one) // PANEL) * PANEL
+        columns, picked = guard.empty(padded, np.int32), guard.empty(padded, np.float32)
+        program.place_columns(guard.copy(one), len(one), guard.copy(places), len(union), columns)
+        expected = np.append(np.searchsorted(union, one), np.full(padded - len(one), len(union)))
+        assert np.array_equal(columns, expected)
+        program.pick_columns(guard.copy(logits), columns, padded, picked)
+        assert np.array_equal(picked, logits[expected])
+    guard.check()

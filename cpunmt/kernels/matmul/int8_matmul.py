@@ -122,15 +122,19 @@ def walk_matrices(linear, product):
         while panel + width > panels:
             width //= 2
         columns, row = 64 * panel, 0
+        w = product.weights + panel * product.panel_bytes
+        ahead, ahead_step = w + width * product.panel_bytes, 16 * DEPTHS * width
         while row < rows:
             first, second = lesser(row, last), lesser(row + height, last)
             tile = MatrixTile(
                 a=product.q + first * product.row_bytes,
                 next_a=product.q + second * product.row_bytes,
                 row_bytes=product.row_bytes,
-                w=product.weights + panel * product.panel_bytes,
+                w=w,
                 panel_bytes=product.panel_bytes,
                 steps=linear.depth // DEPTHS,
+                ahead=ahead,
+                ahead_step=ahead_step,
                 start=linear.start + columns,
                 totals=linear.totals + columns,
                 scales=linear.scales + columns,
@@ -145,6 +149,7 @@ def walk_matrices(linear, product):
             )
             blocks = 1 if row + height >= rows else 2
             matrix_tiles(blocks, width, tile)
+            ahead, ahead_step = w, 0  # nothing more: the same lines, again and again
             row += blocks * height
         panel += width
     end()
