@@ -6,8 +6,8 @@ import functools
 from pathlib import Path
 
 from cpunmt.text.vocabulary import Vocabulary
-from models.train.network.growth import grown
 from models.train.network.families import network_of
+from models.train.network.growth import grown
 from models.train.network.network import initial_tensors, torch_tensors
 from models.train.text.batches import encode
 from models.train.text.data import Data, read_data

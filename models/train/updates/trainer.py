@@ -39,7 +39,8 @@ class Trainer:
     """Trains one model in a folder of its own.
 
     What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
-    in float32), `model.npz` (the same for Marian; where it has no such model, `model/`), `checkpoints/NUMBER.npz` (the best ones), `curve.jsonl` and `.png`.
+    in float32), `model.npz` (the same for Marian; where it has no such model, `model/`), `checkpoints/NUMBER.npz` (the
+    best ones, likewise), `curve.jsonl` and `.png`.
     With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
     """
 
