@@ -16,7 +16,7 @@ from models.train.text.held_out import matches
 from models.train.text.line_files import write_lines
 from models.train.text.vocabulary import texts_of, train_vocabulary
 from models.train.updates.averaging import averaged
-from models.train.updates.export import write_checkpoint, write_float32
+from models.train.updates.export import write_float32, write_marian
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
@@ -104,7 +104,7 @@ def average(given):
     read = [read_float_checkpoint(path) for path in paths]
     config, tensors = read[0][0], torch_tensors(averaged([arrays for _, arrays in read]))
     given.out.mkdir(parents=True, exist_ok=True)
-    write_checkpoint(given.out, "model", config, tensors, given.vocabulary)
+    write_marian(given.out / "model.npz", config, tensors)
     write_float32(given.out / "best", config, tensors, given.vocabulary)
     print(f"{given.out}: the mean of the checkpoints after {', '.join(path.stem for path in paths)} updates")
 

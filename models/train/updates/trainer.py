@@ -19,12 +19,12 @@ from models.train.recurrent.network import RecurrentNetwork
 from models.train.text.batches import Examples, endless, make_batch
 from models.train.updates import checkpoint, curve
 from models.train.updates.configs import Settings
-from models.train.updates.export import write_checkpoint, write_float32
+from models.train.updates.export import write_checkpoint, write_float32, write_marian
 from models.train.updates.guided_alignment import Alignments, aligner_of
 from models.train.updates.updates import Updates
 from models.train.updates.validation import Score
 
-BEST, MODEL = "best", "model"
+BEST, MODEL = "best", "model.npz"
 
 
 class Lessons(NamedTuple):
@@ -39,8 +39,8 @@ class Trainer:
     """Trains one model in a folder of its own.
 
     What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
-    in float32), `model.npz` (the same for Marian; where it has no such model, `model/`), `checkpoints/NUMBER.npz` (the
-    best ones, likewise), `curve.jsonl` and `.png`.
+    in float32), `model.npz` (the same for Marian, if it has such models), `checkpoints/NUMBER.npz` (the best ones; if
+    not, directories like `best`), `curve.jsonl` and `.png`.
     With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
     """
 
@@ -138,7 +138,7 @@ class Trainer:
         if mean > self._best:
             self._best = mean
             write_float32(self.folder / BEST, self.config, means, self._vocabulary)
-            write_checkpoint(self.folder, MODEL, self.config, means, self._vocabulary)
+            write_marian(self.folder / MODEL, self.config, means)
 
     def _keep(self, means):
         """Add a checkpoint, and remove those that are not among the best any more."""
