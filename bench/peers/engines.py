@@ -39,7 +39,7 @@ def engines(home: Path, contest: Contest, mode: str, beam: str) -> dict[str, tup
     if python and contest.ctranslate2.is_dir():
         batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
         model = [str(contest.ctranslate2), str(contest.vocabulary)]
-        for isa in ("AVX512", "AVX2") if "avx512" in machine()["isa"] else ("AVX2",):
+        for isa in ("AVX512", "AVX2") if machine()["isa"] in ("amx_int8", "avx512_vnni") else ("AVX2",):
             for batch in batches:
                 command = [python, "-c", CTRANSLATE2, *what, *model, *batch]
                 environment = {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"}

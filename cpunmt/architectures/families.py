@@ -11,6 +11,7 @@ A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers
                 `reserve(positions)`, called before sources or targets of so many pieces are computed.
                 `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
                 `reader` (scheme, multiplier) is what the output layer wants its input quantized for
+    tokens      source pieces that are encoded at once, about: enough rows for full speed, few enough for the caches
     memory      (config, size, allocate) -> Memory: what one call works in; a cell or layer says itself how many bytes
                 of state a row leaves for the next step
 
@@ -50,6 +51,7 @@ class Family(NamedTuple):
     others: Callable
     network: Callable
     memory: Callable
+    tokens: int
 
 
 FAMILIES = {
@@ -60,6 +62,7 @@ FAMILIES = {
         transformer_tensors.others,
         TransformerNetwork,
         transformer_memory,
+        96,
     ),
     "recurrent": Family(
         RecurrentConfig,
@@ -68,6 +71,7 @@ FAMILIES = {
         recurrent_tensors.others,
         RecurrentNetwork,
         recurrent_memory,
+        512,  # of many sentences: a state's product has a row for each of them
     ),
 }
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
 from cpunmt.engine.workspace import Size, Workspace, output_layers
 from cpunmt.kernels import records
@@ -24,7 +25,6 @@ BUDGET = 256  # rows in the first call of compiled code for a batch; each later 
 LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
 KEPT = 16  # workspaces that are kept for later calls at most,
 USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
-TOKENS = 96  # source pieces encoded at once: enough rows for full speed, few enough for the L2 cache
 
 
 class Search(NamedTuple):
@@ -83,6 +83,7 @@ class Engine:
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * model.bytes
         self._full_output = None
+        self._tokens = family_of(model.config.architecture).tokens
         self._model_at = _address(model.record)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
@@ -210,7 +211,7 @@ class Engine:
             batch |= {"attention_offsets": _at(areas), "attention": _address(attention)}
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
-        tokens = min(TOKENS, max(longest, slots * 8))
+        tokens = max(longest, min(self._tokens, sum(lengths)))
         workspace = self._workspace(
             Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
         )

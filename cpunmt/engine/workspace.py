@@ -46,9 +46,8 @@ class Workspace:
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
-        together = int(
-            not full and slots > 1 and TOGETHER and SCHEMES[config.scheme_of(output_table(config))] == "int8"
-        )
+        multiplied = SCHEMES[config.scheme_of(output_table(config))]
+        together = int(not full and slots > 1 and beam <= TOGETHER and multiplied == "int8")
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)

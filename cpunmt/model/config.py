@@ -19,6 +19,7 @@ MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
+_LATER = ("replace_unknowns",)  # fields that came with this version: a model that does without them has none
 
 
 def _exceptions(name, value):
@@ -59,6 +60,7 @@ class ModelConfig:
     beam_size: int = count(1, high=MOST_BEAM)
     length_penalty: float = real(1.0, 0.0, 5.0)
     word_penalty: float = real(0.0, -100.0, 100.0)
+    replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention stands for it
 
     def scheme_of(self, name: str) -> str:
         """How the weights of a linear layer or a table are stored."""
@@ -85,6 +87,9 @@ class ModelConfig:
     def to_json(self) -> dict:
         """The fields as a dict that `json.dump` takes, with the format version."""
         fields = dataclasses.asdict(self)
+        for name in _LATER:
+            if fields[name] == self.__dataclass_fields__[name].default:
+                del fields[name]
         fields["architecture"] = {"family": family_name(self.architecture), **fields["architecture"]}
         return {"format": "cpunmt", "version": FORMAT_VERSION, **fields}
 

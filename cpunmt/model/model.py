@@ -31,6 +31,8 @@ class Model:
         fields["model_dim"] = config.architecture.model_dim
         for name in ("vocab_size", "eos_id", "unk_id"):
             fields[name] = getattr(config, name)
+        if config.replace_unknowns:
+            fields["unk_id"] = -1  # no piece is barred
         fields["output_multiplier"] = filler.output(fields["output"], tables(config)["output"])
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         self.network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)

@@ -47,7 +47,8 @@ class MatrixTile(NamedTuple):
     a, next_a           address of rows of activations, `row_bytes` apart
     w                   address of the first of the panels of packed weights, `panel_bytes` apart
     steps               of DEPTHS depths, at least 1
-    ahead               address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
+    ahead               address of weights that are wanted soon, `lines` cache lines at each step; need not exist
+    lines               at least 1
     start               address of int32 [16 * panels]: what the sums begin with
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales, next_row_scales    addresses of float32 [rows, 2]: the scale and the shift of each row
@@ -63,7 +64,7 @@ class MatrixTile(NamedTuple):
     panel_bytes: int
     steps: int
     ahead: int
-    ahead_step: int
+    lines: int
     start: int
     totals: int
     scales: int
@@ -129,9 +130,13 @@ def matrix_tiles(builder, blocks, panels, tile):
         depth = builder.mul(step, constant(DEPTHS))
         for block, rows in enumerate((tile.a, tile.next_a)[:blocks]):
             _load_register(builder, _ACTIVATIONS[block], rows, depth, tile.row_bytes)
-        early = builder.mul(step, tile.ahead_step)
-        for line in range(panels * _REGISTER // LINE):
-            prefetch(builder, tile.ahead, builder.add(early, constant(LINE * line)), level=2)
+        early = builder.add(tile.ahead, builder.mul(builder.mul(step, tile.lines), constant(LINE)))
+
+        def fetch(line, values):
+            prefetch(builder, early, builder.mul(line, constant(LINE)), level=2)
+            return values
+
+        depth_loop(builder, tile.lines, [], fetch)
         place = builder.mul(step, constant(_REGISTER))
         for panel, address in enumerate(panel_addresses):
             weights = _WEIGHTS[panel % 2]

@@ -55,8 +55,9 @@ class _Row(NamedTuple):
     sparse_shares: tuple[float, ...]
     # From so many rows on int8 products use matrix registers (simd/matrix_tile); 0: there are none.
     matrix_rows: int = 0
-    # Sentences side by side share an output layer (search/output_layer), whose product has three times the columns.
-    together: bool = False
+    # Up to so many hypotheses of each, sentences side by side share an output layer (search/output_layer), whose
+    # product has three times the columns, but reads far fewer weights.
+    together: int = 0
     # Sentences that are decoded side by side: with more their keys and values leave the L2 cache, with fewer each reads
     # a larger share of the weights.
     slots: int = 16
@@ -82,10 +83,10 @@ _SPARSE_AMX = {
 
 _ROWS = {
     Isa.AMX_INT8: _Row(
-        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=True, slots=32
+        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, slots=32
     ),
-    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, together=True),
-    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI, together=True),
+    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, together=3),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI, together=1),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
     Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
 }

@@ -139,9 +139,10 @@ class Options:
     )
     """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
     placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, mentions, emoji, and words in
-    characters that the vocabulary has no piece for ("unknown"). "none": the model is given all of it. Or a list of
-    kinds, of your own regular expressions (`re.compile`), and of functions that are given a sentence and return
-    (begin, end) of each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
+    characters that the vocabulary has no piece for ("unknown"; not where the model itself may say <unk>). "none": the
+    model is given all of it. Or a list of kinds, of your own regular expressions (`re.compile`), and of functions that
+    are given a sentence and return (begin, end) of each part to keep, in characters. None: "none" where `split` is
+    "none", else "all"."""
 
     copy_numbers: bool | None = _option(
         None, "copy numbers that the model changed from the source again (default: yes, but not with --split none)"
@@ -212,8 +213,12 @@ class Options:
     """Drop what is longer than so many source pieces, 0 to 16777216. 0: drop nothing; what is longer than the model
     takes is split, and the translations are joined."""
 
-    replace_unknowns: bool = _option(False, "write the source piece with most attention where <unk> was forced")
-    """Write the source piece with most attention where <unk> was forced by a prefix; a search never chooses it."""
+    replace_unknowns: bool = _option(
+        False,
+        "write the source piece with most attention for <unk>, which a prefix forced or the model may choose",
+    )
+    """Write the source piece with most attention for <unk>. A search never chooses that, but a prefix may force it, and
+    models whose pieces are words may be packed so that they do (then this is their default)."""
 
     return_scores: bool = _option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
     """Fill in `scores` of a `TranslationResult`. (A `Result` always has its score.)"""

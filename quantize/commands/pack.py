@@ -135,6 +135,8 @@ def _opened(given):
     if given.max_length_factor is not None:
         config = checkpoint.config.changed(max_length_factor=given.max_length_factor)
         checkpoint = checkpoint._replace(config=config)
+    if given.replace_unknowns:
+        checkpoint = checkpoint._replace(config=checkpoint.config.changed(replace_unknowns=True))
     if given.shortlist:
         checkpoint = checkpoint._replace(shortlist=Shortlist.load(given.shortlist, *checkpoint.vocabularies))
     return checkpoint

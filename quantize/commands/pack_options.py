@@ -104,6 +104,12 @@ def add_options(pack: argparse.ArgumentParser):
         help="the model's own limit: at most N target pieces per source piece (default: 3)",
     )
     pack.add_argument(
+        "--replace-unknowns",
+        action="store_true",
+        help="for vocabularies of words: a translation may contain <unk>, for which the source's word with most "
+        "attention is written",
+    )
+    pack.add_argument(
         "--metadata",
         type=_key_value,
         action="append",

@@ -27,7 +27,9 @@ def test_any_network_equals_its_definition(config, seed, beam, chosen):
     assert compare(config, seed, Search(beam, beam, token_log_probs=True, attention=True), **chosen) <= 1
 
 
-@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(["int8", "int16", "float32", "log4"]), searches(), st.data())
+@given(
+    configs(), st.integers(0, 2**32 - 1), st.sampled_from(["int8", "int16", "float32", "log4"]), searches(), st.data()
+)
 @settings(max_examples=40)
 def test_what_is_computed_once_has_the_same_bits(config, seed, scheme, search, data):
     """Merged states and kept products, on and off, first used and used again. (Projected contexts round otherwise.)"""
@@ -47,7 +49,10 @@ def test_known_pieces_and_merged_states_spare_products():
     config = make_config(attention="input")
     engine = engine_of(config, random_tensors(config, 1), "int8")
     engine.model.network.switch(known=20)
-    assert engine.model.network.kept_bytes() == {"source": (20, 21 * 4 * 2 * 48), "target": (20, 21 * 4 * (3 * 48 + 32))}
+    assert engine.model.network.kept_bytes() == {
+        "source": (20, 21 * 4 * 2 * 48),
+        "target": (20, 21 * 4 * (3 * 48 + 32)),
+    }
     source, search, found = [*range(10, 30), *range(10, 30), 0], Search(6, 6, min_length=25), []
     for merged in (False, True):
         engine.model.network.switch(merged=merged)

@@ -38,7 +38,8 @@ def beam_search(
         if step < len(prefix):
             chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step])]
         else:
-            sums[:, vocabulary == config.unk_id] = -np.inf
+            if not config.replace_unknowns:
+                sums[:, vocabulary == config.unk_id] = -np.inf
             if step < search.min_length:
                 sums[:, vocabulary == config.eos_id] = -np.inf
             order = np.argsort(-sums, axis=None, kind="stable")[: search.beam_size - len(ended)]

@@ -30,19 +30,20 @@ def greedy(
 
     `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log
     probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax.
-    The unknown id is barred after the log-softmax, so it keeps its share of the probability. At most
-    ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
+    The unknown id is barred after the log-softmax, so it keeps its share of the probability, unless the model may say
+    it. At most ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
     """
     config = reference.config
     if list(source) == [config.eos_id]:
         return Translation([config.eos_id], 0.0, False)
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
+    barred = -1 if config.replace_unknowns else config.unk_id
     factor = config.max_length_factor if max_length_factor is None else max_length_factor
     state, ids, log_prob = reference.start(reference.encode(source)), [], 0.0
     while len(ids) < math.ceil(factor * len(source)):
         logits, state = reference.step(state, ids[-1:], candidates)
         log_probs = log_softmax(logits[0])
-        best = int(np.argmax(np.where(vocabulary == config.unk_id, -np.inf, log_probs)))
+        best = int(np.argmax(np.where(vocabulary == barred, -np.inf, log_probs)))
         ids.append(int(vocabulary[best]))
         log_prob += float(log_probs[best])
         if ids[-1] == config.eos_id:

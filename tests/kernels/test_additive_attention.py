@@ -50,7 +50,9 @@ def test_equals_its_reference(program, seed, length, depth, spread, misaligned):
     assert (np.abs(made - expected) <= 2 * size * (2 * EXP + arguments + (depth / 16 + 12) * UNIT)).all()
 
 
-@pytest.mark.parametrize("key, query", [(0, 0), (9, 9), (-9, -9), (30, -30), (-30, 30.5), (43, 40), (200, 1), (-200, 1)])
+@pytest.mark.parametrize(
+    "key, query", [(0, 0), (9, 9), (-9, -9), (30, -30), (-30, 30.5), (43, 40), (200, 1), (-200, 1)]
+)
 def test_keys_and_queries_far_out(program, key, query):
     """An infinite product of exponentials, one that is nearly 0, and two that cancel."""
     keys, query = np.full((2, 96), key, np.float32), np.full(96, query, np.float32)

@@ -144,7 +144,12 @@ def test_a_constant_row_becomes_the_bias(program, value):
 def test_columns_equal_their_reference(program, seed, rows, depth, beside, offset, misaligned):
     """Some columns of wider rows; those beside them stay."""
     x, _, scale, bias = random_operands(seed, rows, depth + 32 * beside, offset)
-    scale, bias, guard, chosen = scale[:depth], bias[:depth], Guards(misaligned), slice(16 * beside, 16 * beside + depth)
+    scale, bias, guard, chosen = (
+        scale[:depth],
+        bias[:depth],
+        Guards(misaligned),
+        slice(16 * beside, 16 * beside + depth),
+    )
     made = guard.copy(x, written=True)
     given = guard.copy(scale), guard.copy(bias), EPSILON
     program.layer_norm_columns(made.ctypes.data + 64 * beside, rows, x.shape[1], depth, *given)

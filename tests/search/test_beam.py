@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cpunmt.engine.engine
-from cpunmt.engine.engine import TOKENS, Search
+from cpunmt.architectures.families import family_of
+from cpunmt.engine.engine import Search
 from cpunmt.search.records import WORKSPACE
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
@@ -104,7 +105,7 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     made = engine.translate(sources, limits, search)
     assert bits(made) == alone
     together = np.add.accumulate([0, *map(len, sources)])[[0, *begun]]
-    assert np.diff(together).max() <= budget + max(TOKENS, longest)
+    assert np.diff(together).max() <= budget + max(family_of(engine.model.config.architecture).tokens, longest)
     assert begun[-1] == len(sources) and (budget > 30 or len(begun) > 15)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import cpunmt.engine.engine
 import cpunmt.engine.workspace
+from cpunmt.model.config import MOST_BEAM
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import bits, searches
 
@@ -21,13 +22,13 @@ def models():
 
 
 def engine(models, scheme, shared):
-    """Whose workspaces share an output layer, or do not, whatever the instruction set."""
+    """Whose workspaces share an output layer, or do not, whatever the instruction set and the beam."""
     config, tensors, shortlist = models
     made = engine_of(config, tensors, scheme, shortlist=shortlist)
     inner = made._workspace
 
     def workspace(size):
-        before, cpunmt.engine.workspace.TOGETHER = cpunmt.engine.workspace.TOGETHER, shared
+        before, cpunmt.engine.workspace.TOGETHER = cpunmt.engine.workspace.TOGETHER, MOST_BEAM * shared
         try:
             return inner(size)
         finally:

@@ -1,4 +1,9 @@
-"""The encoder: all words of a few sentences at once where no state is read, else a word of each sentence at a time."""
+"""The encoder: all words of some sentences at once where no state is read, else one word of each sentence at a time.
+
+Nothing is padded: sentences are ordered by length, and those that have no word left are not among the rows of a step.
+What both directions read is one product. Their steps are not: each has weights of its own, and those of one direction
+stay in the L2 cache, those of both do not (4 to 8 % slower with 512 numbers each way, alternating step by step).
+"""
 
 import numpy as np
 
@@ -8,7 +13,6 @@ from cpunmt.architectures.recurrent.records import CELL, ENCODERS, LAYER, MEMORY
 from cpunmt.architectures.recurrent.source import keep_source
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import add_rows
-from cpunmt.kernels.records import SCRATCH
 from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import broadcast, store
@@ -33,20 +37,27 @@ def order_by_length(offsets: address, n: count, order: address):
 
 @kernel
 def encoder_step(
-    layer: address, network: address, memory: address, stack: count, backward: count, offsets: address, t: count, n: count
+    layer: address,
+    network: address,
+    memory: address,
+    stack: count,
+    backward: count,
+    offsets: address,
+    t: count,
+    n: count,
 ):
     """Word `t` of the `n` longest sentences, counted from the end if `backward`, through the cells of a LAYER.
 
     The gates of the first cell's input are where `places` says; what the last cell says is written to `said`.
     """
-    l, net, w = at(LAYER, layer, 0), at(RECURRENT, network, 0), at(MEMORY, memory, 0)
+    found, net, w = at(LAYER, layer, 0), at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(net.settings), address_of(w.scratch)
     dim, start = net.encoder_dim, load_i64(offsets, 0)
-    first = at(CELL, l.cell, 0)
+    first = at(CELL, found.cell, 0)
     state_bytes = 4 * dim * (1 + first.kind)
     states, said = w.cell_states + stack * w.slots * state_bytes, w.said + 8 * stack * w.rows * dim
-    for j in range(l.cells):
-        cell = at(CELL, l.cell, j)
+    for j in range(found.cells):
+        cell = at(CELL, found.cell, j)
         x = states
         if cell.kind != 0:
             x = w.gathered
@@ -65,22 +76,23 @@ def encoder_step(
 
 @kernel
 def encoder_layer(network: address, memory: address, number: count, stacks: count, offsets: address, n: count):
-    """Layer `number` of `stacks` stacks side by side, from `places` to `said`."""
+    """Layer `number` of `stacks` stacks, from `places` to `said`."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     kind = at(CELL, at(LAYER, net.forward, number).cell, 0).kind
     zero = broadcast(np.float32(0.0))
     for k in range(0, 2 * w.slots * net.encoder_dim * (1 + kind), 16):
         store(w.cell_states, k, zero)
     longest = load_i64(w.order, 0)
-    steps, active = load_i64(offsets, longest + 1) - load_i64(offsets, longest), n
-    for t in range(steps):
-        last = load_i64(w.order, active - 1)
-        while load_i64(offsets, last + 1) - load_i64(offsets, last) <= t:
-            active -= 1
+    steps = load_i64(offsets, longest + 1) - load_i64(offsets, longest)
+    for stack in range(stacks):
+        layer = (net.backward if stack else net.forward) + number * LAYER_BYTES
+        backward = (stack + number) % 2 if net.encoder == ALTERNATING else stack
+        active = n
+        for t in range(steps):
             last = load_i64(w.order, active - 1)
-        for stack in range(stacks):
-            layer = (net.backward if stack else net.forward) + number * LAYER_BYTES
-            backward = (stack + number) % 2 if net.encoder == ALTERNATING else stack
+            while load_i64(offsets, last + 1) - load_i64(offsets, last) <= t:
+                active -= 1
+                last = load_i64(w.order, active - 1)
             encoder_step(layer, network, memory, stack, backward, offsets, t, active)
 
 
@@ -98,7 +110,12 @@ def join_stacks(network: address, memory: address, rows: count, out: address):
 def recurrent_encode(network: address, memory: address, ids: address, offsets: address, slots: address, n: count):
     """`encode` of the contract (see `architectures.families`)."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
-    settings, scratch, dim, start = address_of(net.settings), address_of(w.scratch), net.encoder_dim, load_i64(offsets, 0)
+    settings, scratch, dim, start = (
+        address_of(net.settings),
+        address_of(w.scratch),
+        net.encoder_dim,
+        load_i64(offsets, 0),
+    )
     rows = load_i64(offsets, n) - start
     for i in range(rows):
         store_i64(w.pieces, i, load_i32(ids, start + i))

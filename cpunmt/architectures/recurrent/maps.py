@@ -32,6 +32,6 @@ def mapped(layer: address, settings: address, x: address, rows: count, scratch: 
 def cell_step(
     cell: address, settings: address, gates: address, state_gates: address, state: address, made: address, out: address
 ):
-    """One step of one row of a CELL record: from `state` to `made`, which may be the same, and what it says to `out`."""
+    """One step of one row of a CELL record: from `state` to `made`, which may be the same; what it says to `out`."""
     c, table = at(CELL, cell, 0), at(SETTINGS, settings, 0).sigmoid_table
     _cell_row(c.kind, gates, state_gates, 0, state, c.dim, table, made, out)

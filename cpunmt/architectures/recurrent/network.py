@@ -159,7 +159,10 @@ class RecurrentNetwork:
         array = np.zeros(max(len(spans), 1), SPAN)
         for span, (first, width, prefix) in zip(array, spans, strict=False):
             span["first"], span["width"] = first, width
-            span["scale"], span["bias"] = self._filler.address(f"{prefix}.scale"), self._filler.address(f"{prefix}.bias")
+            span["scale"], span["bias"] = (
+                self._filler.address(f"{prefix}.scale"),
+                self._filler.address(f"{prefix}.bias"),
+            )
         record["spans"], record["span"] = len(spans), self._filler.keep(array)
 
     def _spans(self, linear: Linear) -> list[tuple[int, int, str]]:

@@ -11,10 +11,10 @@ from cpunmt.simd.jit import address, count, kernel
 @kernel
 def transitions(layer: address, first: count, number: count, network: address, memory: address, n: count, x: address):
     """The cells of a LAYER from `first` on, which read nothing but their state: on what has been said, in place."""
-    net, w, l = at(RECURRENT, network, 0), at(MEMORY, memory, 0), at(LAYER, layer, 0)
+    net, w, cells = at(RECURRENT, network, 0), at(MEMORY, memory, 0), at(LAYER, layer, 0)
     settings, states = address_of(net.settings), states_of(memory, w.next_states, number)
-    for j in range(first, l.cells):
-        cell = at(CELL, l.cell, j)
+    for j in range(first, cells.cells):
+        cell = at(CELL, cells.cell, j)
         mapped(address_of(cell.state), settings, x, n, address_of(w.scratch), w.product)
         for i in range(n):
             state = states + i * w.state_bytes
@@ -24,9 +24,16 @@ def transitions(layer: address, first: count, number: count, network: address, m
 
 @kernel
 def recurrent_layer(
-    cell: address, number: count, network: address, memory: address, rows: address, parents: count, n: count, out: address
+    cell: address,
+    number: count,
+    network: address,
+    memory: address,
+    rows: address,
+    parents: count,
+    n: count,
+    out: address,
 ):
-    """A cell that reads float32 [n, width] gates of its input in `product`, and its parent's state, of layer `number`."""
+    """A cell of layer `number`: reads its input's gates, float32 [n, width] in `product`, and its parent's state."""
     net, w, c = at(RECURRENT, network, 0), at(MEMORY, memory, 0), at(CELL, cell, 0)
     settings, states = address_of(net.settings), states_of(memory, w.next_states, number)
     parents_mapped(address_of(c.state), network, memory, number, c.dim, parents, w.state_gates)

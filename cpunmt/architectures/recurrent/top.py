@@ -23,7 +23,7 @@ def stack(network: address, memory: address, x: address, n: count) -> count:
         weights = net.stack + i * LINEAR_BYTES
         columns = 16 * at(LINEAR, weights, 0).panels
         out = w.levels
-        while out == x or out == below:
+        while (out - x) * (out - below) == 0:  # one of three is free
             out += w.level_bytes
         linear_of(weights, x, n, address_of(w.scratch), out, RELU)
         if net.relu_limit > 0:

@@ -23,6 +23,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import expanded
 from cpunmt.formats.marian.marian_file import ALPHA, OPTIONS, MarianFile, StoredIntegers, check_alpha, check_names
 from cpunmt.formats.marian.marian_options import parse_options
+from cpunmt.formats.marian.nematus_names import IGNORED
 
 _FLOATS = {0x402: np.dtype("<f2"), 0x404: np.dtype("<f4"), 0x408: np.dtype("<f8")}
 _INTEGERS = {0x4101: np.dtype("i1"), 0x10001: np.dtype("i1"), 0x4102: np.dtype("<i2"), 0x10002: np.dtype("<i2")}
@@ -75,6 +76,8 @@ def read_marian_bin(path: str | os.PathLike) -> MarianFile:
             options = parse_options(_text(content, item, where), where)
         elif item.name.startswith("special:"):
             continue
+        elif item.name in IGNORED:
+            tensors[item.name] = np.empty(0, np.float32)
         elif item.name.endswith(ALPHA):
             alphas[item.name.removesuffix(ALPHA)] = _alpha(content, item, where)
         elif item.type in _INTEGERS:
@@ -121,7 +124,7 @@ def _items(content, where) -> list[_Item]:
         if not 1 <= rank <= 4:
             raise _wrong(where, name, f"has {rank} dimensions, expected 1 to 4")
         shape = tuple(np.frombuffer(content, "<i4", rank, shapes_at).tolist())
-        if min(shape) < 1:
+        if min(shape) < 1 and name not in IGNORED:
             raise _wrong(where, name, f"has shape {shape}, expected positive sizes")
         items.append(_Item(name, type_, shape, data_at, length))
         shapes_at += 4 * rank

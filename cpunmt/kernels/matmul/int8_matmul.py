@@ -19,7 +19,7 @@ from cpunmt.kernels.matmul.packing import GROUP
 from cpunmt.kernels.records import LINEAR
 from cpunmt.simd.intrinsics import at, lesser
 from cpunmt.simd.jit import address, count, inlined, kernel
-from cpunmt.simd.matrix_tile import DEPTHS, ROWS, MatrixTile, begin, end, matrix_tiles
+from cpunmt.simd.matrix_tile import DEPTHS, LINE, ROWS, MatrixTile, begin, end, matrix_tiles
 from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
 from cpunmt.simd.tile_shapes import CODED_ROWS, INT8, MATRIX_ROWS
 
@@ -114,8 +114,10 @@ def walk_matrices(linear, product):
     """The same on matrix registers. The last block of rows begins early enough to be as high as the others: what it
     has in common with the one before is written twice."""
     rows, panels, out_bytes = product.rows, linear.panels, 64 * linear.panels
-    height = lesser(rows, ROWS)
-    last, panel = rows - height, 0
+    blocks = (rows + ROWS - 1) // ROWS
+    height = (rows + blocks - 1) // blocks  # equal blocks
+    last, panel, steps = rows - height, 0, linear.depth // DEPTHS
+    tiles = (blocks + 1) // 2  # that stand one upon another
     begin(height)
     while panel < panels:
         width = 4 if rows <= ROWS else 2
@@ -123,7 +125,8 @@ def walk_matrices(linear, product):
             width //= 2
         columns, row = 64 * panel, 0
         w = product.weights + panel * product.panel_bytes
-        ahead, ahead_step = w + width * product.panel_bytes, 16 * DEPTHS * width
+        ahead = w + width * product.panel_bytes
+        lines = (width * product.panel_bytes + LINE * tiles * steps - 1) // (LINE * tiles * steps)
         while row < rows:
             first, second = lesser(row, last), lesser(row + height, last)
             tile = MatrixTile(
@@ -132,9 +135,9 @@ def walk_matrices(linear, product):
                 row_bytes=product.row_bytes,
                 w=w,
                 panel_bytes=product.panel_bytes,
-                steps=linear.depth // DEPTHS,
+                steps=steps,
                 ahead=ahead,
-                ahead_step=ahead_step,
+                lines=lines,
                 start=linear.start + columns,
                 totals=linear.totals + columns,
                 scales=linear.scales + columns,
@@ -147,10 +150,10 @@ def walk_matrices(linear, product):
                 rows=height,
                 mode=product.mode,
             )
-            blocks = 1 if row + height >= rows else 2
-            matrix_tiles(blocks, width, tile)
-            ahead, ahead_step = w, 0  # nothing more: the same lines, again and again
-            row += blocks * height
+            together = 1 if row + height >= rows else 2
+            matrix_tiles(together, width, tile)
+            ahead += LINE * lines * steps
+            row += together * height
         panel += width
     end()
 

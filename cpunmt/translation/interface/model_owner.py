@@ -136,7 +136,7 @@ class ModelOwner:
         self._languages = model_languages(model.metadata, self._name or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked = {}
-        self._layers = SentenceLayers([model.source_vocabulary])
+        self._layers = SentenceLayers([model.source_vocabulary], [model.config])
         self._cache = self._new_cache()
         self._loaded = model
 

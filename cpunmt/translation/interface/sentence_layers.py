@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cpunmt.model.config import ModelConfig
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.options import Options
@@ -27,9 +28,14 @@ class SentenceLayers:
     It learns which characters their vocabularies know. Threads may share it.
     """
 
-    def __init__(self, vocabularies: Sequence[AnyVocabulary]) -> None:
-        """`vocabularies`: those of the sources, in the order in which the models are used."""
+    def __init__(self, vocabularies: Sequence[AnyVocabulary], configs: Sequence[ModelConfig]) -> None:
+        """`vocabularies`: those of the sources, in the order in which the models are used; `configs`: of those models.
+
+        A model that puts unknown words where they belong itself is given them.
+        """
         self._vocabularies = vocabularies
+        pairs = zip(vocabularies, configs, strict=True)
+        self._keeping = [vocabulary for vocabulary, config in pairs if not config.replace_unknowns]
         self._finders: dict[Any, Finder] = {}
 
     def translate(
@@ -135,7 +141,7 @@ class SentenceLayers:
         return found
 
     def _knows(self, text: str) -> bool:
-        return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._vocabularies)
+        return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._keeping)
 
 
 def _asks_for_more(options: Options) -> bool:

@@ -63,7 +63,7 @@ class Pivot:
             raise ValueError(f"Pivot is given {len(given)} models, expected two or more; of one make a Translator")
         made = [model if isinstance(model, Translator) else Translator(model, **arguments) for model in given]  # type: ignore[arg-type]  # it checks
         self.translators = tuple(made)
-        self._layers = SentenceLayers([model.source_vocabulary for model in made])
+        self._layers = self._new_layers()
         for before, after in pairwise(made):
             written, read = before._languages.target, after._languages.source
             if written and read and _base(written) != _base(read):
@@ -219,7 +219,11 @@ class Pivot:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._layers = SentenceLayers([model.source_vocabulary for model in self.translators])
+        self._layers = self._new_layers()
+
+    def _new_layers(self) -> SentenceLayers:
+        models = self.translators
+        return SentenceLayers([model.source_vocabulary for model in models], [model.config for model in models])
 
     def __repr__(self) -> str:
         return f"Pivot([{', '.join(map(repr, self.translators))}])"

@@ -165,6 +165,8 @@ TO_NEMATUS = {
 
 def nematus_name(name):
     """As Marian's `src/models/amun.h` and `nematus.h` have it."""
+    if name == "decoder_ff_logit_l2_Wt":  # newer than the map
+        return name
     for i, part in enumerate(("prev", "lstm", "ctx")):
         for letter in ("W", "b", "ln_s", "ln_b"):
             if name == f"decoder_ff_logit_l1_{letter}{i}":
@@ -214,14 +216,29 @@ def test_a_file_of_nematus_is_the_same_model(name, told, untied, tmp_path):
     assert len(renamed) == len(arrays) and sum(name in arrays for name in renamed) < 0.5 * len(arrays)
     if not untied:
         assert "Wemb" in renamed
-    if "ff_logit_Wt" in renamed:
-        renamed["ff_logit_W"] = np.ascontiguousarray(renamed.pop("ff_logit_Wt").T)
+    if "decoder_ff_logit_l2_Wt" in renamed:
+        renamed["ff_logit_W"] = np.ascontiguousarray(renamed.pop("decoder_ff_logit_l2_Wt").T)
     renamed = {name: array[0] if len(array) == 1 else array for name, array in renamed.items()}
     training = {"uidx": np.array(7, np.int64), "history_errs": np.array([1.5]), "decoder_c_tt": np.float32(0)}
     np.savez(tmp_path / "nematus.npz", **renamed, **training, **({"special:model.yml": options} if told else {}))
     made, found, _ = read_marian(tmp_path / "nematus.npz")
     assert made == config
     assert all(np.array_equal(found[tensor], tensors[tensor]) for tensor in tensors)
+
+
+def test_a_binary_file_of_amun_is_the_same_model(tmp_path):
+    """Its mark is an array of [1, 0], which was refused."""
+    config = make_config(**ONE_WIDTH, shared_embedding=False, shared_vocabulary=False, tied_output=False)
+    tensors = random_tensors(config, 2)
+    write_marian_npz(tmp_path / "model.npz", config, tensors)
+    arrays = dict(np.load(tmp_path / "model.npz"))
+    options = arrays.pop("special:model.yml").tobytes()[:-1].replace(b"type: s2s", b"type: amun")
+    arrays = {nematus_name(name): array for name, array in arrays.items()}
+    write_marian_bin(
+        tmp_path / "model.bin", {**arrays, "decoder_c_tt": np.zeros((1, 0), np.float32)}, options, "float32"
+    )
+    made, found, _ = read_marian(tmp_path / "model.bin")
+    assert made == config and all(np.array_equal(found[tensor], tensors[tensor]) for tensor in tensors)
 
 
 def test_objects_of_nematus_training_are_not_looked_at(tmp_path):

@@ -1,0 +1,120 @@
+"""A recurrent network as a packed model: texts in, texts out, and the laws that every model keeps."""
+
+import json
+import resource
+import time
+
+import numpy as np
+import pytest
+
+from cpunmt import Translator
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.packed_directory import write_directory
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import NAMED, make_config
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.side_by_side import in_threads
+
+LINES = [*TEXT, "", "dog", "?!", " ".join(TEXT), *(f"{a[:20]} {b[-25:]}" for a in TEXT for b in TEXT)]
+
+
+def write_model(folder, scheme="int8", **options):
+    """A directory of a random model with a vocabulary of 128 pieces."""
+    vocabulary = train_vocabulary(folder / f"{scheme}.spm")
+    config = make_config(vocab_size=128, **options)
+    path = folder / f"model-{scheme}"
+    write_directory(path, *packed_tensors(config, random_tensors(config, 5), scheme), vocabulary=vocabulary)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("recurrent"), **NAMED["Bahdanau"], encoder_layers=2)
+
+
+def said(results):
+    """What must be equal to the last bit."""
+    return [
+        [(h.text, h.pieces, h.score, h.log_prob, h.attention is None or h.attention.tobytes()) for h in r.hypotheses]
+        for r in results
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"beam_size": 4, "num_hypotheses": 3, "return_alignments": True}])
+def test_alone_together_backwards_and_in_threads(model, options):
+    translator = Translator(model)
+    alone = [said([translator.translate(line, **options)])[0] for line in LINES]
+    assert len({str(found) for found in alone}) > 0.9 * len(set(LINES))
+    assert said(translator.translate(LINES, **options)) == alone
+    assert said(translator.translate(LINES[::-1], max_batch_tokens=150, **options)) == alone[::-1]
+    assert said(Translator(model, inter_threads=2).translate(LINES, **options)) == alone
+    assert in_threads(4, lambda seed: said(translator.translate(LINES[seed::4], **options))) == [
+        alone[seed::4] for seed in range(4)
+    ]
+
+
+def test_scoring_and_prefixes_say_what_the_search_says(model):
+    translator = Translator(model)
+    results = translator.translate(TEXT, beam_size=3, num_hypotheses=3, split="none")
+    whole = [(line, h) for line, r in zip(TEXT, results, strict=True) for h in r.hypotheses if not h.truncated]
+    assert len(whole) > 3
+    sources = [translator.tokenize(line) for line, _ in whole]
+    scored = translator.score_batch(sources, [list(h.pieces) for _, h in whole])
+    assert [s.log_prob for s in scored] == [h.log_prob for _, h in whole]
+    prefixes = [list(h.pieces[:2]) for _, h in whole]
+    for prefix, result in zip(prefixes, translator.translate_batch(sources, prefixes), strict=True):
+        assert all(pieces[:2] == prefix for pieces in result.hypotheses)
+
+
+def test_attention_is_of_the_source(model):
+    """What is left of 1 is that of </s>."""
+    translator = Translator(model)
+    for line in TEXT:
+        (hypothesis,) = translator.translate(line, return_alignments=True, split="none").hypotheses
+        assert hypothesis.attention.shape == (len(hypothesis.pieces), len(translator.tokenize(line)))
+        sums = hypothesis.attention.sum(axis=1)
+        assert (hypothesis.attention >= 0).all() and (sums <= 1 + 1e-5).all() and sums.mean() > 0.5
+
+
+HOSTILE = [
+    {"decoder_dim": 8192},
+    {"encoder_dim": 8192, "attention_dim": 16384},
+    {"encoder_layers": 64, "encoder_transitions": 64, "decoder_layers": 64, "high_transitions": 64},
+    {"stack": [32768] * 64, "decoder_dim": 32768},
+    {"stack": [32768] * 65},
+    {"encoder_layers": 1e9},
+    {"encoder": "sideways"},
+    {"attention_dim": 24},
+    {"relu_limit": float("inf")},
+    {"layer_norm_epsilon": 0.0},
+    {"model_dim": 8192},
+]
+
+
+@pytest.mark.parametrize("change", HOSTILE, ids=str)
+def test_a_config_that_asks_for_more_than_the_file_has_is_refused(model, tmp_path, change):
+    path = tmp_path / "hostile"
+    path.mkdir()
+    for file in model.iterdir():
+        (path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((path / "config.json").read_text())
+    config["architecture"] |= change
+    (path / "config.json").write_text(json.dumps(config))
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    with pytest.raises(ModelFileError) as told:
+        Translator(path)
+    assert "config" in str(told.value) or "pack the model again" in str(told.value).splitlines()[0]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert time.process_time() - began < 2
+
+
+def test_memory_is_bounded_by_the_model_and_the_call(tmp_path):
+    """Kept products have a limit of their own; a call's memory does not grow with the number of its sentences."""
+    translator = Translator(write_model(tmp_path, "float32", encoder_layers=2))
+    translator.translate(LINES * 3)
+    before = [workspace.bytes for workspace in translator._engine._workspaces]
+    translator.translate(LINES * 30)
+    assert [workspace.bytes for workspace in translator._engine._workspaces] == before
+    kept = translator._engine.model.network.kept_bytes()
+    assert kept.keys() == {"source", "target"} and all(pieces == 128 for pieces, _ in kept.values())
