@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.model.config import ModelConfig
@@ -83,9 +85,7 @@ class SentenceLayers:
                 from cpunmt.translation.protection.capitals import capitals_layer
             layer = capitals_layer(layer, language_end)
         if options.copy_numbers:
-            with LOCK:
-                from cpunmt.translation.protection.numbers import number_layer
-            layer = number_layer(layer)
+            layer = _numbers().number_layer(layer)
         if options.protect != "none":
             with LOCK:
                 from cpunmt.translation.protection.layer import protection_layer
@@ -116,15 +116,13 @@ class SentenceLayers:
         """
         if not options.copy_numbers:
             return result
-        with LOCK:
-            from cpunmt.translation.protection.numbers import is_doubtful, number_layer
-        if not is_doubtful(text, result.text):
+        if not _numbers().is_doubtful(text, result.text):
             return result
 
         def below(texts: Sequence[str], align: bool) -> list[Aligned]:
             return engine()(texts, True) if align else [Aligned(text, result.text, found=result)]
 
-        return found_of(number_layer(below)([text], False)[0])
+        return found_of(_numbers().number_layer(below)([text], False)[0])
 
     def _finder(self, protect: Any) -> Finder:
         found = self._finders.get(protect)
@@ -142,6 +140,14 @@ class SentenceLayers:
 
     def _knows(self, text: str) -> bool:
         return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._keeping)
+
+
+@functools.cache
+def _numbers() -> ModuleType:
+    """What each sentence asks for: a statement that imports takes as long as looking for its numbers."""
+    with LOCK:
+        from cpunmt.translation.protection import numbers
+    return numbers
 
 
 def _asks_for_more(options: Options) -> bool:
