@@ -33,7 +33,7 @@ class ToyRuns:
 
     def trainer(self, name, log4=False, initial=None, shape="smoke", **settings) -> Trainer:
         """A Trainer in a folder of its own; a run of that name that is there is resumed."""
-        config = model_config(shape, self.config.vocab_size)
+        config = self.config if shape == "smoke" else model_config(shape, self.config.vocab_size)
         settings = {"updates": 6, "validate_every": 3, "warmup": 3, **settings}
         validator = functools.partial(validate, corpora=self.data.development, most=5)
         return Trainer(
