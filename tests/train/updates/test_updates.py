@@ -5,11 +5,13 @@ import itertools
 import pytest
 import torch
 
+from models.train.network.families import network_of
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network, initial_tensors, mask
 from models.train.updates import updates as module
 from models.train.updates.configs import settings_of
 from models.train.updates.updates import Updates
+from tests.sample_models.recurrents import make_config as recurrent_config
 
 pytestmark = pytest.mark.usefixtures("float32")
 
@@ -99,10 +101,13 @@ def test_scales_follow_now_and_then(toy, monkeypatch):
     assert torch.equal(updates.network.tensors["embedding"], updates.rounding("embedding", parameter))
 
 
-def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
-    """Of another shape; the loss is the divergence from its predictions, which stay what they were."""
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_a_teacher_is_imitated_whatever_the_targets_are(toy, recurrent):
+    """Of another shape, or family; the loss is the divergence from its predictions, which stay what they were."""
     config = toy.config.changed(model_dim=64, cell="sru")
-    teacher = Network(config, initial_tensors(config, 3))
+    if recurrent:
+        config = recurrent_config(vocab_size=toy.config.vocab_size, attention="input")
+    teacher = network_of(config, initial_tensors(config, 3))
     before = {name: tensor.clone() for name, tensor in teacher.tensors.items()}
     updates = toy.updates(teacher=teacher, peak_rate=5e-3)
     given, _ = toy.batch(slice(0, 12))
