@@ -275,8 +275,9 @@ class Engine:
             wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
             break
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
-        steps = -(-wanted.steps // 64) * 64
-        return Workspace(self.model.config, wanted._replace(source=source, candidates=candidates, steps=steps))
+        steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
+        rounded = wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
+        return Workspace(self.model.config, rounded)
 
     def _output(self):
         """Address of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""

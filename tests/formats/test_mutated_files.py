@@ -25,7 +25,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.decoder_options import read_decoder_options
-from cpunmt.formats.marian.marian import read_marian_file
+from cpunmt.formats.marian.marian import read_marian, read_marian_file
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.marian.marian_options import parse_options
 from cpunmt.formats.marian.npz import read_npz
@@ -33,9 +33,12 @@ from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safe
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
+from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
 from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
+from tests.sample_models.random_models import random_tensors as random_weights
+from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
@@ -94,6 +97,23 @@ def read_arrays(path):
     for array in found.values():
         use(array)
     return {name: (array.shape, array.tobytes()) for name, array in found.items()}
+
+
+def write_nematus(path):
+    """A file without options: what it says of the architecture is found from names and shapes."""
+    config = make_config(encoder_dim=32, decoder_dim=32, shared_embedding=False, shared_vocabulary=False, vocab_size=24)
+    with tempfile.TemporaryDirectory() as folder:
+        write_marian_npz(Path(folder) / "model.npz", config, random_weights(config, 1))
+        arrays = dict(np.load(Path(folder) / "model.npz"))
+    del arrays["special:model.yml"]
+    arrays["Wemb"] = arrays.pop("encoder_Wemb")
+    with open(path, "wb") as file:
+        np.savez(file, **arrays, decoder_c_tt=np.zeros((), np.float32), history_errs=np.array([1.5]))
+
+
+def read_nematus(path):
+    config, tensors, _ = read_marian(path)
+    return config, {name: (array.shape, array.tobytes()) for name, array in tensors.items()}
 
 
 def write_tensors(path):
@@ -218,6 +238,7 @@ READERS = {
     "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
     "marian .bin.gz": Reader(write_bin("int8", zipped=True), read_model),
     "npz": Reader(write_npz, read_arrays, checksums=True),
+    "nematus": Reader(write_nematus, read_nematus, checksums=True),
     "safetensors": Reader(write_tensors, read_tensors),
     "binary shortlist": Reader(write_shortlist, read_shortlist, checksums=True),
     "forged shortlist": Reader(write_shortlist, read_forged_shortlist),

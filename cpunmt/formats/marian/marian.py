@@ -90,7 +90,7 @@ def read_marian(path: str | os.PathLike) -> Checkpoint:
     """
     where = os.fspath(path)
     options, arrays, alphas = read_marian_file(where)
-    arrays = renamed(arrays, options)
+    arrays = renamed(arrays, options, where)
     config, sources = _architecture(options, arrays, where)
     if options.get("output-omit-bias"):
         arrays = {sources["output.bias"]: np.zeros((1, config.vocab_size), np.float32), **arrays}

@@ -42,11 +42,21 @@ def _place(number, first):
     return "" if number is None else f"_cell{int(number) + first}"
 
 
-def renamed(arrays: Mapping, options: Mapping) -> dict:
-    """Arrays under Marian's names; those of other files as they are."""
+def renamed(arrays: Mapping, options: Mapping, where: str) -> dict:
+    """Arrays under Marian's names; those of other files as they are.
+
+    Raises ModelFileError for two arrays of one parameter.
+    """
     if MARK not in arrays:
         return dict(arrays)
-    found = {_renamed(name): array for name, array in arrays.items() if name not in IGNORED}
+    found, meant = {}, {}
+    for name, array in arrays.items():
+        if name in IGNORED:
+            continue
+        other = meant.setdefault(_renamed(name), name)
+        if other != name:
+            raise ModelFileError(f"{where}: {other} and {name} are the same parameter; export the model again")
+        found[_renamed(name)] = array
     if not (options.get("tied-embeddings-src") or options.get("tied-embeddings-all")) and "Wemb" in found:
         found["encoder_Wemb"] = found.pop("Wemb")
     return found
