@@ -44,18 +44,18 @@ class Plan:
 
         Of its other translations those that did not are left out.
         """
-        hypotheses = aligned_hypotheses(below)
-        targets = [self._target(aligned) for aligned in hypotheses]
+        targets = [self._target(aligned) for aligned in aligned_hypotheses(below)]
         best = targets[0]
         if best is None:
             return None
         found = below.found
         if found is not None:
+            # its own pieces: in `below` a layer may have put some of them together
             texts = [
-                None if target is None else (target[0].text, _moved(aligned, target[0]))
-                for aligned, target in zip(hypotheses, targets, strict=True)
+                None if target is None else (target[0].text, moved_each(one.spans or (), *target[0][1:]))
+                for one, target in zip(found.hypotheses, targets, strict=True)
             ]
-            sources = moved_each(below.source_spans, *self._source[1:])
+            sources = moved_each(found.source_spans or (), *self._source[1:])
             found = changed_result(found, self._sentence, sources, texts, align)
         if not align:
             return Aligned(self._sentence, best[0].text, found=found)
@@ -94,7 +94,3 @@ class Plan:
         if target[max(begin - 1, 0) : begin].isalnum() or (target[end : end + 1].isalnum() and not glued):
             return None
         return begin, end
-
-
-def _moved(below: Aligned, target: Edits) -> list[Span]:
-    return moved_each(below.target_spans, target.old, target.new)
