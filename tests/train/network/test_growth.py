@@ -110,3 +110,5 @@ def test_a_recurrent_model_grows_a_layer():
     assert set(made) - set(arrays) == {name for name in made if name.startswith("decoder.1.")}
     with pytest.raises(ValueError, match="vocab_size is 40 in the model to begin with and 48"):
         grown(recurrent_config(vocab_size=48), small, arrays, seed=2)
+    with pytest.raises(ValueError, match="model_dim is 32 in the model to begin with and 48"):
+        grown(recurrent_config(model_dim=48), small, arrays, seed=2)
