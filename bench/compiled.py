@@ -1,6 +1,7 @@
 """The program with a `repeat_NAME` beside each kernel: loops in machine code, so that no call from Python is timed.
 
-Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, `read_memory`.
+Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, `read_memory`, and `matrix_peak`
+where there are matrix registers.
 """
 
 import functools

@@ -1,8 +1,9 @@
 """Every kernel at the shapes of real models. On one core: taskset -c 1 python -m bench.kernels
 
 Figures are medians of interleaved rounds. Beside each int8 product stands its share of the core's peak (the
-instructions of the tile on registers alone), beside each one-row product its share of the bandwidth of reading
-as many bytes, both measured in the same rounds; NumPy's and onnxruntime's products are timed too.
+instructions of its tile on registers alone: those of matrix registers are another peak), beside each one-row product
+its share of the bandwidth of reading as many bytes, both measured in the same rounds; NumPy's and onnxruntime's
+products are timed too.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import numpy as np
 
 from bench.operands import SCHEMES, Arena, product, quantize, weight_bytes
 from bench.timing import Timed, interleave, machine, save
+from cpunmt.simd.matrix_tile import DEPTHS
+from cpunmt.simd.tile_shapes import MATRIX_ROWS
 
 # (depth, columns) of tiny11 and base: query-key-value, output, cell, feed-forward in and out
 SHAPES = (
@@ -30,6 +33,13 @@ FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB that one-row products s
 # what one step of tiny11's decoder multiplies, one row at a time: two layers of cell, cross-attention, feed-forward
 DECODER = ((256, 512), (256, 256), (256, 256), (256, 256), (256, 1536), (1536, 256)) * 2
 PEAKS = {"int8": "int8 peak", "int16": "int16 peak", "float32": "float32 peak"}
+MATRIX_PEAK = "matrix peak"
+
+
+def peak_of(scheme: str, rows: int, depth: int) -> str:
+    """The name of the peak that a product is held to: that of the instructions that it uses."""
+    matrices = scheme == "int8" and 0 < MATRIX_ROWS <= rows and depth % DEPTHS == 0
+    return MATRIX_PEAK if matrices else PEAKS[scheme]
 
 
 def limits(program, arena):
@@ -37,13 +47,16 @@ def limits(program, arena):
     from bench import limits
 
     data, out = arena.zeros(128, np.uint8), arena.zeros(4096)
+    peaks = [
+        ("int8 peak", program.int8_peak, limits.PRODUCTS8),
+        ("int16 peak", program.int16_peak, limits.PRODUCTS16),
+        ("float32 peak", program.float_peak, limits.FLOAT_PRODUCTS),
+    ]
+    if MATRIX_ROWS:
+        peaks.append((MATRIX_PEAK, program.matrix_peak, limits.MATRIX_PRODUCTS))
     items = {
         name: Timed(name, lambda n, peak=peak: peak(data, 1000 * n, out), 2000 * products)
-        for name, peak, products in (
-            ("int8 peak", program.int8_peak, limits.PRODUCTS8),
-            ("int16 peak", program.int16_peak, limits.PRODUCTS16),
-            ("float32 peak", program.float_peak, limits.FLOAT_PRODUCTS),
-        )
+        for name, peak, products in peaks
     }
     memory = arena.zeros(8 << 20, np.uint8)
     for kilobytes in FOOTPRINTS:
@@ -61,10 +74,10 @@ def products(program, arena, shapes, rows, schemes) -> list[tuple[Timed, str]]:
             for count in rows:
                 run, work = product(program, arena, scheme, count, depth, columns)
                 label = f"{scheme} {count:3d} x {depth:4d} x {columns:4d}"
-                items.append((Timed(label, run, work), PEAKS[scheme]))
+                items.append((Timed(label, run, work), peak_of(scheme, count, depth)))
                 if scheme == "int8":
                     whole = _with_the_rest(program, arena, count, depth, columns)
-                    items.append((Timed(f"{label} + bias, ReLU, quantize", whole, work), PEAKS[scheme]))
+                    items.append((Timed(f"{label} + bias, ReLU, quantize", whole, work), peak_of(scheme, count, depth)))
     return items
 
 

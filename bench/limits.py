@@ -1,6 +1,7 @@
 """What the core can do at best: kernels that do nothing else. Also sequences of kernels that are timed as one.
 
 int8_peak, int16_peak, float_peak    the instructions of the tiles on registers alone: no load, no store
+matrix_peak                          the same of tiles of matrix registers, where there are such
 read_memory                          reads a buffer, 16 lanes at a time
 """
 
@@ -10,15 +11,17 @@ from numba import types
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
+from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
 from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
-from cpunmt.simd.emission import FLOATS, constant, depth_loop, function, load, multiply_add, pointer
+from cpunmt.simd.emission import FLOATS, call_llvm, constant, depth_loop, function, load, multiply_add, pointer
 from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16
+from cpunmt.simd.matrix_tile import DEPTHS, ROWS, begin, end
+from cpunmt.simd.tile_shapes import FLOAT32, INT8, INT16, MATRIX_ROWS
 from cpunmt.simd.vector import bits_to_floats, float_bits_of, store
 from cpunmt.simd.vector import load as load_floats
 
@@ -75,6 +78,24 @@ class _MultiplyAdds:
         return [multiply_add(builder, *operands, value) for value in sums]
 
 
+@function(types.void(*(types.int64,) * 2))
+def _matrix(builder, data, steps):
+    """`steps` rounds of the four products of a tile of two blocks and two panels: of registers 4, 5 with 6, 7."""
+
+    def run(name, *operands):
+        call_llvm(builder, f"llvm.x86.{name}", ir.VoidType(), operands)
+
+    def multiply(_, values):
+        for sums, (rows, weights) in enumerate(((4, 6), (5, 6), (4, 7), (5, 7))):
+            run("tdpbusd", *(ir.Constant(ir.IntType(8), number) for number in (sums, rows, weights)))
+        return values
+
+    for number in range(8):
+        place = pointer(builder, data, constant(0), ir.IntType(8))
+        run("tileloadd64", ir.Constant(ir.IntType(8), number), place, constant(0))
+    depth_loop(builder, steps, [], multiply)
+
+
 _use8, _use16 = int8_products(), int16_products()
 # as many registers of sums as the largest tile has
 _sums8, _sums16 = INT8.most_sums * _use8.parts, INT16.most_sums * _use16.parts
@@ -85,6 +106,7 @@ _float = _rounds([FLOATS] * FLOAT32.most_sums, _MultiplyAdds())
 PRODUCTS8 = _sums8 * _use8.sums.count * GROUP_BYTES
 PRODUCTS16 = _sums16 * _use16.sums.count * GROUP_BYTES // 2
 FLOAT_PRODUCTS = FLOAT32.most_sums * 16
+MATRIX_PRODUCTS = 4 * ROWS * PANEL * DEPTHS
 
 
 @kernel
@@ -103,6 +125,16 @@ def int16_peak(data: address, steps: count, out: address):
 def float_peak(data: address, steps: count, out: address):
     """`steps` rounds of FLOAT_PRODUCTS multiply-adds each; `data` is 128 bytes."""
     _float(data, steps, out)
+
+
+if MATRIX_ROWS:
+
+    @kernel
+    def matrix_peak(data: address, steps: count, out: address):
+        """`steps` rounds of MATRIX_PRODUCTS multiply-adds each; `data` is 64 bytes, nothing is written."""
+        begin(ROWS)
+        _matrix(data, steps)
+        end()
 
 
 @kernel

@@ -12,10 +12,11 @@ from bench import compiled, limits
 from bench.profiled import Profiled
 from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.simd.tile_shapes import MATRIX_ROWS
 
 KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {
-    "int8": ("int8_peak", limits.PRODUCTS8),
+    "int8": ("matrix_peak", limits.MATRIX_PRODUCTS) if MATRIX_ROWS else ("int8_peak", limits.PRODUCTS8),
     "int16": ("int16_peak", limits.PRODUCTS16),
     "float32": ("float_peak", limits.FLOAT_PRODUCTS),
 }

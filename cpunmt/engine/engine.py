@@ -18,9 +18,7 @@ from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, SEARCH
-from cpunmt.simd.tile_shapes import SLOTS
 
-ROWS = 2 * SLOTS  # hypotheses decoded side by side, if that is more than one sentence has
 BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
 LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
 KEPT = 16  # workspaces that are kept for later calls at most,
@@ -80,6 +78,9 @@ class Engine:
         self.model = model
         self.shortlist = shortlist
         self._program = program.load()
+        with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
+            from cpunmt.simd.tile_shapes import SLOTS
+        self._slots = SLOTS
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * model.bytes
         self._full_output = None
@@ -167,7 +168,8 @@ class Engine:
         # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
         # in a third of the time of NumPy's.
         wanted = search.num_hypotheses
-        slots = min(count, slots or min(SLOTS, max(1, ROWS // search.beam_size)))
+        # sentences side by side, and hypotheses twice as many, if that is more than one sentence has
+        slots = min(count, slots or min(self._slots, max(1, 2 * self._slots // search.beam_size)))
         ids = array("i", itertools.chain.from_iterable(sources))
         offsets = array("q", [0, *itertools.accumulate(lengths)])
         places = array("q", [0, *itertools.accumulate(limits if wanted == 1 else [wanted * n for n in limits])])

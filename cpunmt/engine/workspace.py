@@ -14,7 +14,6 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
-from cpunmt.simd.tile_shapes import TOGETHER
 
 LOGIT_ROWS = 16  # that share an output layer and are scored at once
 
@@ -40,6 +39,8 @@ class Workspace:
     """
 
     def __init__(self, config: ModelConfig, size: Size):
+        from cpunmt.simd import tile_shapes  # which an engine has imported, not those who import this module
+
         self.size = size
         slots, beam, steps, tokens, source, candidates, attention = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
@@ -47,7 +48,7 @@ class Workspace:
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
         multiplied = SCHEMES[config.scheme_of(output_table(config))]
-        together = int(not full and slots > 1 and beam <= TOGETHER and multiplied == "int8")
+        together = int(not full and slots > 1 and beam <= tile_shapes.TOGETHER and multiplied == "int8")
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)

@@ -68,17 +68,23 @@ def host_features() -> frozenset[str]:
 
 def supported() -> list[Isa]:
     """The paths that run on this machine, best first."""
-    found = [isa for isa in Isa if host_features() >= _PATHS[isa].needs]
-    if Isa.AMX_INT8 in found and not _matrix_registers():
-        found.remove(Isa.AMX_INT8)
-    return found
+    return list(filter(_runs, Isa))
+
+
+def _present(isa):
+    return host_features() >= _PATHS[isa].needs
+
+
+def _runs(isa):
+    return _present(isa) and (isa is not Isa.AMX_INT8 or _matrix_registers())
 
 
 @functools.cache
 def _matrix_registers() -> bool:
     """Whether Linux lets this process use AMX, which has to be asked for: its registers make signal frames larger.
 
-    What it allows holds for all threads, and for forked children.
+    It does not where a thread has a stack for signals that is too small for them, and from then on refuses such
+    stacks: so this is asked only where the answer matters. It holds for all threads, and for forked children.
     """
     if sys.platform != "linux" or platform.machine().lower() not in ("x86_64", "amd64"):
         return False
@@ -94,23 +100,27 @@ def current() -> Isa:
 
     Raises UnsupportedIsaError if that name is unknown, or not supported here.
     """
-    paths = supported()
     name = os.environ.get("CPUNMT_ISA", "").strip().lower()
     if not name:
-        return paths[0]
-    usable = ", ".join(isa.value for isa in paths)
-    if name not in {isa.value for isa in Isa}:
+        return next(filter(_runs, Isa))
+    known = name in {isa.value for isa in Isa}
+    if known and _runs(Isa(name)):
+        return Isa(name)
+    usable = ", ".join(isa.value for isa in supported())
+    if not known:
         raise UnsupportedIsaError(
             f"CPUNMT_ISA={name!r} is not an instruction set that cpunmt knows; use one of: {usable}"
         )
-    if Isa(name) not in paths:
-        raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: this processor does not support it; use one of: {usable}")
-    return Isa(name)
+    if _present(Isa(name)):
+        reason = "the operating system does not let this process use it"
+    else:
+        reason = "this processor does not support it"
+    raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: {reason}; use one of: {usable}")
 
 
 def target_cpu(isa: Isa) -> tuple[str, str]:
     """The (processor, features) that LLVM compiles for."""
-    if isa is supported()[0] or platform.machine().lower() not in ("x86_64", "amd64"):
+    if isa is next(filter(_present, Isa)) or platform.machine().lower() not in ("x86_64", "amd64"):
         return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     return _PATHS[isa].lowered
 

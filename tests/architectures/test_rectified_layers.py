@@ -53,7 +53,7 @@ def layers_of(model):
             elif record.dtype[name].names:
                 walk(record[name])
 
-    for array in model._network._filler._kept:
+    for array in model.network._filler._kept:
         if array.dtype == records.LINEAR:
             found += list(array)
         elif array.dtype.names:
@@ -109,7 +109,7 @@ def test_what_the_second_layouts_take_is_told(name, scheme):
     config = make_config(**CONFIGS[name][0])
     model = Model(*packed_tensors(config, random_tensors(config, 1), scheme))
     places = {int(layer["by_depth"]) for layer in layers_of(model)}
-    made = {array.ctypes.data: array.nbytes for array in model._network._filler._kept if array.dtype == np.int8}
+    made = {array.ctypes.data: array.nbytes for array in model.network._filler._kept if array.dtype == np.int8}
     assert second_layout_bytes(model.config) == sum(made[place] for place in places if place)
 
 

@@ -1,5 +1,7 @@
 """int8 products: the integers are exact, whatever the sizes, the path and the extremes."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from cpunmt.kernels.matmul.packing import pack, panels
 from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
 from tests.support.float_steps import TINY, UNIT, fma, same_bits
-from tests.support.guarded import Guards
+from tests.support.guarded import Guards, Pages
 from tests.support.packed_linear import coded_record, column_totals, int8_record
 
 rows = st.integers(1, 70)
@@ -20,13 +22,13 @@ misaligned = st.sampled_from([0, 4, 20])
 seeds = st.integers(0, 2**32 - 1)
 
 
-def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0):
+def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, guard=None):
     """int8_linear's output without the padding, [rows, columns]; the guards are checked.
 
     weights    int8 [depth, columns], or (levels, codes): int8 [16] and uint8 [depth, columns]
     """
     levels, weights = weights if isinstance(weights, tuple) else (None, weights)
-    guard = Guards(misaligned)
+    guard = guard or Guards(misaligned)
     count = weights.shape[1]
     scales = np.ones(count, np.float32) if scales is None else scales
     bias = np.ones(count, np.float32) if bias is None else bias
@@ -143,11 +145,41 @@ def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, 
     assert np.array_equal(multiply(program, q, weights, RELU, *vectors), np.maximum(expected, 0))
 
 
-@given(seeds, st.integers(2, 140), st.integers(1, 20))
+# all up to what a few tiles hold, then those around a pass over the weights and around whole blocks of sixteen
+ROWS = [*range(1, 71), 79, 80, 81, 95, 96, 97, 112, 113, 191, 192, 193, 255, 256, 257, 289, 300]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_every_number_of_rows_is_exact(program, rows):
+    """To the bit: with one panel to nine, depths that matrix registers take (multiples of 64) and others, all modes."""
+    for depth, panel_count in itertools.product((64, 80, 192), range(1, 10)):
+        columns = 16 * panel_count - rows % 3
+        q, weights = random_operands(rows, rows, depth, columns)
+        row_scales, scales, bias = random_scales(rows, rows, columns)
+        sums = int8_matmul_reference(q, pack(weights), columns)
+        assert np.array_equal(multiply(program, q, weights), sums), (depth, panel_count)
+        added = fma(row_scales[:, 1:], column_totals(weights, scales), bias)
+        floats = fma(sums.astype(np.float32) * scales, row_scales[:, :1], added)
+        for mode, expected in ((AFFINE, floats), (RELU, np.maximum(floats, 0))):
+            made = multiply(program, q, weights, mode, scales, bias, row_scales)
+            assert same_bits(made, expected), (depth, panel_count, mode)
+
+
+@pytest.mark.parametrize("depth", [64, 80])
+@pytest.mark.parametrize("rows", [1, 2, 4, 5, 6, 15, 16, 17, 33, 47, 97])
+def test_nothing_is_read_beyond_its_end(program, rows, depth):
+    for panel_count in (1, 2, 3, 4, 7):
+        q, weights = random_operands(rows, rows, depth, 16 * panel_count)
+        row_scales, *vectors = random_scales(rows, rows, 16 * panel_count)
+        made = multiply(program, q, weights, AFFINE, *vectors, row_scales, guard=Pages())
+        assert same_bits(made, multiply(program, q, weights, AFFINE, *vectors, row_scales))
+
+
+@given(seeds, st.integers(2, 140), st.sampled_from([32, 64]), st.integers(1, 20))
 @settings(deadline=None)
-def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
+def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth, panel_count):
     columns = 16 * panel_count
-    q, weights = random_operands(seed, rows, 32, columns)
+    q, weights = random_operands(seed, rows, depth, columns)
     row_scales, *vectors = random_scales(seed, rows, columns)
     check_independent(
         seed, rows, lambda part: [multiply(program, q[part], weights, AFFINE, *vectors, row_scales[part])]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cpunmt.engine.engine
-import cpunmt.engine.workspace
 from cpunmt.model.config import MOST_BEAM
+from cpunmt.simd import tile_shapes
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import bits, searches
 
@@ -28,11 +28,11 @@ def engine(models, scheme, shared):
     inner = made._workspace
 
     def workspace(size):
-        before, cpunmt.engine.workspace.TOGETHER = cpunmt.engine.workspace.TOGETHER, MOST_BEAM * shared
+        before, tile_shapes.TOGETHER = tile_shapes.TOGETHER, MOST_BEAM * shared
         try:
             return inner(size)
         finally:
-            cpunmt.engine.workspace.TOGETHER = before
+            tile_shapes.TOGETHER = before
 
     made._workspace = workspace
     return made

@@ -11,7 +11,7 @@ import pytest
 from cpunmt.errors import CpunmtError, UnsupportedIsaError
 from cpunmt.simd import isa
 from cpunmt.simd.isa import Isa
-from tests.sample_models.real_model import ROOT
+from tests.sample_models.real_model import DIRECTORIES, ROOT
 
 UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 
@@ -52,7 +52,12 @@ def test_a_path_that_this_machine_lacks_is_refused(path):
     status, _, message = ask(path.value)
     assert status == 1 and "UnsupportedIsaError" in message
     last = message.strip().splitlines()[-1]
-    assert f"CPUNMT_ISA={path.value!r}: this processor does not support it" in last
+    who = (
+        "the operating system does not let this process use"
+        if isa._present(path)
+        else "this processor does not support"
+    )
+    assert f"CPUNMT_ISA={path.value!r}: {who} it" in last
     assert last.endswith(", ".join(path.value for path in isa.supported()))
 
 
@@ -64,6 +69,31 @@ def test_a_path_needs_all_of_its_features(monkeypatch, features):
     assert (Isa.AVX2 in paths) == ({"avx2", "fma"} <= features)
     assert (Isa.AVX_VNNI in paths) == ({"avx2", "fma", "avxvnni"} <= features)
     assert Isa.AVX512_VNNI not in paths
+
+
+def test_matrix_registers_need_the_operating_system_too(monkeypatch):
+    everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
+    monkeypatch.setattr(isa, "host_features", lambda: everything)
+    monkeypatch.setattr(isa, "_matrix_registers", lambda: True)
+    assert isa.supported() == list(Isa)
+    monkeypatch.setattr(isa, "_matrix_registers", lambda: False)
+    assert isa.supported() == list(Isa)[1:]
+    monkeypatch.delenv("CPUNMT_ISA", raising=False)
+    assert isa.current.__wrapped__() is Isa.AVX512_VNNI
+    monkeypatch.setenv("CPUNMT_ISA", "amx_int8")
+    with pytest.raises(
+        UnsupportedIsaError, match="the operating system does not let this process use it; use one of: av"
+    ):
+        isa.current.__wrapped__()
+
+
+def test_a_wrong_name_is_one_line_of_the_command():
+    """An import asks for no instruction set, or nothing could catch the error."""
+    command = [sys.executable, "-m", "cpunmt", "translate", "-m", str(DIRECTORIES["int8"])]
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "cwd": ROOT}
+    done = subprocess.run(command, env={**os.environ, "CPUNMT_ISA": "avx3"}, **given)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch("cpunmt: error: CPUNMT_ISA='avx3' is not an instruction set .*\n", done.stderr)
 
 
 def test_the_error_is_one_of_ours():
@@ -80,7 +110,7 @@ def test_features_are_names_that_llvm_knows():
 
 
 def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
-    best, *lower = isa.supported()
+    best, *lower = filter(isa._present, Isa)
     assert isa.target_cpu(best) == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     if "sse2" in isa.host_features():
         for path in lower:

@@ -39,14 +39,14 @@ def native(path):
 
 @functools.cache
 def emulated(path):
-    return outputs(path, "tests.simd.emulated_vnni", "tests.simd.isa_outputs")
+    return outputs(path, "tests.simd.emulation", "tests.simd.isa_outputs")
 
 
 EVERY_PATH = [
     *(pytest.param(native, path, id=path) for path in PATHS),
     *(
         pytest.param(emulated, path, id=f"{path} emulated", marks=pytest.mark.slow)
-        for path in ("avx512_vnni", "avx_vnni")
+        for path in ("amx_int8", "avx512_vnni", "avx_vnni")
     ),
 ]
 

@@ -4,16 +4,19 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from cpunmt.simd.matrix_tile import SHAPES
 from tests.sample_models.real_model import ROOT
+from tests.simd import emulated_matrices
 
 VNNI = {"avx512_vnni": "zmm", "avx_vnni": "ymm"}  # the registers of each
 
 
-def vnni_tiles(path, what):
+def run(module, path, what):
     done = subprocess.run(
-        [sys.executable, "-m", "tests.simd.vnni_tiles", what],
+        [sys.executable, "-m", f"tests.simd.{module}", what],
         env={**os.environ, "CPUNMT_ISA": path},
         cwd=ROOT,
         capture_output=True,
@@ -25,7 +28,7 @@ def vnni_tiles(path, what):
 
 @pytest.mark.parametrize("path", VNNI)
 def test_vnni_tiles_compile_to_the_instructions(path):
-    assembly = vnni_tiles(path, "assembly").splitlines()
+    assembly = run("vector_tiles", path, "assembly").splitlines()
     for instruction, least in (("vpdpbusd", 20), ("vpdpwssd", 20), ("vpshufb", 3)):
         lines = [line for line in assembly if instruction in line]
         assert len(lines) > least
@@ -35,7 +38,74 @@ def test_vnni_tiles_compile_to_the_instructions(path):
 @pytest.mark.parametrize("path", VNNI)
 def test_vnni_tiles_are_exact_with_the_instructions_emulated(path):
     """The emitted code itself, with plain arithmetic in place of vpdpbusd: order of operands, offsets, layout."""
-    assert "shapes are exact" in vnni_tiles(path, "run")
+    assert "shapes are exact" in run("vector_tiles", path, "run")
+
+
+def test_matrix_tiles_compile_to_the_instructions():
+    """With a store of each register of sums and of no other: none is set aside in memory."""
+    words = [line.split()[0] for line in run("matrix_tiles", "amx_int8", "assembly").splitlines() if line.strip()]
+    found = {name: words.count(name) for name in ("ldtilecfg", "tdpbusd", "tilestored", "tilerelease")}
+    sums = sum(blocks * panels for blocks, panels in SHAPES)
+    assert found == {"ldtilecfg": 1, "tdpbusd": sums, "tilestored": sums, "tilerelease": 1}
+
+
+def test_matrix_tiles_are_exact_with_the_instructions_emulated():
+    assert "shapes are exact" in run("matrix_tiles", "amx_int8", "run")
+
+
+@pytest.fixture
+def registers():
+    """Emulated ones, configured: the first two are of 3 rows, the third is of 16, all of 64 bytes."""
+    made = emulated_matrices.Registers()
+    configure(made, [3, 3, 16])
+    return made
+
+
+def configure(registers, rows, width=64, palette=1):
+    given = np.zeros(64, np.uint8)
+    given[0], given[48 : 48 + len(rows)] = palette, rows
+    given[16:48].view(np.uint16)[: len(rows)] = width
+    registers.configure(given.ctypes.data)
+
+
+@pytest.mark.parametrize(
+    "misuse, fault",
+    [
+        (lambda made: made.multiply(0, 1, 3), "register 3 is used and not configured"),
+        (lambda made: made.multiply(0, 2, 1), "registers of sizes that do not meet"),
+        (lambda made: made.multiply(0, 0, 2), "a register is two operands"),
+        (lambda made: made.load(5, 0, 64), "register 5 is used and not configured"),
+        (lambda made: made.store(3, 0, 64), "register 3 is used and not configured"),
+        (lambda made: (made.release(), made.multiply(0, 1, 2)), "register 0 is used and not configured"),
+        (lambda made: configure(made, [3], palette=0), "palette 0"),
+        (lambda made: configure(made, [17]), "rows and bytes of registers"),
+        (lambda made: configure(made, [3], width=65), "rows and bytes of registers"),
+        (lambda made: configure(made, [3, 0, 16]), "rows and bytes of registers"),
+        (lambda made: configure(made, [1] * 9), "reserved bytes"),
+    ],
+)
+def test_the_emulation_notices_misuse(registers, misuse, fault):
+    """Or it would prove nothing: a processor faults at all of this."""
+    registers.multiply(0, 1, 2)
+    with pytest.raises(AssertionError, match=fault):
+        misuse(registers)
+
+
+def test_the_emulation_touches_configured_rows_only(registers):
+    memory = np.arange(4 * 80, dtype=np.uint8).reshape(4, 80)
+    registers.load(0, memory.ctypes.data, 80)
+    assert np.array_equal(registers.content[0, :3], memory[:3, :64]) and not registers.content[0, 3:].any()
+    stored = np.full((4, 80), 7, np.uint8)
+    registers.store(0, stored.ctypes.data, 80)
+    assert np.array_equal(stored[:3, :64], memory[:3, :64])
+    assert (stored[3] == 7).all() and (stored[:, 64:] == 7).all()
+
+
+def test_an_error_in_emulated_code_ends_the_process():
+    """ctypes would print it, and the program would go on with a wrong result."""
+    code = "from tests.simd import emulated_matrices; emulated_matrices._CALLED['tdpbusd'](0, 1, 2); print('went on')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 70 and "register 0 is used and not configured" in done.stderr and not done.stdout
 
 
 GENERIC = """

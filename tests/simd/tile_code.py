@@ -13,19 +13,31 @@ class _Context:
         return None
 
 
-def code_of(tiles) -> str:
+def _emit(builder, intrinsic, values, parameters):
+    """What an intrinsic of so many parameters emits."""
+    _, generate = intrinsic._defn(*[None] * (1 + parameters))
+    generate(_Context(), builder, None, values)
+
+
+def code_of(tiles, begin=None, end=None) -> str:
     """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
-    what the tile is given, one by one."""
-    signature, generate = tiles._defn(None, None, None, None)
-    count = signature.args[2].count
+    what the tile is given, one by one.
+
+    begin, end    intrinsics that run before it, with one more number (which comes last), and after it
+    """
+    count = tiles._defn(None, None, None, None)[0].args[2].count
     module = ir.Module()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * (2 + count)), "tiles")
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * (2 + count + bool(begin))), "tiles")
     builder = ir.IRBuilder(function.append_basic_block())
     rows, panels, *fields = function.args
+    if begin:
+        _emit(builder, begin, [fields.pop()], 1)
     tile = ir.Constant(ir.ArrayType(_i64, count), ir.Undefined)
     for i, field in enumerate(fields):
         tile = builder.insert_value(tile, field, i)
-    generate(_Context(), builder, None, [rows, panels, tile])
+    _emit(builder, tiles, [rows, panels, tile], 3)
+    if end:
+        _emit(builder, end, [], 0)
     builder.ret_void()
     return str(llvm.parse_assembly(str(module)))  # in LLVM's own spelling
 
@@ -40,8 +52,8 @@ def assembly_of(code: str, triple: str, cpu: str, features: str) -> str:
     return machine.emit_assembly(module)
 
 
-def loaded(code: str):
-    """(execution engine, address of `tiles`) of LLVM `code`, compiled for this machine; keep the engine."""
+def loaded(code: str, name: str = "tiles"):
+    """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(
@@ -49,4 +61,4 @@ def loaded(code: str):
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
     engine.finalize_object()
-    return engine, engine.get_function_address("tiles")
+    return engine, engine.get_function_address(name)

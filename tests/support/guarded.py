@@ -6,8 +6,12 @@
     guard.check()                    nothing was written but `out`
 
 A kernel that reads beyond an array and uses what it finds there gives a wrong result: the marker is a huge float32
-(8.5e37) and a large int8 (126), or, where arrays are misaligned, NaN and -1.
+(8.5e37) and a large int8 (126), or, where arrays are misaligned, NaN and -1. One that only reads there is noticed by
+`Pages`, which ends the process.
 """
+
+import ctypes
+import mmap
 
 import numpy as np
 
@@ -49,3 +53,18 @@ class Guards:
         first = _MARGIN + -(buffer.ctypes.data + _MARGIN) % 64 + self._misaligned
         self._made.append((buffer, first, first + size, kept))
         return buffer[first : first + size].view(dtype).reshape(shape)
+
+
+class Pages(Guards):
+    """The same, and each array ends where its memory does: reading what comes next is a segmentation fault."""
+
+    def _place(self, shape, dtype, kept):
+        shape = tuple(np.atleast_1d(shape))
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        end = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        buffer = np.frombuffer(mmap.mmap(-1, end + mmap.PAGESIZE), np.uint8)
+        nothing = 0  # PROT_NONE
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(buffer.ctypes.data + end), mmap.PAGESIZE, nothing) == 0
+        buffer[:end] = self._marker
+        self._made.append((buffer[:end], end - size, end, kept))
+        return buffer[end - size : end].view(dtype).reshape(shape)

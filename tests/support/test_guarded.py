@@ -1,8 +1,13 @@
 """The guards see what they are there to see."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from tests.sample_models.real_model import ROOT
 from tests.support.guarded import Guards
 
 
@@ -32,3 +37,11 @@ def test_a_change_of_an_input_is_seen():
     guard.copy(np.zeros(4, np.float32))[1] = 1
     with pytest.raises(AssertionError, match="an input was changed"):
         guard.check()
+
+
+def test_a_read_beyond_pages_ends_the_process():
+    code = "import ctypes, numpy as np; from tests.support.guarded import Pages\n"
+    code += "end = (array := Pages().empty((3, 5), np.int32)).ctypes.data + array.nbytes\n"
+    code += "print(ctypes.string_at(end - 60, 60) == b'~' * 60, flush=True)\n"
+    done = subprocess.run([sys.executable, "-c", code + "ctypes.string_at(end, 1)"], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stdout) == (-signal.SIGSEGV, b"True\n")

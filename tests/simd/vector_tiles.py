@@ -1,7 +1,7 @@
 """The VNNI tiles on any machine. A script for test_tile, run with CPUNMT_ISA=avx512_vnni or avx_vnni.
 
-python -m tests.simd.vnni_tiles assembly    prints the assembly for such a processor
-python -m tests.simd.vnni_tiles run         runs every shape here, the instructions emulated
+python -m tests.simd.vector_tiles assembly    prints the assembly for such a processor
+python -m tests.simd.vector_tiles run         runs every shape here, the instructions emulated
 """
 
 import ctypes
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import PANEL, pack, pack_codes
-from tests.simd import emulated_vnni
+from tests.simd import emulation
 from tests.simd.tile_code import assembly_of, code_of, loaded
 from tests.support.guarded import Guards
 
@@ -95,7 +95,7 @@ def run(kind, tiles, shape, groups, mode, generator):
 
 def main():
     path = os.environ["CPUNMT_ISA"]
-    emulated_vnni.pretend()
+    emulation.pretend()
     from cpunmt.simd import tile, tile_shapes
 
     assert tile.OFFSET == 128 and tile.PLANES == 1
@@ -107,12 +107,12 @@ def main():
     )
     if sys.argv[1] == "assembly":
         for kind in kinds:
-            print(assembly_of(code_of(kind.made), "x86_64-unknown-linux-gnu", *emulated_vnni.PROCESSORS[path]))
+            print(assembly_of(code_of(kind.made), "x86_64-unknown-linux-gnu", *emulation.PROCESSORS[path]))
         return
     count, generator = 0, np.random.default_rng(1)
     for kind in kinds:
         code = code_of(kind.made)
-        changed = emulated_vnni.emulated(code)
+        changed = emulation.emulated(code)
         assert changed != code
         engine, address = loaded(changed)
         tiles = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(tile.Tile._fields)))(address)

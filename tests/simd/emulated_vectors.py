@@ -1,26 +1,10 @@
-"""Run the program of a VNNI processor on a machine without those instructions. A script for tests:
+"""Vector instructions that a machine may lack, written in plain LLVM code: vpdpbusd, vpdpwssd, vpcompressd, vpshufb.
 
-    CPUNMT_ISA=avx512_vnni python -m tests.simd.emulated_vnni MODULE    runs MODULE's main() on that program
-
-Numba compiles every kernel for the VNNI processor, instructions included; nothing of that runs. The same code
-then gets a vpdpbusd, vpdpwssd, vpcompressd and 512-bit vpshufb written in plain LLVM code, and is compiled for this
-machine. What is proven: operand order, offsets and layout around the instructions; what is not: the instructions
-themselves.
+What is proven with them: operand order, offsets and layout around the instructions; what is not: the instructions.
 """
 
-import contextlib
-import importlib
-import os
 import re
-import sys
-import tempfile
 
-import llvmlite.binding as llvm
-
-from cpunmt.engine import program
-from cpunmt.simd import isa
-
-PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
 # the product of bytes and of words, the look-up of bytes, and lanes that are put together
 DECLARATION = re.compile(
     r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdp(busd|wssd)[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
@@ -31,7 +15,7 @@ KINDS = {"busd": (8, "zext"), "wssd": (16, "sext")}  # bits of an operand's lane
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with functions in place of the instructions: sums + products of (un)signed by signed lanes."""
+    """LLVM `code` with functions of plain LLVM code in place of the instructions."""
     for declaration in list(DECLARATION.finditer(code)):
         lanes, name, operand = int(declaration[1]), declaration[2], declaration[4]
         bits, widen = KINDS[declaration[3]]
@@ -96,39 +80,3 @@ def _compress(name):
             f"%n{i + 1} = add i32 %n{i}, %z{i}",
         ]
     return [*lines, "ret <16 x i32> %r16", "}"]  # the others are zeros wherever it is used
-
-
-def pretend():
-    """Make this process one of the VNNI processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
-    cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
-    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
-    everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
-    isa.host_features = lambda: everything
-
-
-def install():
-    """Make the emulated program the one that `program.load()` finds."""
-    pretend()
-    program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
-    isa.target_cpu = lambda path: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    from cpunmt.simd import jit
-
-    compile_for_vnni, found = jit.Kernel.compile, []
-
-    def compile_for_here(kernel):
-        module = compile_for_vnni(kernel)
-        if not any(instruction.search(str(module)) for instruction in (DECLARATION, SHUFFLE, COMPRESS)):
-            return module
-        found.append(kernel.name)
-        return llvm.parse_assembly(emulated(str(module)))
-
-    jit.Kernel.compile = compile_for_here
-    program.load()
-    assert {"int8_linear", "int16_linear", "sparse_row"} <= set(found), "a kernel lacks its instruction"
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CPUNMT_CACHE_DIR"] = folder  # on a VNNI machine this is not the real program
-        install()
-        importlib.import_module(sys.argv[1]).main()

@@ -1,0 +1,69 @@
+"""Run the program of a processor with VNNI or AMX on a machine without those instructions. A script for tests:
+
+    CPUNMT_ISA=avx512_vnni python -m tests.simd.emulation MODULE    runs MODULE's main() on that program
+
+Numba compiles every kernel for that processor, instructions included; nothing of that runs. The same code then gets
+the instructions as functions (`emulated_vectors`, `emulated_matrices`), and is compiled for this machine.
+"""
+
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+
+import llvmlite.binding as llvm
+
+from cpunmt.engine import program
+from cpunmt.simd import isa
+from tests.simd import emulated_matrices, emulated_vectors
+
+PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
+
+
+def emulated(code: str) -> str:
+    """LLVM `code` with functions in place of the instructions."""
+    return emulated_matrices.emulated(emulated_vectors.emulated(code))
+
+
+def pretend():
+    """Make this process one of the processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
+    cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
+    everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
+    isa.host_features = lambda: everything
+    isa._matrix_registers = lambda: True
+
+
+def install():
+    """Make the emulated program the one that `program.load()` finds."""
+    pretend()
+    program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
+    isa.target_cpu = lambda path: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    from cpunmt.simd import jit
+
+    compile_for_another, found, with_matrices = jit.Kernel.compile, [], []
+
+    def compile_for_here(kernel):
+        module = compile_for_another(kernel)
+        code = str(module)
+        changed = emulated(code)
+        if changed == code:
+            return module
+        found.append(kernel.name)
+        if emulated_matrices.INSTRUCTION.search(code):
+            with_matrices.append(kernel.name)
+        return llvm.parse_assembly(changed)
+
+    jit.Kernel.compile = compile_for_here
+    program.load()
+    assert {"int8_linear", "int16_linear", "sparse_row"} <= set(found), "a kernel lacks its instruction"
+    assert bool(with_matrices) == (isa.current() is isa.Isa.AMX_INT8)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CPUNMT_CACHE_DIR"] = folder  # on such a machine this is not the real program
+        install()
+        importlib.import_module(sys.argv[1]).main()
+    assert emulated_matrices.registers.released
