@@ -46,6 +46,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
     twice = second_layout_bytes(config if kind == "packed" else config.changed(scheme="int8", schemes=()))
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
+    unknown = {"unknown words": "the source's word with most attention"} if config.replace_unknowns else {}
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
     lines = {
         "model": str(path),
@@ -57,6 +58,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "parameters": f"{parameters:,}",
         **config.architecture.described(),
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
+        **unknown,
         "shortlist": "yes" if found.shortlist else "no",
         "search": f"{searched} unless a call says otherwise",
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",

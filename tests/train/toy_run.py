@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from cpunmt.text.vocabulary import Vocabulary
+from models.train.network.families import network_of
 from models.train.network.network import Network, initial_tensors
 from models.train.text.batches import Batch, encode, make_batch
 from models.train.text.data import read_data
@@ -30,14 +31,15 @@ class ToyRuns:
         self.config = model_config("smoke", pieces.size)
         self.examples = encode(self.data.train, pieces, pieces)
 
-    def trainer(self, name, log4=False, initial=None, **settings) -> Trainer:
+    def trainer(self, name, log4=False, initial=None, shape="smoke", **settings) -> Trainer:
         """A Trainer in a folder of its own; a run of that name that is there is resumed."""
+        config = self.config if shape == "smoke" else model_config(shape, self.config.vocab_size)
         settings = {"updates": 6, "validate_every": 3, "warmup": 3, **settings}
         validator = functools.partial(validate, corpora=self.data.development, most=5)
         return Trainer(
             self.folder / name,
-            Network(self.config, initial or initial_tensors(self.config, 1)),
-            settings_of("smoke", **settings),
+            network_of(config, initial or initial_tensors(config, 1)),
+            settings_of(shape, **settings),
             Lessons(self.examples, self.vocabulary, validator),
             log4=log4,
         )

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from cpunmt import Pivot, Translator
+from cpunmt.commands.cli import main as cpunmt_main
 from cpunmt.engine.engine import Search
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.vocabulary import Vocabulary
@@ -77,6 +78,14 @@ def test_words_that_the_vocabulary_does_not_know_are_the_models_own(directories)
         assert translator.translate(text).text == translator.translate(text, protect="none").text
     address = "See https://example.org/wombat now"
     assert "https://example.org/wombat" in translator.translate(address).text  # is kept as ever
+
+
+def test_it_is_told(directories, capsys):
+    for directory, told in zip(directories, (True, False), strict=True):
+        assert cpunmt_main(["info", str(directory)]) in (0, None)
+        said = capsys.readouterr().out
+        assert ("unknown words:     the source's word with most attention\n" in said) == told
+        assert "decoder:           1 GRU layers with attention\n" in said
 
 
 def test_a_model_that_may_not_never_says_it(directories):

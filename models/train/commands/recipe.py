@@ -5,19 +5,20 @@ from pathlib import Path
 import torch
 
 from cpunmt import Translator
-from cpunmt.formats.marian.marian import read_marian
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.commands.train import add_corpora, data_of
 from models.train.distillation.distillation import distil
 from models.train.distillation.sampling import noisy_pairs
-from models.train.network.network import Network, torch_tensors
+from models.train.network.families import network_of
+from models.train.network.network import torch_tensors
 from models.train.text.corpora import read_corpora
 from models.train.text.held_out import matches
 from models.train.text.line_files import write_lines
 from models.train.text.vocabulary import texts_of, train_vocabulary
 from models.train.updates.averaging import averaged
-from models.train.updates.export import write_float32, write_npz
+from models.train.updates.export import write_float32, write_marian
 from models.train.updates.validation import validate
+from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 
 def add_parsers(commands):
@@ -42,7 +43,9 @@ def add_parsers(commands):
     parser = _command(commands, "noise", "noisy sources of the corpora's targets, translated", noise)
     add_corpora(parser)
     _add_teachers(parser)
-    parser.add_argument("--inverse", type=Path, required=True, metavar="NPZ", help="model.npz of the inverse teacher")
+    parser.add_argument(
+        "--inverse", type=Path, required=True, metavar="PATH", help="model.npz or best/ of the inverse teacher"
+    )
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="less than 1: less noise")
@@ -95,13 +98,13 @@ def vocabulary(given):
 
 def average(given):
     """Write the mean of the checkpoints that a run kept."""
-    paths = sorted((given.run_folder / "checkpoints").glob("*.npz"), key=lambda path: int(path.stem))
+    paths = sorted((given.run_folder / "checkpoints").glob("[0-9]*"), key=lambda path: int(path.stem))
     if not paths:
         raise FileNotFoundError(f"{given.run_folder}: has no checkpoints; expected the folder of a run of `train`")
-    read = [read_marian(path)[:2] for path in paths]
+    read = [read_float_checkpoint(path) for path in paths]
     config, tensors = read[0][0], torch_tensors(averaged([arrays for _, arrays in read]))
     given.out.mkdir(parents=True, exist_ok=True)
-    write_npz(given.out / "model.npz", config, tensors)
+    write_marian(given.out / "model.npz", config, tensors)
     write_float32(given.out / "best", config, tensors, given.vocabulary)
     print(f"{given.out}: the mean of the checkpoints after {', '.join(path.stem for path in paths)} updates")
 
@@ -118,8 +121,8 @@ def noise(given):
     """Write rows (noisy source, its translation, real target)."""
     data = data_of(given)
     teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
-    config, arrays, _ = read_marian(given.inverse)
-    inverse = Network(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})
+    config, arrays = read_float_checkpoint(given.inverse)
+    inverse = network_of(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})
     targets = [example.targets[0] for corpus in data.train for example in corpus.examples]
 
     def make(some, first):

@@ -56,11 +56,12 @@ def smoke(
     student = folder / "student" / "model.npz"
     imitating = ["--log4", "--initial", student, "--imitate", student]
     train("log4", "smoke", *imitating, "--updates", max(2, updates // 2), "--validate-every", max(1, updates // 4))
+    train("recurrent", "smoke-recurrent", *fewer, description=distilled)
     step("evaluate", folder / "student" / "best")
     test = read_corpora(corpora, "test", "en", "de", folder)
     made = {
         name: validate(folder / name / "best", test)["phrases"].bleu
-        for name in ("teacher", "averaged", "student", "log4")
+        for name in ("teacher", "averaged", "student", "log4", "recurrent")
     }
     print("\nBLEU: " + ", ".join(f"{name} {bleu:.1f}" for name, bleu in made.items()))
     return made

@@ -6,11 +6,12 @@ import functools
 from pathlib import Path
 
 from cpunmt.text.vocabulary import Vocabulary
+from models.train.network.families import network_of
 from models.train.network.growth import grown
-from models.train.network.network import Network, initial_tensors, torch_tensors
+from models.train.network.network import initial_tensors, torch_tensors
 from models.train.text.batches import encode
 from models.train.text.data import Data, read_data
-from models.train.updates.configs import CONTINUED, LOG4, SHAPES, Settings, model_config, settings_of
+from models.train.updates.configs import CONTINUED, LOG4, RECURRENT, SHAPES, Settings, model_config, settings_of
 from models.train.updates.trainer import Lessons, Trainer
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
@@ -36,7 +37,7 @@ def data_of(given) -> Data:
 def add_parser(commands):
     """Add `train`, with an option for every setting."""
     parser = commands.add_parser("train", help="train a model, or go on where it stopped", allow_abbrev=False)
-    parser.add_argument("shape", choices=sorted(SHAPES), help="which model: see configs.py")
+    parser.add_argument("shape", choices=sorted([*SHAPES, *RECURRENT]), help="which model: see configs.py")
     add_corpora(parser)
     parser.add_argument("--vocabulary", metavar="FILE", type=Path, required=True, help="SentencePiece model")
     parser.add_argument(
@@ -94,7 +95,7 @@ def run(given) -> bool:
     examples = encode(data.train, vocabulary, vocabulary)
     validator = functools.partial(validate, corpora=data.development)
     lessons = Lessons(examples, given.vocabulary, validator)
-    trainer = Trainer(given.out, Network(config, initial), settings, lessons, given.device, given.log4, teacher)
+    trainer = Trainer(given.out, network_of(config, initial), settings, lessons, given.device, given.log4, teacher)
     return trainer.run()
 
 
@@ -115,4 +116,4 @@ def _teacher(path, config):
             f"{path}: cannot be imitated: its vocabulary has {found.vocab_size} pieces, that of the model to train "
             f"{config.vocab_size}"
         )
-    return Network(found, torch_tensors(arrays))
+    return network_of(found, torch_tensors(arrays))

@@ -1,6 +1,7 @@
 """Beginning a model with the parameters of a trained one of another shape.
 
-What both have is taken: tables, layers of the same place (layer i of n begins with layer i * m // n of m), cells of the
+What both have is taken. Of recurrent networks, and of one of another family, that is what has the same name and shape;
+of Transformers tables, layers of the same place (layer i of n begins with layer i * m // n of m), cells of the
 same kind. An encoder's layer that repeats the one before adds nothing at first; of the ways tried (whole copies, in
 either order) this lost least, and still after some updates. Units that a wider feed-forward network has more begin with
 random weights in and none out, so that the block computes the same at first (Chen et al. 2016,
@@ -13,6 +14,7 @@ import re
 import numpy as np
 import torch
 
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
 from models.train.network.network import initial_tensors, torch_tensors
 
@@ -20,21 +22,24 @@ _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
 
 
 def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray], seed: int) -> dict[str, torch.Tensor]:
-    """Parameters for `config` out of the `arrays` of a model of shape `found`.
+    """Parameters for `config` out of the `arrays` of a model of shape `found`, of the same family or another one.
 
-    Raises ValueError unless both have the same vocabulary, dimension and heads.
+    Raises ValueError unless both have the same vocabulary and dimension; Transformers, unless they have the same heads.
     """
     new, old = config.architecture, found.architecture
+    transformers = isinstance(new, TransformerConfig) and isinstance(old, TransformerConfig)
     for field, wanted, have in (
         ("vocab_size", config.vocab_size, found.vocab_size),
         ("model_dim", new.model_dim, old.model_dim),
-        ("heads", new.heads, old.heads),
+        *([("heads", new.heads, old.heads)] if transformers else []),
     ):
         if wanted != have:
             raise ValueError(
                 f"{field} is {have} in the model to begin with and {wanted} in the one to train; only layers, their "
                 "width and the cell may differ"
             )
+    if not transformers:
+        return _of_same_name(config, arrays, seed)
     given, made = torch_tensors(arrays), initial_tensors(config, seed)
     for name, fresh in made.items():
         trained = given.get(_origin(name, config, found))
@@ -48,6 +53,13 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
         if _origin_layer(layer, config, found) == _origin_layer(layer - 1, config, found):
             _silence(made, layer)
     return made
+
+
+def _of_same_name(config, arrays, seed):
+    """What both have under one name and in one shape: of another family the tables, of the same one what is alike."""
+    given, made = torch_tensors(arrays), initial_tensors(config, seed)
+    alike = {name for name, fresh in made.items() if name in given and given[name].shape == fresh.shape}
+    return {name: given[name] if name in alike else fresh for name, fresh in made.items()}
 
 
 def _origin(name, config, found):

@@ -63,7 +63,9 @@ def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
         if name in looked_up or name == "positions":
             found[name] = torch.randn(shape, generator=generator) / math.sqrt(config.architecture.model_dim)
         elif len(shape) == 2:
-            found[name] = (2 * torch.rand(shape, generator=generator) - 1) * math.sqrt(6 / sum(shape))
+            found[name] = _uniform(shape, generator)
+        elif name == "attention.score":
+            found[name] = _uniform((*shape, 1), generator)[:, 0]
         else:
             found[name] = torch.ones(shape) if name.endswith(".scale") else torch.zeros(shape)
     return found
@@ -72,6 +74,10 @@ def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
 def torch_tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
     """A checkpoint of NumPy arrays as tensors of our own."""
     return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in arrays.items()}
+
+
+def _uniform(shape, generator):
+    return (2 * torch.rand(shape, generator=generator) - 1) * math.sqrt(6 / sum(shape))
 
 
 def mask(lengths: torch.Tensor, size: int) -> torch.Tensor:

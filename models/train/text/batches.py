@@ -85,8 +85,13 @@ def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> n
     return pairs[fits]
 
 
-def batches_of_epoch(examples: Examples, seed: int, epoch: int, longest: int, tokens: int) -> list[np.ndarray]:
-    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding counted."""
+def batches_of_epoch(
+    examples: Examples, seed: int, epoch: int, longest: int, tokens: int, row_bits: int = 0
+) -> list[np.ndarray]:
+    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding counted.
+
+    With `row_bits` the number of rows has so many significant bits: batches are of fewer shapes.
+    """
     pairs = pairs_of_epoch(examples, seed, epoch, longest)
     source, target = examples.sources.lengths[pairs[:, 0]], examples.targets.lengths[pairs[:, 1]]
     order = np.lexsort((source, target))
@@ -95,11 +100,16 @@ def batches_of_epoch(examples: Examples, seed: int, epoch: int, longest: int, to
     while begin < len(pairs):
         widest = np.maximum.accumulate(size[begin : begin + tokens])
         fitting = np.searchsorted(widest * np.arange(1, len(widest) + 1), tokens, side="right")
-        end = begin + max(1, int(fitting))
+        end = begin + _rounded_down(max(1, int(fitting)), row_bits)
         found.append(pairs[begin:end])
         begin = end
     np.random.default_rng((seed, epoch, 1)).shuffle(found)
     return found
+
+
+def _rounded_down(count, bits):
+    spare = max(0, count.bit_length() - bits) if bits else 0
+    return count >> spare << spare
 
 
 def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
@@ -118,10 +128,12 @@ def padded(texts: list, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(rows), torch.from_numpy(lengths)
 
 
-def endless(examples: Examples, seed: int, longest: int, tokens: int, epoch=0, batch=0) -> Iterator[tuple]:
+def endless(
+    examples: Examples, seed: int, longest: int, tokens: int, epoch=0, batch=0, row_bits: int = 0
+) -> Iterator[tuple]:
     """((epoch, number of the next batch), pairs) from a place on, epoch after epoch."""
     while True:
-        batches = batches_of_epoch(examples, seed, epoch, longest, tokens)
+        batches = batches_of_epoch(examples, seed, epoch, longest, tokens, row_bits)
         if not batches:
             raise ValueError(f"no pair of at most {longest} pieces to train on")
         for number in range(batch, len(batches)):

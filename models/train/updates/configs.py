@@ -14,6 +14,7 @@ class Settings:
     updates: int = 20_000
     batch_tokens: int = 4_000  # at once, padding counted: as memory allows
     update_tokens: int = 8_000  # in an update at least, of as many batches as that takes
+    row_bits: int = 0  # significant bits of a batch's number of sentences, so that shapes come again; 0: any number
     longest: int = 128  # pieces; longer pairs are left out
     peak_rate: float = 5e-4
     warmup: int = 1_000  # updates
@@ -24,6 +25,7 @@ class Settings:
     guided_alignment: float = 0.1  # weight of the alignment's loss; 0: none
     density_weight: float = 0.0  # weight of the loss that makes more of the ReLUs' outputs zero; 0: none
     target_density: float = 0.0  # share of nonzeros at which a layer is left as it is
+    weight_limit: float = 0.0  # no number of a matrix may be larger, as products of 16-bit integers want it; 0: none
     parameter_smoothing: float = 5e-4  # weight of the newest parameters in the exponential moving average
     validate_every: int = 500  # updates
     patience: int = 10  # validations without a better one, after which training ends
@@ -34,6 +36,8 @@ class Settings:
         """Raises ValueError for densities that would change nothing, or make ReLUs denser."""
         if not 0 <= self.density_weight < math.inf:
             raise ValueError(f"density_weight is {self.density_weight}, expected 0 (none) or a positive number")
+        if not 0 <= self.weight_limit < math.inf:
+            raise ValueError(f"weight_limit is {self.weight_limit}, expected 0 (none) or a positive number")
         if not 0 <= self.target_density < 1:
             raise ValueError(f"target_density is {self.target_density}, expected a share: at least 0, less than 1")
         if self.target_density and not self.density_weight:
@@ -68,6 +72,12 @@ def _students(name, model_dim, ffn_dim, encoder_layers):
     }
 
 
+def _recurrent(**options):
+    """After the systems of Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, small enough for one core."""
+    sizes = {"model_dim": 256, "encoder_dim": 320, "decoder_dim": 512, "attention_dim": 256, "encoder_layers": 2}
+    return {**sizes, "skip": True, **options}
+
+
 _ATTENTION = {"cell": "self_attention"}
 
 # name -> fields of ModelConfig, but for the vocabulary's size
@@ -87,6 +97,13 @@ SHAPES = {
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
     "teacher-big": _student(1024, 4096, 6, tuple(range(6)), **_ATTENTION),
 }
+RECURRENT = {  # name -> fields of ModelConfig, of the other family
+    "devlin-s1": _recurrent(),
+    "devlin-s2": _recurrent(decoder_layers=2),
+    "devlin-s4": _recurrent(attention="input", stack=(512, 512, 512, 512), relu_limit=10.0, top="tanh"),
+    "smoke-recurrent": {"model_dim": 64, "encoder_dim": 64, "decoder_dim": 64, "stack": (64, 64), "relu_limit": 10.0},
+    "smoke-marian": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 32},
+}
 _TEACHER = Settings(dropout=0.3, updates=30_000, guided_alignment=0.0)
 _SMOKE = Settings(
     updates=220,
@@ -100,7 +117,9 @@ _SMOKE = Settings(
     keep=2,
 )
 SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
-SETTINGS |= {"smoke": _SMOKE, "smoke-teacher": _SMOKE}
+SETTINGS |= dict.fromkeys([name for name in (*SHAPES, *RECURRENT) if name.startswith("smoke")], _SMOKE)
+_CLIPPED = Settings(weight_limit=1.0, dropout=0.05, row_bits=4)
+SETTINGS |= {name: _CLIPPED for name in RECURRENT if name.startswith("devlin")}
 # continuing from a trained student: lower rates, no long beginning
 CONTINUED = {"peak_rate": 3e-4, "warmup": 200}
 # 4 bits, begun with calibrated rounding: many small updates, and nothing dropped out that rounding has to make good
@@ -119,6 +138,8 @@ LOG4 = {
 
 def model_config(shape: str, vocab_size: int) -> ModelConfig:
     """The architecture called `shape`, with one vocabulary of both languages."""
+    if shape in RECURRENT:
+        return ModelConfig.of("config", "recurrent", vocab_size=vocab_size, **RECURRENT[shape])
     return ModelConfig.of(vocab_size=vocab_size, **SHAPES[shape])
 
 

@@ -17,8 +17,23 @@ def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
 
 
 def write_npz(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]):
-    """Marian's file: names are all that changes."""
+    """Marian's file: names are all that changes. Raises ValueError for what Marian cannot express."""
     write_marian_npz(path, config, arrays_of(tensors))
+
+
+def write_marian(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]) -> bool:
+    """`write_npz`, if Marian has such a model; whether it has."""
+    try:
+        write_npz(path, config, tensors)
+    except ValueError:
+        return False
+    return True
+
+
+def write_checkpoint(folder: Path, name: str, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
+    """NAME.npz, or where Marian has no such model the directory NAME of a packed float32 one."""
+    if not write_marian(folder / f"{name}.npz", config, tensors):
+        write_float32(folder / name, config, tensors, vocabulary)
 
 
 def write_float32(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):

@@ -1,6 +1,7 @@
 """A run: updates until there have been enough, with validation, checkpoints and a curve; it can be resumed."""
 
 import dataclasses
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -14,10 +15,11 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import tables
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network
+from models.train.recurrent.network import RecurrentNetwork
 from models.train.text.batches import Examples, endless, make_batch
 from models.train.updates import checkpoint, curve
 from models.train.updates.configs import Settings
-from models.train.updates.export import write_float32, write_npz
+from models.train.updates.export import write_checkpoint, write_float32, write_marian
 from models.train.updates.guided_alignment import Alignments, aligner_of
 from models.train.updates.updates import Updates
 from models.train.updates.validation import Score
@@ -37,19 +39,20 @@ class Trainer:
     """Trains one model in a folder of its own.
 
     What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
-    in float32), `model.npz` (the same for Marian), `checkpoints/NUMBER.npz` (the best ones), `curve.jsonl` and `.png`.
+    in float32), `model.npz` (the same for Marian, if it has such models), `checkpoints/NUMBER.npz` (the best ones; if
+    not, directories like `best`), `curve.jsonl` and `.png`.
     With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
     """
 
     def __init__(
         self,
         folder: Path,
-        network: Network,
+        network: Network | RecurrentNetwork,
         settings: Settings,
         lessons: Lessons,
         device: str = "cpu",
         log4: bool = False,
-        teacher: Network | None = None,
+        teacher: Network | RecurrentNetwork | None = None,
     ):
         """`network` has the parameters to begin with. A `teacher` has the same vocabulary: see `Updates`."""
         self.folder, self.config, self.settings = folder, network.config, settings
@@ -69,7 +72,8 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; False if a signal (Ctrl-C, SIGTERM) ended it earlier. What was done is on the disk."""
         settings, updates = self.settings, self.updates
-        stream = endless(self._examples, settings.seed, settings.longest, settings.batch_tokens, *self._place)
+        sizes = settings.longest, settings.batch_tokens
+        stream = endless(self._examples, settings.seed, *sizes, *self._place, row_bits=settings.row_bits)
         sums, tokens, began = [], 0, time.monotonic()
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         bar = tqdm(total=settings.updates, initial=updates.done, unit="update", mininterval=5, dynamic_ncols=True)
@@ -134,18 +138,18 @@ class Trainer:
         if mean > self._best:
             self._best = mean
             write_float32(self.folder / BEST, self.config, means, self._vocabulary)
-            write_npz(self.folder / MODEL, self.config, means)
+            write_marian(self.folder / MODEL, self.config, means)
 
     def _keep(self, means):
         """Add a checkpoint, and remove those that are not among the best any more."""
         folder = self.folder / "checkpoints"
         folder.mkdir(exist_ok=True)
-        write_npz(folder / f"{self.updates.done}.npz", self.config, means)
+        write_checkpoint(folder, str(self.updates.done), self.config, means, self._vocabulary)
         ranked = sorted(curve.lines(self.folder), key=lambda line: -line["mean_bleu"])
         kept = {str(line["update"]) for line in ranked[: self.settings.keep]}
-        for path in folder.glob("*.npz"):
+        for path in folder.iterdir():
             if path.stem not in kept:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _save(self):
         tensors = {"parameters": self.updates.parameters, "means": self.updates.means, **self.updates.moments()}

@@ -49,6 +49,8 @@ class Updates:
         self.densities: dict[str, float] = {}  # with a density_weight: share of nonzeros by layer, of the last batch
         self.rounding = rounding
         self.parameters = {n: t.detach().to(device, copy=True).requires_grad_() for n, t in network.tensors.items()}
+        if settings.weight_limit:
+            self._limit()
         self.means = {name: tensor.detach().clone() for name, tensor in self.parameters.items()}
         if rounding is None:
             network.tensors = self.parameters
@@ -76,6 +78,8 @@ class Updates:
             group["lr"] = self.rate()
         self.adam.step()
         self.adam.zero_grad(set_to_none=True)
+        if settings.weight_limit:
+            self._limit()
         update_average(self.means, self.parameters, average_weight(self.done, settings.parameter_smoothing))
         if self.rounding is not None:
             if self.done % _FOLLOWED == 0:
@@ -113,6 +117,14 @@ class Updates:
         if self.rounding is not None:
             self.rounding.scales = {name: scales.to(self.device) for name, scales in tensors["scales"].items()}
             self._round()
+
+    @torch.no_grad()
+    def _limit(self):
+        """Keep the numbers of matrices within the limit; so are their means."""
+        limit = self.settings.weight_limit
+        for tensor in self.parameters.values():
+            if tensor.dim() == 2:
+                tensor.clamp_(-limit, limit)
 
     @torch.no_grad()
     def _round(self):

@@ -3,15 +3,19 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 import torch
 
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.distillation.sampling import noisy_pairs, sample
+from models.train.network.families import network_of
 from models.train.network.network import Network, torch_tensors
 from quantize.reference.formulas import softmax
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
 from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import NAMED as RECURRENT
+from tests.sample_models.recurrents import make_config as recurrent_config
 from tests.sample_models.transformers import make_config
 
 SOURCE = [5, 7, 0]
@@ -41,6 +45,17 @@ def test_cold_samples_are_greedy_translations():
         for source, ids in zip(sources, drawn, strict=True):
             expected = greedy(reference, source).ids
             assert ids == [piece for piece in expected if piece != config.eos_id]
+
+
+@pytest.mark.parametrize("name", ["plain", "stack", "recurrent top"])
+def test_so_are_those_of_recurrent_networks(name):
+    config = recurrent_config(max_length_factor=2.0, **RECURRENT[name])
+    tensors = random_tensors(config, 4)
+    network, reference = network_of(config, torch_tensors(tensors)), Reference(config, tensors)
+    sources = [SOURCE, [9, 0], [3, 4, 5, 6, 8, 0]]
+    drawn = sample(network, sources, torch.Generator().manual_seed(1), temperature=1e-4)
+    for source, ids in zip(sources, drawn, strict=True):
+        assert ids == [piece for piece in greedy(reference, source).ids if piece != config.eos_id]
 
 
 def test_noisy_pairs_are_new_sources_of_the_same_targets(toy, student):

@@ -6,6 +6,7 @@ import torch
 from models.train.network.growth import grown
 from models.train.network.network import Network, initial_tensors
 from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import make_config as recurrent_config
 from tests.sample_models.transformers import make_config
 from tests.train.network.test_network import padded, pairs
 
@@ -89,3 +90,25 @@ def test_other_tables_are_refused(changes):
     (field,), config = changes, SMALL.changed(**changes)
     with pytest.raises(ValueError, match=f"^{field} is "):
         grown(config, SMALL, random_tensors(SMALL, 1), seed=2)
+
+
+def test_another_family_begins_with_the_tables():
+    config = recurrent_config(vocab_size=SMALL.vocab_size)
+    arrays = random_tensors(SMALL, 1)
+    made, fresh = grown(config, SMALL, arrays, seed=2), initial_tensors(config, 2)
+    assert list(made) == list(fresh) and SMALL.architecture.model_dim == config.architecture.model_dim
+    for name, tensor in made.items():
+        taken = name in ("embedding", "output.bias")
+        assert torch.equal(tensor, torch.from_numpy(arrays[name]) if taken else fresh[name]), name
+
+
+def test_a_recurrent_model_grows_a_layer():
+    small = recurrent_config()
+    arrays = random_tensors(small, 1)
+    made = grown(recurrent_config(decoder_layers=2), small, arrays, seed=2)
+    assert all(torch.equal(made[name], torch.from_numpy(array)) for name, array in arrays.items())
+    assert set(made) - set(arrays) == {name for name in made if name.startswith("decoder.1.")}
+    with pytest.raises(ValueError, match="vocab_size is 40 in the model to begin with and 48"):
+        grown(recurrent_config(vocab_size=48), small, arrays, seed=2)
+    with pytest.raises(ValueError, match="model_dim is 32 in the model to begin with and 48"):
+        grown(recurrent_config(model_dim=48), small, arrays, seed=2)

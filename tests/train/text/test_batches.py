@@ -44,6 +44,16 @@ def test_batches_hold_the_pairs_of_the_epoch_and_fit(lengths, epoch, tokens):
         assert max(map(max, lengths_of)) <= 25
 
 
+@given(some_examples, st.integers(1, 4))
+def test_batches_of_few_shapes_hold_the_same_pairs(lengths, bits):
+    given_examples = examples(*zip(*lengths, strict=True), [1] * len(lengths))
+    plain, rounded = (batches_of_epoch(given_examples, 7, 0, 25, 200, row_bits) for row_bits in (0, bits))
+    made = [sorted(map(tuple, np.concatenate([*some, np.empty((0, 2), np.int64)]))) for some in (plain, rounded)]
+    assert made[0] == made[1]
+    for batch in rounded:
+        assert len(f"{len(batch):b}".rstrip("0")) <= bits
+
+
 def test_an_epoch_takes_one_pair_of_each_example():
     given_examples = examples([[3], [3, 3]], [[4, 4, 4], [5]], [1, 1])
     seen = set()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.model.tensors import checkpoint_tensors
-from models.train.updates.configs import SHAPES, model_config, settings_of
+from models.train.updates.configs import RECURRENT, SHAPES, model_config, settings_of
 from quantize.checkpoints.marian_export import marian_options
 
 
@@ -14,10 +15,23 @@ def test_every_shape_is_a_model_that_marian_can_express(shape):
     assert settings_of(shape).updates > 0
 
 
+def test_recurrent_shapes():
+    """After Devlin's systems; weights as 16-bit products want them, and ReLUs."""
+    for shape in RECURRENT:
+        config = model_config(shape, 8000)
+        assert isinstance(config.architecture, RecurrentConfig)
+        if shape.startswith("devlin"):
+            assert settings_of(shape).weight_limit == 1.0
+            assert bool(config.architecture.stack) == (config.architecture.relu_limit == 10.0)
+    assert model_config("devlin-s2", 8000).architecture.decoder_layers == 2
+    assert marian_options(model_config("smoke-marian", 8000))["type"] == "s2s"
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         ({"density_weight": -0.1}, "density_weight is -0.1, expected 0"),
+        ({"weight_limit": -1.0}, "weight_limit is -1.0, expected 0"),
         ({"density_weight": float("nan")}, "density_weight is nan"),
         ({"density_weight": 0.1, "target_density": 12.0}, "target_density is 12.0, expected a share"),
         ({"density_weight": 0.1, "target_density": -0.1}, "target_density is -0.1"),

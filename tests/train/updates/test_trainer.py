@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from cpunmt import Translator
+from models.train.__main__ import main as train
 from models.train.updates import checkpoint, updates
+from models.train.updates.configs import model_config
 from models.train.updates.validation import validate
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.commands.cli import main as quantize
@@ -55,6 +57,34 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch,
     assert whole.state["place"] == parts.state["place"] and torch.equal(whole.random, parts.random)
     for kind, tensors in whole.tensors.items():
         assert all(torch.equal(parts.tensors[kind][name], tensor) for name, tensor in tensors.items()), kind
+
+
+@pytest.mark.parametrize("shape, marian", [("smoke-recurrent", False), ("smoke-marian", True)])
+def test_a_recurrent_run_goes_on_and_its_models_are_read(toy, shape, marian):
+    """Its limit keeps the numbers of matrices small; where Marian has no such model, there are directories."""
+    options = {"shape": shape, "weight_limit": 0.25, "keep": 2, "row_bits": 2}
+    name = f"parts-{shape}"
+    assert toy.trainer(f"whole-{shape}", **options).run()
+    toy.trainer(name, **options, updates=3).run()
+    assert toy.trainer(name, **options).run()
+    whole, parts = (checkpoint.load(toy.folder / folder) for folder in (f"whole-{shape}", name))
+    # the rate follows the number of updates: 3 of 3 is where it has fallen to nothing
+    assert whole.state["place"] == parts.state["place"]
+    for kind in ("parameters", "means"):
+        matrices = [tensor for tensor in parts.tensors[kind].values() if tensor.dim() == 2]
+        assert max(tensor.abs().max() for tensor in matrices) == 0.25
+    folder = toy.folder / name
+    best = json.loads((folder / "curve.jsonl").read_text("utf-8").splitlines()[-1])
+    assert {path.name for path in (folder / "checkpoints").iterdir()} == ({"3.npz", "6.npz"} if marian else {"3", "6"})
+    assert (folder / "model.npz").exists() == marian
+    config, tensors = read_float_checkpoint(folder / "checkpoints" / ("6.npz" if marian else "6"))
+    assert config == model_config(shape, toy.config.vocab_size)
+    assert all(np.array_equal(tensors[name], mean.numpy()) for name, mean in parts.tensors["means"].items())
+    scores = validate(folder / "best", toy.data.development, most=5)
+    assert {name: round(score.bleu, 2) for name, score in scores.items()}.keys() == best["bleu"].keys()
+    averaged = ["average", str(folder), "--vocabulary", str(toy.vocabulary), "--out", str(folder / "averaged")]
+    assert train(averaged) == 0
+    assert Translator(folder / "averaged" / "best").translate("the dog sees the cat").text is not None
 
 
 def test_the_curve_tells_how_many_outputs_are_not_zero(toy, capfd):

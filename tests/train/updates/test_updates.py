@@ -5,11 +5,13 @@ import itertools
 import pytest
 import torch
 
+from models.train.network.families import network_of
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network, initial_tensors, mask
 from models.train.updates import updates as module
 from models.train.updates.configs import settings_of
 from models.train.updates.updates import Updates
+from tests.sample_models.recurrents import make_config as recurrent_config
 
 pytestmark = pytest.mark.usefixtures("float32")
 
@@ -29,6 +31,21 @@ def test_it_learns(toy):
     losses = [updates.update([toy.batch(slice(0, 12))])[1] for _ in range(30)]
     assert losses[-1] < losses[0] / 2
     assert updates.done == 30
+
+
+def test_numbers_of_matrices_are_kept_within_the_limit(toy):
+    """Those of vectors are free."""
+    free, limited = toy.updates(), toy.updates(weight_limit=0.2)
+    for updates in (free, limited):
+        for _ in range(3):
+            updates.update([toy.batch(slice(0, 12))])
+
+    def largest(tensors, dimensions):
+        return max(float(tensor.detach().abs().max()) for tensor in tensors.values() if tensor.dim() == dimensions)
+
+    assert largest(free.parameters, 2) > 0.2
+    assert largest(limited.parameters, 2) == pytest.approx(0.2) == largest(limited.means, 2)
+    assert largest(limited.parameters, 1) > 0.9  # scales of layer norms
 
 
 def test_means_lag_behind(toy):
@@ -84,10 +101,13 @@ def test_scales_follow_now_and_then(toy, monkeypatch):
     assert torch.equal(updates.network.tensors["embedding"], updates.rounding("embedding", parameter))
 
 
-def test_a_teacher_is_imitated_whatever_the_targets_are(toy):
-    """Of another shape; the loss is the divergence from its predictions, which stay what they were."""
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_a_teacher_is_imitated_whatever_the_targets_are(toy, recurrent):
+    """Of another shape, or family; the loss is the divergence from its predictions, which stay what they were."""
     config = toy.config.changed(model_dim=64, cell="sru")
-    teacher = Network(config, initial_tensors(config, 3))
+    if recurrent:
+        config = recurrent_config(vocab_size=toy.config.vocab_size, attention="input")
+    teacher = network_of(config, initial_tensors(config, 3))
     before = {name: tensor.clone() for name, tensor in teacher.tensors.items()}
     updates = toy.updates(teacher=teacher, peak_rate=5e-3)
     given, _ = toy.batch(slice(0, 12))

@@ -1,0 +1,67 @@
+"""Products of many rows, in few shapes.
+
+A product of a new shape costs oneDNN (PyTorch's products in bfloat16 on a CPU) some milliseconds before it begins, as
+much as the product itself, and hardly two batches have the same number of pieces. So rows are filled up with zeros to
+a multiple of ROWS, those of the gradients too.
+"""
+
+import torch
+
+ROWS = 512
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x, weight):
+        device = x.device.type
+        mixed = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        with torch.autocast(device, enabled=False):
+            weight, filled = weight.to(mixed), filled_up(x, mixed)
+            context.save_for_backward(filled, weight)
+            context.dtype = x.dtype
+            return (filled @ weight)[: len(x)]
+
+    @staticmethod
+    def backward(context, gradient):
+        x, weight = context.saved_tensors
+        with torch.autocast(gradient.device.type, enabled=False):
+            filled = filled_up(gradient, weight.dtype)
+            to_x = (filled @ weight.T)[: len(gradient)].to(context.dtype) if context.needs_input_grad[0] else None
+            to_weight = transposed_product(x, filled).float() if context.needs_input_grad[1] else None
+            return to_x, to_weight
+
+
+def product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """x weight: (..., in) times (in, out)."""
+    shape = (*x.shape[:-1], weight.shape[1])
+    if x.device.type != "cpu" or x.numel() < ROWS // 2 * x.shape[-1]:
+        return (x.flatten(0, -2) @ weight).view(shape)
+    return _Product.apply(x.flatten(0, -2), weight).view(shape)
+
+
+def filled_up(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The rows, in this type, and rows of zeros behind them."""
+    count = _multiple(len(x))
+    if count == len(x):
+        return x.to(dtype)
+    y = x.new_empty(count, x.shape[1], dtype=dtype)
+    y[: len(x)] = x
+    y[len(x) :] = 0
+    return y
+
+
+def empty_rows(steps: int, rows: int, width: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Memory of (steps, rows, width), to be written; and the same with rows of zeros behind, (more rows, width)."""
+    count = _multiple(steps * rows)
+    whole = like.new_empty(count, width)
+    whole[steps * rows :] = 0
+    return whole[: steps * rows].view(steps, rows, width), whole
+
+
+def transposed_product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """left^T right, of (rows, ...): copied in that order first, which takes less time than to multiply so."""
+    return left.T.contiguous() @ right
+
+
+def _multiple(count):
+    return -(-count // ROWS) * ROWS

@@ -1,0 +1,32 @@
+"""Sentences of a batch the other way round, each within its own length."""
+
+import torch
+
+
+def reversal(lengths: torch.Tensor, steps: int) -> torch.Tensor:
+    """For `reversed_by`, of sentences of such lengths in a batch of so many steps: (steps * rows,)."""
+    time = torch.arange(steps, device=lengths.device)[:, None]
+    turned = torch.where(time < lengths, lengths - 1 - time, time)
+    return (turned * len(lengths) + torch.arange(len(lengths), device=lengths.device)).flatten()
+
+
+class _Reversed(torch.autograd.Function):
+    """What is turned twice is as it was: so is a gradient."""
+
+    @staticmethod
+    def forward(context, x, turned):
+        context.turned = turned
+        return _turned(x, turned)
+
+    @staticmethod
+    def backward(context, gradient):
+        return _turned(gradient, context.turned), None
+
+
+def reversed_by(x: torch.Tensor, turned: torch.Tensor) -> torch.Tensor:
+    """`x` (steps, rows, ...) with each sentence from its end to its beginning, the padding left where it is."""
+    return _Reversed.apply(x, turned)
+
+
+def _turned(x, turned):
+    return x.flatten(0, 1).index_select(0, turned).view(x.shape)
