@@ -7,7 +7,7 @@ from hypothesis import settings
 
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
-from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
 from tests.support.command_line import sentences
 
 # No deadline: a busy machine is no failure.
@@ -32,6 +32,12 @@ def student():
 def float_student():
     """A Translator of the same model in float32."""
     return Translator(DIRECTORIES["float32"], compute_type="float32")
+
+
+@pytest.fixture(scope="session")
+def ensemble():
+    """A Translator of two models, of different sizes, schemes and shortlists."""
+    return Translator(ENSEMBLE, weights=[1, 2])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import functools
 import os
 
 import cpunmt
+from cpunmt.commands import ensembles
 from cpunmt.commands.model_choice import language, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
@@ -56,8 +57,8 @@ def _translate(given) -> int:
         from cpunmt.translation.glossary.glossary import Glossary
 
         options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
-    model = model_of(given.model, given.source_language, given.target_language)
-    translate_lines(texts or given.input, given.output, model, options, form, given.inter_threads, given.stats)
+    arguments = _of_translator(given)
+    translate_lines(texts or given.input, given.output, arguments, options, form, given.stats)
     return 0
 
 
@@ -68,9 +69,15 @@ def _score(given) -> int:
         given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
     options = _options(given, SCORING)
     _checked(given, options)
-    model = model_of(given.model, given.source_language, given.target_language)
     files = given.source, given.target, given.output
-    return 1 if score_lines(*files, model, options, given.per_token, given.inter_threads) else 0
+    return 1 if score_lines(*files, _of_translator(given), options, given.per_token) else 0
+
+
+def _of_translator(given) -> dict:
+    """The arguments of the Translator that the command line asks for."""
+    first = model_of(given.model, given.source_language, given.target_language)
+    paths = ensembles.paths_of(first, given)
+    return {"model_path": paths, "weights": given.weights, "inter_threads": given.inter_threads}
 
 
 def _options(given, names) -> dict:
@@ -89,6 +96,7 @@ def _checked(given, options):
         given.parser.error("give both --from and --to, or neither")
     if given.model is not None and given.source_language is not None:
         given.parser.error("give -m, or --from and --to: they choose a model")
+    ensembles.check_weights(given)
 
 
 def _texts(given) -> list[str] | None:
@@ -130,11 +138,16 @@ def _alignment(text) -> str | float:
 
 
 def _info(given) -> int:
-    from cpunmt.commands.models import describe  # the readers of other programs' files, which few commands need
+    from cpunmt.commands import models  # the readers of other programs' files, which few commands need
 
-    lines = describe(model_of(given.directory), given.verify)
-    width = max(map(len, lines)) + 2
-    tell(*[f"{name + ':':{width}}{value}" for name, value in lines.items()])
+    ensembles.check_weights(given)
+    paths = ensembles.paths_of(model_of(given.directory), given)
+    for number, path in enumerate(paths):
+        lines = models.describe(path, given.verify)
+        width = max(map(len, lines)) + 2
+        tell(*[""] * (number > 0), *[f"{name + ':':{width}}{value}" for name, value in lines.items()])
+    if len(paths) > 1:
+        tell("", models.describe_ensemble(paths, given.weights))
     return 0
 
 
@@ -229,7 +242,8 @@ def _info_arguments(parser):
         help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
     )
     parser.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
-    parser.set_defaults(run=_info)
+    ensembles.add_arguments(parser)
+    parser.set_defaults(run=_info, parser=parser)
 
 
 def _convert_arguments(parser):
@@ -254,6 +268,7 @@ def _add_model(parser):
         help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
         "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
+    ensembles.add_arguments(parser)
     for flag, name in (("--from", "source_language"), ("--to", "target_language")):
         parser.add_argument(
             flag,

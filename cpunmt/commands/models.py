@@ -18,6 +18,7 @@ from cpunmt.formats.packed.packed_directory import (
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
+from cpunmt.translation.ensemble import checked_weights, load_ensemble
 from cpunmt.translation.loading import open_parts
 
 
@@ -69,6 +70,15 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     if verified and kind == "packed":
         lines |= {f"SHA-256 of {name}": digest for name, digest in verify(folder).items()}
     return lines
+
+
+def describe_ensemble(paths: list[Path], weights: list[float] | None) -> str:
+    """What several models are together, in a line. Raises ModelFileError unless they can translate together."""
+    chosen = checked_weights(weights, len(paths))
+    found = load_ensemble(paths, chosen)
+    parts = ", ".join(f"{weight / sum(chosen):.3g}" for weight in chosen)
+    shortlist = "with a shortlist" if found.engine.shortlist is not None else "without a shortlist"
+    return f"ensemble: {len(paths)} models with the same vocabularies, weighted {parts}, {shortlist}"
 
 
 def _stored(config) -> str:

@@ -18,7 +18,7 @@ NOT_SCORED = b"nan\n"  # in place of the score of a pair that has none
 _REPORTED = 10  # such pairs that are told one by one
 
 
-def score_lines(source, target, output, model, options, per_token, threads) -> int:
+def score_lines(source, target, output, model, options, per_token) -> int:
     """Score line by line; returns how many pairs could not be scored.
 
     Such a pair, without one tab or too long, is told on stderr with the number of its line; its score is `nan`.
@@ -31,7 +31,7 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
     options : dict of `Translator.score_batch`
     per_token : bool
         Write the log-probability of each piece too.
-    model, threads : see `translate_lines`
+    model : see `translate_lines`
 
     Raises
     ------
@@ -51,7 +51,7 @@ def score_lines(source, target, output, model, options, per_token, threads) -> i
         if source is not None:
             _refuse_same(*inputs)
             _refuse_unequal(*[count_lines(descriptor) for descriptor in inputs], source, target)
-        translator = Translator(model, inter_threads=threads)
+        translator = Translator(**model)
         try:
             translator.score([], [], **options)  # before the output is touched
         except ValueError as error:

@@ -16,17 +16,15 @@ from cpunmt.files.windows import windows
 from cpunmt.translation.translator import WINDOW, Translator
 
 
-def translate_lines(source, target, model, options, form: OutputFormat, threads, stats):
+def translate_lines(source, target, model, options, form: OutputFormat, stats):
     """Translate line by line; tell on stderr which translations are doubtful.
 
     Parameters
     ----------
     source : path; None or "-" for standard input; or a list of texts, of which each line is one
     target : path; None or "-" for standard output
-    model : path
+    model : dict of the arguments of a `Translator`
     options : dict of translation options; `num_hypotheses` 0 means `beam_size`
-    threads : int
-        How many translate side by side.
     stats : bool
         Tell on stderr how long it took.
 
@@ -43,7 +41,7 @@ def translate_lines(source, target, model, options, form: OutputFormat, threads,
         output = stack.enter_context(streams.opened_output(target))
         if read_from is not None:
             streams.refuse_same_file(read_from, output, target)
-        translator = Translator(model, inter_threads=threads)
+        translator = Translator(**model)
         if options.get("num_hypotheses") == 0:
             options = {**options, "num_hypotheses": options.get("beam_size", translator.options.beam_size)}
         try:

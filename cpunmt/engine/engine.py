@@ -3,14 +3,14 @@
 import itertools
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
-from cpunmt.engine.workspace import Size, Workspace, output_layers
+from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
@@ -41,6 +41,7 @@ class Search(NamedTuple):
     full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
     token_log_probs: bool = False  # tell them
     attention: bool = False  # tell it
+    to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
 
 
 GREEDY = Search()
@@ -71,25 +72,32 @@ class Hypothesis(NamedTuple):
 
 
 class Engine:
-    """Runs a Model, with or without a Shortlist. Safe to share between threads: memory belongs to a call."""
+    """Runs a Model, or several as an ensemble (see search.ensemble), with or without a Shortlist.
 
-    def __init__(self, model: Model, shortlist=None):
-        """`shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32)."""
-        self.model = model
+    Safe to share between threads: memory belongs to a call. `model` is the first one.
+    """
+
+    def __init__(self, model: Model | Sequence[Member], shortlist=None):
+        """Several models have the same pieces and ids, source and target, and weights that add up to 1.
+
+        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models.
+        """
+        self._members = [Member(model)] if isinstance(model, Model) else list(model)
+        self.model = self._members[0].model
         self.shortlist = shortlist
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
             from cpunmt.simd.tile_shapes import SLOTS
         self._slots = SLOTS
         self._workspaces = []  # of finished calls: each change is atomic
-        self._usual = USUAL + 4 * model.bytes
+        self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
-        self._tokens = family_of(model.config.architecture).tokens
-        self._model_at = _address(model.record)
+        # of an ensemble what suits all
+        self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:
-            shared = int(model.config.shared_vocabulary)
+            shared = int(self.model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
             self._shortlist_fields = {
                 "shortlist.offsets": _address(shortlist.offsets),
@@ -148,7 +156,7 @@ class Engine:
         begin, step, more = 1, 0, True
         while more:
             with native:  # a budget of one row is one step
-                more = self._program.translate(self._model_at, _at(record), workspace.address, begin, 1)
+                more = self._program.translate(_at(record), workspace.address, begin, 1)
             begin = 0
             yield int(found[step]["piece"]), float(found[step]["log_prob"])
             step += 1
@@ -164,7 +172,8 @@ class Engine:
         full = search.full or self.shortlist is None
         lengths = [len(source) for source in sources]
         longest, steps = max(lengths), max(limits)
-        self.model.reserve_positions(max(longest, steps))
+        for member in self._members:
+            member.model.reserve_positions(max(longest, steps))
         # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
         # in a third of the time of NumPy's.
         wanted = search.num_hypotheses
@@ -234,7 +243,7 @@ class Engine:
         while more:
             began = time.perf_counter()
             with native:
-                more = self._program.translate(self._model_at, batch_at, workspace.address, begin, budget)
+                more = self._program.translate(batch_at, workspace.address, begin, budget)
             begin = 0
             if time.perf_counter() - began < LONGEST_CALL / 4:
                 budget *= 2
@@ -279,25 +288,26 @@ class Engine:
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
         steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
         rounded = wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
-        return Workspace(self.model.config, rounded)
+        return Workspace(self._members, rounded)
 
     def _output(self):
-        """Address of the LINEAR record of the output layer over the whole vocabulary; packed on first use."""
+        """Address of the LINEAR records of the output layers over the whole vocabulary; packed on first use."""
         with native, LOCK:
             if self._full_output is None:
-                self._full_output = self._pack_output()
+                packed = [self._pack_output(member.model) for member in self._members]
+                self._full_output = np.concatenate([record for record, _ in packed]), packed
         return _address(self._full_output[0])
 
-    def _pack_output(self):
-        config, kept = self.model.config, []
+    def _pack_output(self, model):
+        config, kept = model.config, []
 
         def allocate(dtype, *shape):
             kept.append(np.empty(shape, dtype))
             return kept[-1]
 
         record = output_layers(config, 1, panels(config.vocab_size), allocate)
-        record["panels"], record["multiplier"] = panels(config.vocab_size), self.model.record["output_multiplier"]
-        pointers, table, depth = np.empty(PANEL, np.int64), self.model.record["output"], config.architecture.model_dim
+        record["panels"], record["multiplier"] = panels(config.vocab_size), model.record["output_multiplier"]
+        pointers, table, depth = np.empty(PANEL, np.int64), model.record["output"], config.architecture.model_dim
         self._program.gather_output(table, 0, config.vocab_size, depth, pointers, record)
         return record, kept
 

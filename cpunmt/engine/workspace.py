@@ -1,6 +1,6 @@
 """The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +12,18 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
-from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
+from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, MEMBER, SLOT, WORKSPACE
 
 LOGIT_ROWS = 16  # that share an output layer and are scored at once
+
+
+class Member(NamedTuple):
+    """One of the models that search together."""
+
+    model: Model
+    weight: float = 1.0  # of its log-probabilities; those of all add up to 1
 
 
 class Size(NamedTuple):
@@ -33,35 +41,37 @@ class Size(NamedTuple):
 class Workspace:
     """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
 
-    `memory` is the architecture's record.
+    `memories` are the records of the architectures, one of each model.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
 
-    def __init__(self, config: ModelConfig, size: Size):
+    def __init__(self, members: Sequence[Member], size: Size):
         from cpunmt.simd import tile_shapes  # which an engine has imported, not those who import this module
 
         self.size = size
+        config = members[0].model.config  # all have its pieces
         slots, beam, steps, tokens, source, candidates, attention = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
-        multiplied = SCHEMES[config.scheme_of(output_table(config))]
-        together = int(not full and slots > 1 and beam <= tile_shapes.TOGETHER and multiplied == "int8")
+        multiplied = {_multiplied(member.model.config) for member in members}
+        together = int(not full and slots > 1 and beam <= tile_shapes.TOGETHER and multiplied == {"int8"})
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)
-        self._kept, self.bytes = [], 0
+        self._kept, self.memories, self.bytes = [], [], 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
-        architecture = config.architecture
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
-        memory = family_of(architecture).memory(architecture, wanted, self._buffer)
-        self.memory = memory.record
-        fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
-        fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
+        layers = (1, shared) if together else (slots, panels)
+        searching = np.zeros(len(members), MEMBER)
+        for member, part in zip(members, searching, strict=True):
+            self._member(part, member, wanted, None if full else layers)
+        self._kept.append(searching)
+        fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
         fields["source_stride"], fields["candidate_panels"], fields["logit_rows"] = stride, panels, logit_rows
 
@@ -72,7 +82,7 @@ class Workspace:
 
         float32 = np.float32
         buffer("pointers", np.int64, PANEL)
-        buffer("logits", float32, logit_rows, columns)
+        buffer("logits", float32, len(members), logit_rows, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)
@@ -87,20 +97,29 @@ class Workspace:
         buffer("coverage", float32, stride)
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
+        if attention and len(members) > 1:
+            buffer("own_attention", float32, live, stride)
         if not full:
-            outputs = (
-                output_layers(config, 1, shared, self._buffer)
-                if together
-                else output_layers(config, slots, panels, self._buffer)
-            )
-            self._kept.append(outputs)
-            fields["outputs"], fields["together"] = outputs.ctypes.data, together
+            fields["together"] = together
             buffer("candidate_ids", np.int32, slots, PANEL * panels)
             if together:
                 buffer("united_ids", np.int32, PANEL * shared)
                 buffer("places", np.int32, config.vocab_size)
                 buffer("columns", np.int32, slots, PANEL * panels)
-                buffer("picked", float32, PANEL * panels)
+                buffer("picked", float32, 2, PANEL * panels)
+
+    def _member(self, fields, member, wanted, layers):
+        """Fill in a MEMBER record. `layers`: how many output layers of its own it has, each of how many panels."""
+        config = member.model.config
+        memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
+        self.memories.append(memory.record)
+        fields["model"], fields["weight"] = member.model.record.ctypes.data, member.weight
+        fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
+        fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
+        if layers:
+            outputs = output_layers(config, *layers, self._buffer)
+            self._kept.append(outputs)
+            fields["outputs"] = outputs.ctypes.data
 
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""
@@ -113,12 +132,17 @@ class Workspace:
         return array
 
 
+def _multiplied(config: ModelConfig) -> str:
+    """What the output layer's weights are multiplied as."""
+    return SCHEMES[config.scheme_of(output_table(config))]
+
+
 def output_layers(config: ModelConfig, count: int, panels: int, allocate: Callable) -> np.ndarray:
     """LINEAR [count], each with room for so many panels of the output layer, which `gather_output` fills in.
 
     `allocate(dtype, *shape)` gives an uninitialized array that lives as long as they do.
     """
-    scheme, depth = records.MULTIPLIED[SCHEMES[config.scheme_of(output_table(config))]], config.architecture.model_dim
+    scheme, depth = records.MULTIPLIED[_multiplied(config)], config.architecture.model_dim
     sizes = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
     sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, PANEL * panels))
     found = np.zeros(count, records.LINEAR)

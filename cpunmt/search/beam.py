@@ -12,9 +12,9 @@ All that it knows between two steps is in the workspace, so that it can stop the
 handles an interrupt only outside compiled code.
 """
 
-from cpunmt.architectures.calls import encode, step
-from cpunmt.search.output_layer import row_columns, row_logits, score_rows, unite
-from cpunmt.search.records import BATCH, SLOT, WORKSPACE
+from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
+from cpunmt.search.output_layer import row_columns, score_rows, unite
+from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.step import choose, select
 from cpunmt.simd.intrinsics import at, load_i64, store_i64
@@ -22,8 +22,8 @@ from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
-def translate(model: address, batch: address, workspace: address, begin: count, budget: count) -> count:
-    """Translate a BATCH with a MODEL in the memory of a WORKSPACE, or as much of it as the budget allows.
+def translate(batch: address, workspace: address, begin: count, budget: count) -> count:
+    """Translate a BATCH with the models and in the memory of a WORKSPACE, or as much of it as the budget allows.
 
     begin     1: from the beginning; 0: from where the call before stopped
     budget    rows that are encoded or decoded before it returns, at least those of one step or of some sentences
@@ -31,6 +31,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
     Returns 1 if there is more to do, else 0.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    model = at(MEMBER, w.members, 0).model  # all have its pieces
     if begin:
         w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
@@ -50,7 +51,7 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
                 for i in range(waiting - first):
                     w.free_count -= 1
                     store_i64(w.begun, i, load_i64(w.free_slots, w.free_count))
-                encode(model, w.memory, b.ids, b.offsets + 8 * first, w.begun, waiting - first)
+                encode_sentences(batch, workspace, first, waiting - first)
                 spent += tokens
                 for sentence in range(first, waiting):
                     slot = load_i64(w.begun, sentence - first)
@@ -64,11 +65,11 @@ def translate(model: address, batch: address, workspace: address, begin: count, 
                 break
         if b.full_output == 0 and w.together and (w.united == 0 or 2 * active <= w.united):
             unite(model, workspace, active)
-        step(model, w.memory, w.rows, rows)
+        step_rows(workspace, rows)
         spent += rows
         row = 0
         while row < rows:
-            scored = score_rows(model, batch, workspace, row, rows)
+            scored = score_rows(batch, workspace, row, rows)
             for i in range(scored):
                 logits = row_logits(batch, workspace, row + i, i)
                 choose(model, batch, workspace, row + i, logits, row_columns(batch, workspace, row + i))

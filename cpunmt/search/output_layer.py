@@ -5,9 +5,12 @@ their weights bounds a step. The candidates of all of them together are far fewe
 13 sentences of news), so one product serves all rows, and each row picks its own logits (`united`). A logit is the same
 to the bit either way, for no column of a product depends on another.
 
+    gather_slot   gather an output layer for a sentence that begins
     unite         gather one output layer for all sentences that are being decoded
     score_rows    logits of rows that share an output layer
-    row_logits    those of one of these rows: of its own candidates only
+    own_logits    those of one of these rows: of its own candidates only
+
+Each of the models that search together has its own layers, over the same candidates.
 """
 
 from cpunmt.architectures.records import MODEL, ROW
@@ -15,11 +18,33 @@ from cpunmt.kernels.candidates import gather_output, mark_pieces, pick_columns, 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, row_bytes
-from cpunmt.search.records import BATCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64, store_i32
 from cpunmt.simd.jit import address, count, kernel
 
 LINEAR_BYTES = LINEAR.itemsize
+
+
+@kernel
+def gather_layers(workspace: address, number: count, pieces: address, candidates: count, panels: count):
+    """Cut the output layers `number` of all models down to int32 pieces [candidates], in so many panels."""
+    w = at(WORKSPACE, workspace, 0)
+    for k in range(w.models):
+        member = at(MEMBER, w.members, k)
+        m, output = at(MODEL, member.model, 0), at(LINEAR, member.outputs, number)
+        output.panels = panels
+        gather_output(address_of(m.output), pieces, candidates, m.model_dim, w.pointers, address_of(output))
+
+
+@kernel
+def gather_slot(workspace: address, slot: count, candidates: count):
+    """Gather the candidates of the sentence that begins in a slot, unless those of all are united later."""
+    w = at(WORKSPACE, workspace, 0)
+    if w.together:
+        w.united = 0  # no longer those of all sentences
+    else:
+        pieces = w.candidate_ids + 64 * slot * w.candidate_panels
+        gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
 
 
 @kernel
@@ -31,9 +56,8 @@ def unite(model: address, workspace: address, active: count):
         slot = load_i64(w.active, i)
         mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
     found = take_marked(w.marks, m.vocab_size, w.united_ids)
-    output = at(LINEAR, w.outputs, 0)
-    output.panels = found // 16 + 1  # at least one column is none of theirs: what fills up a sentence's own
-    gather_output(address_of(m.output), w.united_ids, found, m.model_dim, w.pointers, address_of(output))
+    # at least one column is none of theirs: what fills up a sentence's own
+    gather_layers(workspace, 0, w.united_ids, found, found // 16 + 1)
     for column in range(found):
         store_i32(w.places, load_i32(w.united_ids, column), column)
     for i in range(active):
@@ -44,23 +68,27 @@ def unite(model: address, workspace: address, active: count):
 
 
 @kernel
-def score_rows(model: address, batch: address, workspace: address, first: count, rows: count) -> count:
-    """Logits of the next of `rows` rows, from row `first` on, those that share an output layer; returns how many.
+def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
+    """Logits of the next of `rows` rows, from row `first` on, those that share output layers; returns how many.
 
-    Without a shortlist, and where candidates are united, all rows share it, else those of one sentence.
+    Without a shortlist, and where candidates are united, all rows share them, else those of one sentence.
     """
-    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    output, together = b.full_output, lesser(w.logit_rows, rows - first)
-    if output == 0 and w.together:
-        output = w.outputs
-    elif output == 0:
-        slot = at(ROW, w.rows, first).slot
-        output, together = w.outputs + LINEAR_BYTES * slot, at(SLOT, w.sentences, slot).live
-    layer = at(LINEAR, output, 0)
-    w.logit_columns = 16 * layer.panels
-    x = w.hidden + 4 * first * m.model_dim
-    quantized = w.quantized + first * row_bytes(layer.scheme, m.model_dim)
-    linear(output, x, quantized, w.row_scales + 8 * first, together, w.logits, AFFINE)
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    number, together = 0, lesser(w.logit_rows, rows - first)
+    if b.full_output == 0 and w.together == 0:
+        number = at(ROW, w.rows, first).slot
+        together = at(SLOT, w.sentences, number).live
+    for k in range(w.models):
+        member = at(MEMBER, w.members, k)
+        output, depth = member.outputs + LINEAR_BYTES * number, at(MODEL, member.model, 0).model_dim
+        if b.full_output:
+            output = b.full_output + LINEAR_BYTES * k
+        layer = at(LINEAR, output, 0)
+        w.logit_columns = 16 * layer.panels
+        x = member.hidden + 4 * first * depth
+        quantized = member.quantized + first * row_bytes(layer.scheme, depth)
+        logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
+        linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE)
     return together
 
 
@@ -74,16 +102,18 @@ def row_columns(batch: address, workspace: address, row: count) -> count:
 
 
 @kernel
-def row_logits(batch: address, workspace: address, row: count, number: count) -> address:
-    """Where the logits of `row` are, the one of that `number` among those that `score_rows` has scored.
+def own_logits(batch: address, workspace: address, k: count, row: count, number: count) -> address:
+    """Where model k's logits of `row` are, the one of that `number` among those that `score_rows` has scored.
 
-    They are float32 [row_columns]; may be overwritten.
+    They are float32 [row_columns]; may be overwritten. Those of the first model stay until it is asked again, those of
+    another one until the next is asked.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    logits = w.logits + 4 * number * w.logit_columns
+    logits = w.logits + 4 * (k * w.logit_rows + number) * w.logit_columns
     if b.full_output == 0 and w.united > 1:
         slot = at(ROW, w.rows, row).slot
+        picked = w.picked if k == 0 else w.picked + 64 * w.candidate_panels
         columns = row_columns(batch, workspace, row)
-        pick_columns(logits, w.columns + 64 * slot * w.candidate_panels, columns, w.picked)
-        return w.picked
+        pick_columns(logits, w.columns + 64 * slot * w.candidate_panels, columns, picked)
+        return picked
     return logits

@@ -11,6 +11,7 @@ SEARCH = record(
     ("min_length", COUNT),  # </s> is excluded until a translation has this many pieces
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
+    ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
 )
 
 # What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.
@@ -33,7 +34,7 @@ BATCH = record(
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
-    ("full_output", ADDRESS),  # a LINEAR record: the output layer over all pieces; 0: each sentence has a shortlist
+    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: each sentence has a shortlist
 )
 
 # A sentence that is being decoded. It owns a slot: what the architecture has encoded, candidates and a history.
@@ -72,12 +73,21 @@ ENDED = record(
     ("log_prob", np.float32),
 )
 
-# Memory of one call; the architecture's is another record.
-WORKSPACE = record(
+# One of the models that search together, and what is its own of a call's memory.
+MEMBER = record(
+    ("model", ADDRESS),  # a MODEL record
+    ("weight", np.float32),  # of its log-probabilities
     ("memory", ADDRESS),  # the architecture's record
     ("hidden", ADDRESS),  # float32 [rows, model_dim]: where its step leaves what the output layer reads,
     ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
     ("row_scales", ADDRESS),  # and their float32 [rows, 2]
+    ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates; [1]: see `together`
+)
+
+# Memory of one call; an architecture's is another record.
+WORKSPACE = record(
+    ("models", COUNT),  # how many search together: mostly one
+    ("members", ADDRESS),  # MEMBER [models]
     ("slots", COUNT),  # sentences that are decoded side by side
     ("beam", COUNT),  # hypotheses that each may have
     ("steps", COUNT),  # pieces that each may have
@@ -87,16 +97,15 @@ WORKSPACE = record(
     ("logit_rows", COUNT),  # rows of logits at once
     ("pointers", ADDRESS),  # int64 [16]
     ("logit_columns", COUNT),
-    ("logits", ADDRESS),  # float32 [logit_rows, logit_columns]
+    ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns]
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
-    ("outputs", ADDRESS),  # LINEAR [slots]: the output layer over each slot's candidates, or
-    ("together", COUNT),  # 1: LINEAR [1]: over those of all slots
+    ("together", COUNT),  # 1: output layers are over the candidates of all slots
     ("united", COUNT),  # sentences whose candidates those are; 0: some are missing
     ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
     ("places", ADDRESS),  # int32 [vocab_size]: where a piece is among them
     ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: where each slot's candidates are
-    ("picked", ADDRESS),  # float32 [16 * candidate_panels]: logits of one slot's candidates
+    ("picked", ADDRESS),  # float32 [2, 16 * candidate_panels]: logits of one slot's candidates
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
     ("row_count", COUNT),  # hypotheses that go on, over all slots
@@ -115,5 +124,6 @@ WORKSPACE = record(
     ("history", ADDRESS),  # ITEM [slots, steps, beam]
     ("ended", ADDRESS),  # ENDED [slots, beam]
     ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
+    ("own_attention", ADDRESS),  # float32 [slots * beam, source_stride]: of one of several models, by row
     ("coverage", ADDRESS),  # float32 [source_stride]
 )

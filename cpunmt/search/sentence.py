@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from cpunmt.architectures.calls import start
 from cpunmt.architectures.records import MODEL, ROW
-from cpunmt.kernels.candidates import find_candidates, gather_output
+from cpunmt.kernels.candidates import find_candidates
 from cpunmt.kernels.copying import copy_floats
-from cpunmt.kernels.records import LINEAR
+from cpunmt.search.history import attention_address, item_place
+from cpunmt.search.output_layer import gather_slot
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -30,22 +30,6 @@ def find_column(pieces: address, candidates: count, piece: count) -> count:
 
 
 @kernel
-def item_place(workspace: address, slot: count, step: count, item: count) -> count:
-    """Which of [slots, steps, beam] an item of a step is: its index in `history`, and among rows of `attention`."""
-    w = at(WORKSPACE, workspace, 0)
-    return (slot * w.steps + step) * w.beam + item
-
-
-@kernel
-def attention_address(workspace: address, slot: count, step: count, item: count) -> count:
-    """Of float32 [source_stride]: what an item attended to when it was decoded; 0: that is not kept."""
-    w = at(WORKSPACE, workspace, 0)
-    if w.attention == 0:
-        return 0
-    return w.attention + 4 * w.source_stride * item_place(workspace, slot, step, item)
-
-
-@kernel
 def start_sentence(model: address, batch: address, workspace: address, sentence: count, slot: count, row: count):
     """Begin the first hypothesis of a sentence, which has been encoded into `slot`, in `row`."""
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
@@ -57,18 +41,13 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     s.candidates, s.unk_column = m.vocab_size, m.unk_id
     r = at(ROW, w.rows, row)
     r.slot, r.source_length, r.step, r.piece, r.item, r.parent_item = slot, s.source_length, 0, -1, 0, 0
-    r.parent, r.alignment = start(model, w.memory, slot), attention_address(workspace, slot, 0, 0)
+    r.alignment = attention_address(workspace, slot, 0, 0)
     at(HYPOTHESIS, w.hypotheses, row).log_prob = np.float32(0.0)
     if b.full_output == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
-        if w.together:
-            w.united = 0  # no longer those of all sentences
-        else:
-            output = at(LINEAR, w.outputs, slot)
-            output.panels = (found + 15) // 16
-            gather_output(address_of(m.output), pieces, found, m.model_dim, w.pointers, address_of(output))
+        gather_slot(workspace, slot, found)
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.activations import log
-from cpunmt.kernels.softmax import LOWEST, log_sum_exp
+from cpunmt.kernels.softmax import LOWEST
 from cpunmt.kernels.top_k import top_k
+from cpunmt.search.early_stop import is_settled
+from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
-from cpunmt.search.sentence import MINUS_INFINITY, attention_address, find_column, item_place
+from cpunmt.search.sentence import MINUS_INFINITY, find_column
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -37,7 +39,7 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
     s = at(SLOT, w.sentences, r.slot)
-    h.normalizer, h.taken = log_sum_exp(logits, columns), 0
+    h.taken = 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
     forced = forced_piece(batch, s.sentence, r.step)
     if forced >= 0:
@@ -114,7 +116,8 @@ def best_row(workspace: address, first: count, rows: count) -> count:
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
-    Those that go on become the next hypotheses from `next_row`; returns the row after the last of them.
+    Those that go on become the next hypotheses from `next_row`, the best first; returns the row after the last of them.
+    None does once the sentence is settled.
     """
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s = at(SLOT, w.sentences, slot)
@@ -154,4 +157,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             s.live += 1
             next_row += 1
     s.step = step + 1
+    if s.live > 0 and is_settled(batch, workspace, slot, next_row - s.live):
+        next_row -= s.live
+        s.live = 0
     return next_row

@@ -169,6 +169,20 @@ class Shortlist:
         first = min(first, target_size)
         return cls(offsets, targets[order].astype(np.int32), first, best, target_size, where)
 
+    @classmethod
+    def united(cls, shortlists):
+        """That of several for the same vocabularies, which has what any of them has; None of none."""
+        if not shortlists:
+            return None
+        given = shortlists[0]
+        if all(one.first == given.first and _same_lists(one, given) for one in shortlists[1:]):
+            return given
+        words, size = given.offsets.size - 1, given.vocab_size
+        sources = [np.repeat(np.arange(words), np.diff(one.offsets)) for one in shortlists]
+        pairs = np.unique(np.concatenate(sources) * size + np.concatenate([one.ids for one in shortlists]))
+        first, best = (max(getattr(one, name) for one in shortlists) for name in ("first", "best"))
+        return cls.from_pairs(pairs // size, pairs % size, first, best, words, size)
+
     def to_bytes(self):
         """The shortlist in Marian's binary form."""
         sizes = np.array([self.first, self.best, self.offsets.size, self.ids.size], "<u8")
@@ -233,6 +247,10 @@ def checksum_of(content):
         for word in (words[start : start + (1 << 12)] + np.uint64(0x9E3779B9)).tolist():
             checksum ^= (word + (checksum << 6) + (checksum >> 2)) & 0xFFFFFFFFFFFFFFFF
     return checksum
+
+
+def _same_lists(one, other):
+    return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.ids, other.ids)
 
 
 def _broken(where, problem):

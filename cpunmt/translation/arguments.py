@@ -14,6 +14,7 @@ AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Tokenize = Callable[[str], list[str]]
 Detokenize = Callable[[list[str]], str]
 MOST_THREADS = 256
+MOST_MODELS = 64  # of an ensemble
 _BYTES = bytes | bytearray | memoryview
 _PIECES = "a list of pieces"
 

@@ -3,6 +3,8 @@
 Marian's search. At each step the best continuations of all live hypotheses are taken, by the sum of their
 log-probabilities; those that end leave, and the beam is smaller by them from then on. It is over when none is
 left, or when the longest allowed length cuts off those that are. <unk> is barred after the log-softmax.
+
+Of several models, an ensemble, the log-probability of a piece is the weighted sum of theirs, and so is the attention.
 """
 
 from collections.abc import Sequence
@@ -14,26 +16,53 @@ from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 
 
+class Models:
+    """The models of a search, side by side: pairs of a Reference and its weight."""
+
+    def __init__(self, models, source):
+        self._models = models
+        self._states = [reference.start(reference.encode(source)) for reference, _ in models]
+
+    def step(self, previous, candidates):
+        """(log-probabilities, attention) of each row, whose last ids are `previous`."""
+        log_probs, attention = 0.0, 0.0
+        for number, (reference, weight) in enumerate(self._models):
+            logits, self._states[number] = reference.step(self._states[number], previous, candidates)
+            log_probs = log_probs + weight * log_softmax(logits)
+            attention = attention + weight * self._states[number].alignment
+        return log_probs, attention
+
+    def keep(self, rows):
+        """Go on with these rows."""
+        self._states = [state.rows(rows) for state in self._states]
+
+
 def beam_search(
-    reference: Reference, source: Sequence[int], limit: int, search: Search = GREEDY, candidates=None, prefix=()
+    reference: Reference | Sequence[tuple[Reference, float]],
+    source: Sequence[int],
+    limit: int,
+    search: Search = GREEDY,
+    candidates=None,
+    prefix=(),
 ) -> list[Hypothesis]:
     """The best `search.num_hypotheses` translations of one sentence, the best first.
 
     Parameters
     ----------
+    reference : a model, or several and the weight of each
     source : ids with the final end-of-sentence id
     limit : at most this many ids, the end of sentence included
     candidates : sorted ids that may be chosen; None: all
     prefix : ids that every translation begins with, at most `limit`; one that is no candidate gets log-probability
         minus infinity, which the ranking leaves out
     """
-    config = reference.config
+    models = [(reference, 1.0)] if isinstance(reference, Reference) else reference
+    config = models[0][0].config
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
-    state = reference.start(reference.encode(source))
+    searching = Models(models, source)
     live, ended = [([], 0.0, [], [])], []  # ids, sum, log-probabilities, attention rows
     for step in range(limit):
-        logits, state = reference.step(state, [ids[-1] if ids else 0 for ids, *_ in live], candidates)
-        log_probs = log_softmax(logits)
+        log_probs, attention = searching.step([ids[-1] if ids else 0 for ids, *_ in live], candidates)
         sums = np.array([total for _, total, *_ in live])[:, None] + log_probs
         if step < len(prefix):
             chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step])]
@@ -51,13 +80,14 @@ def beam_search(
             inside = column < len(vocabulary) and vocabulary[column] == piece
             log_prob = float(log_probs[row, column]) if inside else -np.inf
             total += log_prob if inside else 0.0
-            hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, state.alignment[row]])
+            hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, attention[row]])
             if piece == config.eos_id or step + 1 == limit:
                 ended.append(hypothesis)
             else:
                 following.append(hypothesis)
                 rows.append(row)
-        live, state = following, state.rows(rows)
+        searching.keep(rows)
+        live = following
         if not live:
             break
     made = [_hypothesis(search, *hypothesis, config.eos_id) for hypothesis in ended]

@@ -29,6 +29,11 @@ def copy_floats_reference(source: np.ndarray) -> np.ndarray:
     return source.copy()
 
 
+def add_weighted_reference(x: np.ndarray, weight: np.float32, before: np.ndarray | None) -> np.ndarray:
+    """float32, rounded twice; `before`: what is there already."""
+    return weight * x if before is None else before + weight * x
+
+
 def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
     """float64."""
     x = x.astype(np.float64)

@@ -95,8 +95,8 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     program, begun = engine._program, []
 
     class Watched:
-        def translate(self, model, batch, workspace, *rest):
-            more = program.translate(model, batch, workspace, *rest)
+        def translate(self, batch, workspace, *rest):
+            more = program.translate(batch, workspace, *rest)
             address = workspace + WORKSPACE.fields["waiting"][1]
             begun.append(ctypes.c_int64.from_address(address).value)
             return more

@@ -37,7 +37,7 @@ _INSTEAD = {
     "allow-unk": "<unk> is never chosen",
     "output-approx-knn": "all candidates are compared",
     "output-sampling": "the search takes the most probable pieces",
-    "weights": "there are no ensembles",
+    "weights": "a model file is translated with alone: an ensemble is a list of directories",
 }
 # option -> (field, lowest, highest), for numbers: as far as a model's config goes
 _NUMBERS = {
@@ -191,7 +191,7 @@ def _path(value, folder):
 def _model(value, folder):
     paths = [value] if isinstance(value, str) else value
     if not isinstance(paths, list) or len(paths) != 1:
-        raise ValueError("expected one path: ensembles of models are not supported")
+        raise ValueError("expected one path; an ensemble is a list of directories, each with one model")
     return _path(paths[0], folder)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
 from cpunmt.registry.store import is_name, languages_of, located
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.translation.arguments import MOST_THREADS, expect, piece_list
+from cpunmt.translation.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
 from cpunmt.translation.calls import Settings, settings_of
 from cpunmt.translation.interface.sentence_layers import SentenceLayers
 from cpunmt.translation.loading import LoadedModel, load_model
@@ -29,7 +30,7 @@ _Owner = TypeVar("_Owner", bound="ModelOwner")
 
 
 class ModelOwner:
-    """A model, loaded from its directory.
+    """A model, loaded from its directory; or several that translate together, an ensemble.
 
     It can be pickled: by its path and arguments, and the model is loaded again from there. Attributes that a subclass
     adds go along. A copy shares the weights.
@@ -37,11 +38,16 @@ class ModelOwner:
     Attributes
     ----------
     path : Path
-        The model's directory, as it was given: a relative one is of the folder that was the current one then.
+        The model's directory, as it was given: a relative one is of the folder that was the current one then. Of an
+        ensemble the first one's.
+    paths : tuple of Path
+        That of each model of an ensemble, or the one.
+    weights : tuple of float
+        That of each model, as given; only their ratio counts.
     options : Options
         The defaults of this model: what a call does that is given no options.
     config : ModelConfig
-        What the model is: sizes, layers, how its weights are stored.
+        What the model, or an ensemble's first one, is: sizes, layers, how its weights are stored.
     metadata : dict
         What its directory says of it: languages, licence, origin.
     source_vocabulary, target_vocabulary
@@ -49,13 +55,15 @@ class ModelOwner:
     """
 
     path: Path
+    paths: tuple[Path, ...]
+    weights: tuple[float, ...]
     options: Options
     config: ModelConfig
     metadata: dict[str, Any]
     source_vocabulary: AnyVocabulary
     target_vocabulary: AnyVocabulary
-    _name: str | None
-    _absolute: Path
+    _names: list[str | None]  # of those that were given by name, not by path
+    _absolute: tuple[Path, ...]
     _wanted: tuple[str, str | None]
     _threads: tuple[int, int]
     _workers: Workers
@@ -70,12 +78,13 @@ class ModelOwner:
 
     def __init__(
         self,
-        model_path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+        model_path: AnyPath | Iterable[AnyPath],
         device: str = "cpu",
         *,
         device_index: int | list[int] = 0,
         compute_type: str | dict[str, str] = "default",
         activation_scales: str | None = None,
+        weights: Iterable[float] | None = None,
         inter_threads: int = 1,
         intra_threads: int = 0,
         max_queued_batches: int = 0,
@@ -88,9 +97,13 @@ class ModelOwner:
 
         Parameters
         ----------
-        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende"
+        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list of
+            them is an ensemble: all models translate each sentence together, and the log-probability of a piece is the
+            weighted mean of theirs. They have the same vocabularies; their architectures may differ. What a call does
+            that is given no options is as the first model says
         compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
+        weights : of an ensemble, a number for each model, not less than 0: what counts is their ratio; None: equal ones
         inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
             the calling thread does all work, and no thread is started but for texts so long that an interrupt would
             have to wait for them.
@@ -115,25 +128,37 @@ class ModelOwner:
         self._cache_size = whole("sentence_cache", sentence_cache, 0, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
-        if isinstance(model_path, str):
-            model_path = str.__str__(model_path)  # of a subclass, which may print as something else
-        self._name = str(model_path) if is_name(model_path) else None
-        self.path = located(model_path)
+        models = _listed(model_path)
+        self.weights = (1.0,)
+        if len(models) > 1 or weights is not None:
+            with LOCK:  # a process that translates with one model starts without it
+                from cpunmt.translation.ensemble import checked_weights
+            self.weights = checked_weights(weights, len(models))
+        self._names = [str(model) if is_name(model) else None for model in models]
+        self.paths = tuple(map(located, models))
+        self.path = self.paths[0]
         self._wanted = compute_type, activation_scales
         self._workers = Workers(*self._threads)
-        self._use(load_model(self.path, *self._wanted))  # messages have the path as it was given
-        self._absolute = self.path.absolute()  # whatever the current folder will be
+        self._use(self._load(self.paths))  # messages have the paths as they were given
+        self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the current folder will be
 
     def load_model(self, keep_cache: bool = False) -> None:
         """Load the model again after `unload_model`; the next translation would do so too."""
-        self._use(load_model(self._absolute, *self._wanted))
+        self._use(self._load(self._absolute))
+
+    def _load(self, paths: Sequence[Path]) -> LoadedModel:
+        if len(paths) == 1:
+            return load_model(paths[0], *self._wanted)
+        with LOCK:
+            from cpunmt.translation.ensemble import load_ensemble
+        return load_ensemble(paths, self.weights, *self._wanted)
 
     def _use(self, model: LoadedModel) -> None:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
         self._default = settings_of(self.options)
-        self._languages = model_languages(model.metadata, self._name or str(self.path))
+        self._languages = model_languages(model.metadata, self._names[0] or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked = {}
         self._layers = SentenceLayers([model.source_vocabulary], [model.config])
@@ -253,14 +278,17 @@ class ModelOwner:
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")
-        return f"<{type(self).__name__} {str(self._name or self.path)!r}: {', '.join(said)}>"
+        models = " + ".join(repr(name or str(path)) for name, path in zip(self._names, self.paths, strict=True))
+        return f"<{type(self).__name__} {models}: {', '.join(said)}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Arguments and what was added, but no weights. A path becomes absolute; a name is looked up again."""
         threads, queued = self._threads
         compute_type, activation_scales = self._wanted
+        models = [name or str(path) for name, path in zip(self._names, self._absolute, strict=True)]
         arguments = {
-            "model_path": self._name or str(self._absolute),
+            "model_path": models if len(models) > 1 else models[0],
+            "weights": self.weights if len(models) > 1 else None,
             "compute_type": compute_type,
             "activation_scales": activation_scales,
             "inter_threads": threads,
@@ -286,3 +314,20 @@ class ModelOwner:
 
     def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:
         return self.__copy__()
+
+
+def _listed(models: AnyPath | Iterable[AnyPath]) -> list[AnyPath]:
+    """The models of an ensemble, or the one. Raises TypeError for what is neither, ValueError for none."""
+    if isinstance(models, str | bytes | os.PathLike):
+        given: list[Any] = [models]
+    else:
+        items = in_order(models, "Translator", "a model's path or name, or a list of them")
+        given = list(islice(items, MOST_MODELS + 1))
+    if not 1 <= len(given) <= MOST_MODELS:
+        has = f"more than {MOST_MODELS}" if given else "no"
+        raise ValueError(f"model_path has {has} models, expected 1 to {MOST_MODELS}")
+    for place, model in enumerate(given):
+        if not isinstance(model, str | bytes | os.PathLike):
+            raise wrong_item("model", place, model, "a path or a name")
+    # a subclass of str may print as something else
+    return [str.__str__(model) if isinstance(model, str) else model for model in given]

@@ -193,10 +193,10 @@ def test_what_does_not_matter_is_ignored(path, option, value):
     [
         ("beam-sise", 1, "'beam-sise' is no option"),
         ("train-sets", ["a", "b"], "'train-sets' is no option"),
-        ("models", ["a.npz", "b.npz"], "ensembles"),
-        ("models", [], "ensembles"),
+        ("models", ["a.npz", "b.npz"], "an ensemble is a list of directories"),
+        ("models", [], "an ensemble is a list of directories"),
         ("models", [["a.npz"]], "expected a path"),
-        ("models", {"a": 1}, "ensembles"),
+        ("models", {"a": 1}, "an ensemble is a list of directories"),
         ("models", ["a\0b"], "expected a path"),
         ("vocabs", ["a.spm"], "expected two paths"),
         ("vocabs", ["a.spm", "b.spm", "c.spm"], "expected two paths"),
