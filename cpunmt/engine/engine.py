@@ -93,7 +93,8 @@ class Engine:
         self._workspaces = []  # of finished calls: each change is atomic
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
-        self._tokens = max(family_of(member.model.config.architecture).tokens for member in self._members)
+        # of an ensemble what suits all
+        self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:

@@ -41,7 +41,7 @@ class Size(NamedTuple):
 class Workspace:
     """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
 
-    `memories` are the records of its models' architectures.
+    `memories` are the records of the architectures, one of each model.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
     """
@@ -61,7 +61,7 @@ class Workspace:
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)
-        self._kept, self.bytes = [], 0
+        self._kept, self.memories, self.bytes = [], [], 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
