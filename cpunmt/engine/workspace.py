@@ -61,7 +61,7 @@ class Workspace:
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else beam
         columns = PANEL * (everything if full else shared if together else panels)
-        self._kept, self.memories, self.bytes = [], [], 0
+        self._kept, self.bytes = [], 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields = self.record[0]
