@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cpunmt import Pivot, Translator
+from cpunmt import ModelFileError, Pivot, Translator
 from cpunmt.commands.cli import main as cpunmt_main
 from cpunmt.engine.engine import Search
 from cpunmt.model.config import ModelConfig
@@ -125,3 +125,10 @@ def test_models_without_it_are_written_as_before():
     changed = dataclasses.replace(config, replace_unknowns=True)
     assert ModelConfig.from_json(json.loads(json.dumps(changed.to_json()))) == changed
     assert changed != config
+
+
+def test_models_that_may_say_unk_and_others_do_not_translate_together(directories):
+    may, plain = directories
+    assert Translator([may, may]).translate(TEXTS[0]).text == Translator(may).translate(TEXTS[0]).text
+    with pytest.raises(ModelFileError, match="only one of them may say <unk>; expected"):
+        Translator([may, plain])
