@@ -11,14 +11,17 @@ so often above zero.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
+from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import linears
 from cpunmt.text.shortlist import Shortlist
 from quantize.reference.inputs import hear_inputs
 from quantize.reference.network import Reference
+from quantize.reference.transformer import Transformer
 from quantize.rounding.calibration import greedy_translations
 
 # Share of nonzeros by layer of models/ende-tiny, on captions, phrases and news (tests/golden/sentences.en.txt). A
@@ -36,7 +39,7 @@ def make_sparse(
     shortlist: Shortlist | None,
     seed: int,
 ):
-    """Set the biases before the ReLUs of the feed-forward networks in a float32 checkpoint.
+    """Set the biases before the ReLUs of the feed-forward networks in a Transformer's float32 checkpoint.
 
     Parameters
     ----------
@@ -72,25 +75,34 @@ def bias_of(made: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return -(ordered[places - 1, units] + ordered[places, units]) / 2
 
 
+class _SideBySide(Transformer):
+    """Encodes the sentences of a _Settling side by side."""
+
+    def _input(self, side, embedded, first, one=False):
+        return np.concatenate([super(_SideBySide, self)._input(side, part, 0) for part in self._sentences(embedded)])
+
+    def _attended(self, name, x, keys, values):
+        parts = zip(*map(self._sentences, (x, keys, values)), strict=True)
+        return np.concatenate([super(_SideBySide, self)._attended(name, *one)[0] for one in parts]), None
+
+    def _sentences(self, rows):
+        return np.split(rows, self.weights.bounds)
+
+
 class _Settling(Reference):
     """Encodes all sentences side by side, and sets each bias when its layer is reached: what follows depends on it."""
+
+    definitions = MappingProxyType({TransformerConfig: _SideBySide})
 
     def __init__(self, config: ModelConfig, tensors: dict, shares: Mapping[str, np.ndarray], sources):
         super().__init__(config, tensors)
         self._shares, self._ids = shares, np.concatenate(sources)
-        self._bounds = np.cumsum([len(source) for source in sources])[:-1]
+        self.bounds = np.cumsum([len(source) for source in sources])[:-1]
 
     def settle(self):
         self.encode(self._ids)
 
-    def _input(self, side, embedded, first, one=False):
-        return np.concatenate([Reference._input(self, side, part, 0) for part in np.split(embedded, self._bounds)])
-
-    def _attended(self, name, x, keys, values):
-        sentences = zip(*(np.split(rows, self._bounds) for rows in (x, keys, values)), strict=True)
-        return np.concatenate([Reference._attended(self, name, *one)[0] for one in sentences]), None
-
-    def _affine(self, name, x):
+    def affine(self, name, x):
         if name in self._shares:
             self.tensors[f"{name}.bias"] = bias_of(self.product(f"{name}.weight", x), self._shares[name])
-        return super()._affine(name, x)
+        return super().affine(name, x)
