@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-import torch
 
 from cpunmt.model.tensors import checkpoint_tensors, linears
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.recurrents import NAMED, make_config
+
+torch = pytest.importorskip("torch", reason="PyTorch, of the extra `train`, is the oracle here")
 
 SOURCE = [7, 31, 4, 18, 5, 22, 0]
 TARGET = [9, 9, 31, 4, 27]
