@@ -17,7 +17,7 @@ def engine_of(name: str, scheme: str, sizes: systems.Sizes, shortlist) -> Engine
     return Engine([Member(model, 1 / count) for model in models], shortlist)
 
 
-def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16", "int8", "log4")) -> list[dict]:
+def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16", "int8")) -> list[dict]:
     """Rows of words/s by scheme. One system is in memory at a time; its schemes take turns."""
     work, search, rows = random_work("S1", lines, sizes), Search(beam_size=systems.BEAM), []
     for name in (*systems.SYSTEMS, *systems.ENSEMBLES):
