@@ -14,6 +14,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from bench.arguments import positive
 from bench.packing import pack_quietly
 from bench.product_share import product_share
 from bench.profiled import Profiled
@@ -82,7 +83,7 @@ def main(arguments=None):
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())

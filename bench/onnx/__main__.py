@@ -16,6 +16,7 @@ from pathlib import Path
 
 import onnxruntime
 
+from bench.arguments import hypotheses, positive
 from bench.onnx.engine import OnnxEngine
 from bench.onnx.equality import logit_differences
 from bench.onnx.graphs import prepare
@@ -118,9 +119,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.onnx", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="packed float32 model directory")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
-    parser.add_argument("--sentences", type=int, default=300, help="how many of them")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--beam", type=int, default=1)
+    parser.add_argument("--sentences", type=positive, default=300, help="how many of them")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--beam", type=hypotheses, default=1)
     parser.add_argument("--cpu-time", action="store_true", help="time of this process alone: for a busy machine")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)

@@ -13,6 +13,7 @@ import statistics
 
 import numpy as np
 
+from bench.arguments import positive
 from bench.operands import REACH, Arena
 from bench.papers import sgemm
 from bench.timing import Timed, interleave, machine, save
@@ -101,8 +102,8 @@ def main(arguments=None):
     from bench import compiled
 
     parser = argparse.ArgumentParser(prog="python -m bench.papers.devlin2017", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--rounds", type=positive, default=15)
+    parser.add_argument("--rows", type=positive, nargs="+", default=ROWS)
     parser.add_argument("--mkl", help="path of libmkl_rt (default: where pip puts it in this environment)")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
