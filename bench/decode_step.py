@@ -9,8 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.arguments import positive
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, STUDENT
 
 

@@ -11,9 +11,8 @@ import statistics
 
 import numpy as np
 
-from bench.arguments import positive
 from bench.operands import SCHEMES, Arena, product, quantize, weight_bytes
-from bench.timing import Timed, interleave, machine, save
+from bench.timing import Timed, interleave, machine, positive, save
 from cpunmt.simd.matrix_tile import DEPTHS
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
 

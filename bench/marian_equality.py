@@ -10,9 +10,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.arguments import hypotheses, positive
 from bench.packing import pack_quietly
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 from cpunmt import Translator
 from quantize.evaluation.evaluation_set import read_evaluation_set
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, bergamot

@@ -14,12 +14,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.arguments import positive
 from bench.packing import pack_quietly
 from bench.product_share import product_share
 from bench.profiled import Profiled
 from bench.students import SIZES, write_student
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.model.config import SCHEMES

@@ -11,8 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.arguments import positive
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDENT = ROOT / "models" / "ende-student"

@@ -16,8 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.arguments import positive
-from bench.timing import machine, save, spread
+from bench.timing import machine, positive, save, spread
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "models" / "ende-tiny"

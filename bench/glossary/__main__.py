@@ -13,9 +13,8 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.arguments import hypotheses, positive
 from bench.glossary.terms import Example, examples
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 
 METHODS = ("none", "replace", "constrain")
 

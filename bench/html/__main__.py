@@ -16,8 +16,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from bench.arguments import positive
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from cpunmt.translation.markup.html_layer import translate_html
 from cpunmt.translation.markup.names import VOID_ELEMENTS
 from cpunmt.translation.markup.scanner import CLOSE, OPEN, scan

@@ -16,12 +16,11 @@ from pathlib import Path
 
 import onnxruntime
 
-from bench.arguments import hypotheses, positive
 from bench.onnx.engine import OnnxEngine
 from bench.onnx.equality import logit_differences
 from bench.onnx.graphs import prepare
 from bench.students import write_student
-from bench.timing import machine, save, spread
+from bench.timing import hypotheses, machine, positive, save, spread
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory

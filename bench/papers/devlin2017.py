@@ -13,10 +13,9 @@ import statistics
 
 import numpy as np
 
-from bench.arguments import positive
 from bench.operands import REACH, Arena
 from bench.papers import sgemm
-from bench.timing import Timed, interleave, machine, save
+from bench.timing import Timed, interleave, machine, positive, save
 
 SHAPES = ((512, 2048), (1024, 1024), (256, 1536), (1536, 256))
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)

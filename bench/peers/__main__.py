@@ -33,12 +33,11 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from bench.arguments import hypotheses, positive
 from bench.peers.engines import PEERS, engines, python_of, run
 from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, Contest, synthetic, trained
 from bench.peers.recurrent import WIDTHS, recurrent
 from bench.peers.workloads import evenly, length_range, read_lines, segments
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 from cpunmt.files.tables import aligned
 from quantize.commands.shared_options import number, parsed
 

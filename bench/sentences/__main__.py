@@ -13,8 +13,7 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.arguments import positive
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 
 # what a sentence ends with that can be found: a stop, what closes
 STOP = re.compile(

@@ -11,9 +11,8 @@ import time
 
 import numpy as np
 
-from bench.arguments import positive
 from bench.operands import Arena
-from bench.timing import Timed, machine, save
+from bench.timing import Timed, machine, positive, save
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import BLOCK, GROUP, PANEL, by_depth
 

@@ -14,10 +14,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.arguments import positive
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED, STUDENT
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
