@@ -86,7 +86,7 @@ def test_law_2_alone_and_together(model, count):
 
 
 @pytest.mark.parametrize("count", FEW)
-@pytest.mark.parametrize("model", ["student", "float_student", "ensemble"])
+@pytest.mark.parametrize("model", ["student", "float_student", "ensemble", "words"])
 def test_law_2_with_any_options(request, model, count):
     translator, lines = request.getfixturevalue(model), generated_lines(1000, seed=4, short=True)
     long = " ".join(sentences(40))  # more than the model takes at once: it is split
@@ -223,7 +223,7 @@ def test_law_8_memory_is_flat(model, count):
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("model", ["student", "ensemble"])
+@pytest.mark.parametrize("model", ["student", "ensemble", "words"])
 def test_law_8_sixteen_threads_share_a_translator(request, model, seconds):
     student = request.getfixturevalue(model)
     lines = generated_lines(300, seed=10, short=True)
