@@ -27,6 +27,7 @@ class Rung(NamedTuple):
     paper: int | None = None  # words/s
 
 
+SLICE = 0.4  # seconds: what ran before has left the caches, and the next one's first sentences are slower for it
 _ALL = {"known": MOST_KNOWN, "projected": True, "merged": True}
 FIRST = Rung("float32", "float32", True, paper=95)
 RUNGS = (
@@ -96,7 +97,7 @@ def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = 
         name: Timed(name, lambda times, run=run: [run() for _ in range(times)], work.words)
         for name, run in runs.items()
     }
-    interleave(list(items.values()), rounds)
+    interleave(list(items.values()), rounds, SLICE)
     first = min(names or ["float32, our products"], key=lambda name: items[name].median)
     chain = [first, *(rung.name for rung in RUNGS)]
     before = dict(zip(chain[1:], chain, strict=False))

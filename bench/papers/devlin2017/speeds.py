@@ -1,6 +1,7 @@
 """Table 2: words per second of its systems, one sentence at a time."""
 
 from bench.papers.devlin2017 import systems
+from bench.papers.devlin2017.ladder import SLICE
 from bench.papers.devlin2017.work import random_work
 from bench.timing import Timed, interleave
 from cpunmt.engine.engine import Engine, Search
@@ -29,7 +30,7 @@ def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16
                     work.run(engine, search, {})
 
             items.append(Timed(scheme, run, work.words))
-        interleave(items, rounds)
+        interleave(items, rounds, SLICE)
         speeds = {item.name: work.words / item.median for item in items}
         rows.append({"name": name, "about": systems.ABOUT[name], "paper": PAPER.get(name), "words_per_second": speeds})
     return rows
