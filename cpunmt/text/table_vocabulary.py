@@ -66,7 +66,7 @@ class TableVocabulary:
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
-        return [*self.ids(self.surfaces(text)), self.eos_id]
+        raise NotImplementedError
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Ids of each of `texts`: a list of lists."""

@@ -33,6 +33,11 @@ class WordVocabulary(TableVocabulary):
                 "source.spm and target.spm, the models that cut text into them, beside it and give the directory"
             )
 
+    def encode(self, text: str) -> list[int]:
+        # a text that says </s> does not end there
+        found = [self.unk_id if id_ == self.eos_id else id_ for id_ in self.ids(self.surfaces(text))]
+        return [*found, self.eos_id]
+
     def decode(self, ids: Ids) -> str:
         return self.text_of(self.pieces(before_end(ids, self.eos_id)))
 

@@ -48,6 +48,7 @@ def test_words_are_what_stands_between_spaces(vocabulary):
     assert vocabulary.surfaces(text)[:3] == ["the", "play@@", "ing"] and vocabulary.surfaces(text)[-2] == "other"
     assert [text[begin:end] for begin, end in vocabulary.spans(text)] == vocabulary.surfaces(text)
     assert vocabulary.encode("the\u00a0yes") == [1, 0] != vocabulary.encode("the yes")
+    assert vocabulary.encode("the </s> yes <unk>") == [2, 1, 3, 1, 0]  # a text ends where it ends
     assert vocabulary.encode_batch(["", " ", "\n", "\u3000 \u00a0", "the"]) == [[0]] * 4 + [[2, 0]]
 
 
@@ -66,7 +67,7 @@ def test_text_is_words_with_spaces_between_them(vocabulary):
 @settings(deadline=None, max_examples=300)
 def test_any_text_has_ids_and_spans(vocabulary, text):
     ids, surfaces = vocabulary.encode(text), vocabulary.surfaces(text)
-    assert ids[-1] == 0 and ids[:-1] == vocabulary.ids(surfaces) and all(0 <= id_ < 12 for id_ in ids)
+    assert ids[-1] == 0 and 0 not in ids[:-1] and ids[:-1] == vocabulary.ids(surfaces) and max(ids) < 12
     spans = vocabulary.spans(text)
     assert len(spans) == len(surfaces) and not any(surface.isspace() for surface in surfaces)
     assert spans == sorted(spans) and all(0 <= begin < end <= len(text) for begin, end in spans)
