@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, STUDENT
 
 
@@ -63,7 +63,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.decode_step", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="packed model directory (default: a random tiny11-size student)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--sentences", type=positive, default=200)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]

@@ -12,7 +12,7 @@ import statistics
 import numpy as np
 
 from bench.operands import SCHEMES, Arena, product, quantize, weight_bytes
-from bench.timing import Timed, interleave, machine, save
+from bench.timing import Timed, interleave, machine, positive, save
 from cpunmt.simd.matrix_tile import DEPTHS
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
 
@@ -258,8 +258,8 @@ def main(arguments=None):
     from bench import compiled
 
     parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="numbers of rows of the products")
+    parser.add_argument("--rounds", type=positive, default=15)
+    parser.add_argument("--rows", type=positive, nargs="+", default=ROWS, help="numbers of rows of the products")
     parser.add_argument("--schemes", nargs="+", default=SCHEMES, choices=SCHEMES, help="of the products")
     parser.add_argument("--products-only", action="store_true", help="leave the other kernels and programs out")
     parser.add_argument("--json", help="write the figures there")

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from bench.packing import pack_quietly
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 from cpunmt import Translator
 from quantize.evaluation.evaluation_set import read_evaluation_set
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, bergamot
@@ -23,8 +23,10 @@ def main(arguments=None):
     parser.add_argument("--vocab", type=Path, required=True, help="its SentencePiece model")
     parser.add_argument("--python", required=True, help="an interpreter that has bergamot")
     parser.add_argument("--input", type=Path, nargs="+", required=True, help="sentences")
-    parser.add_argument("--sentences", type=int, default=500, help="how many, evenly spread over all (default: 500)")
-    parser.add_argument("--beam", type=int, nargs="+", default=[1, 4], help="hypotheses (default: 1 and 4)")
+    parser.add_argument(
+        "--sentences", type=positive, default=500, help="how many, evenly spread over all (default: 500)"
+    )
+    parser.add_argument("--beam", type=hypotheses, nargs="+", default=[1, 4], help="hypotheses (default: 1 and 4)")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = [line for path in chosen.input for line in read_evaluation_set("lines", path).sources]

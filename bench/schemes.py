@@ -18,7 +18,7 @@ from bench.packing import pack_quietly
 from bench.product_share import product_share
 from bench.profiled import Profiled
 from bench.students import SIZES, write_student
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.model.config import SCHEMES
@@ -82,7 +82,7 @@ def main(arguments=None):
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())

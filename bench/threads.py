@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDENT = ROOT / "models" / "ende-student"
@@ -25,9 +25,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.threads", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="model directory (default: a random tiny11-size student)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=int, default=2000)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--sentences", type=positive, default=2000)
+    parser.add_argument("--threads", type=positive, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=positive, default=7)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1][: chosen.sentences]

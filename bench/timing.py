@@ -1,4 +1,4 @@
-"""Measuring: interleaved rounds, medians and quartiles, and what the machine is."""
+"""Measuring: how often, in interleaved rounds; medians and quartiles, and what the machine is."""
 
 import json
 import platform
@@ -6,7 +6,13 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
+from cpunmt.model.config import MOST_BEAM
+from quantize.commands.shared_options import whole
 from quantize.evaluation import speed
+
+# What benchmarks are given, as types of arguments.
+positive = whole(1, 1_000_000)  # rounds, sentences, rows, threads: with none there is nothing to measure
+hypotheses = whole(1, MOST_BEAM)
 
 
 @dataclass

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, save, spread
+from bench.timing import machine, positive, save, spread
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "models" / "ende-tiny"
@@ -105,8 +105,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.translate", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="packed model directory")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
-    parser.add_argument("--sentences", type=int, default=500, help="how many of them")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sentences", type=positive, default=500, help="how many of them")
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]

@@ -40,6 +40,20 @@ def ensemble():
     return Translator(ENSEMBLE, weights=[1, 2])
 
 
+@pytest.fixture(scope="session")
+def words(tmp_path_factory):
+    """A Translator of a recurrent network of words, of random weights, that may say <unk>."""
+    from quantize.commands.cli import main as quantize
+    from tests.sample_models import foreign_directories
+
+    folder = tmp_path_factory.mktemp("words")
+    written, shortlist = foreign_directories.words(folder / "marian"), folder / "lex.bin"
+    shortlist.write_bytes(foreign_directories.random_lists(1, written.config).to_bytes())
+    command = ["pack", str(written.path), str(folder / "packed"), "--shortlist", str(shortlist)]
+    assert quantize([*command, "--replace-unknowns"]) == 0
+    return Translator(folder / "packed")
+
+
 @pytest.fixture
 def source(tmp_path):
     """A file of 40 English lines."""

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "best/",
     *("model.bin", "model.safetensors", "decoder.yml", "vocab.json", "cpunmt/models", "response.target.text"),
     *("source.spm", "target.spm", "source_vocabulary.spm", "target_vocabulary.spm"),
+    *("vocabulary.json", "source.json", "target.json"),
     "students.yaml",
     "pairs.yaml",
     "pytorch_model.bin",

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bench.glossary.terms import Example, examples
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 
 METHODS = ("none", "replace", "constrain")
 
@@ -24,11 +24,11 @@ def main(arguments=None):
     parser.add_argument("corpus", type=Path, help="sentence pairs that terms are learnt from, TSV")
     parser.add_argument("test", type=Path, help="sentences and their references, TSV")
     parser.add_argument("--model", default="models/ende-tiny")
-    parser.add_argument("--count", type=int, default=300, help="sentences (default: 300)")
-    parser.add_argument("--beam-size", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--count", type=positive, default=300, help="sentences (default: 300)")
+    parser.add_argument("--beam-size", type=hypotheses, nargs="+", default=[1, 4])
     parser.add_argument("--language", default="de", help="of the references, for BLEU")
     parser.add_argument("--changed", action="store_true", help="print translations that differ")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     from cpunmt import Translator

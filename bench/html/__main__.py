@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from cpunmt.translation.markup.html_layer import translate_html
 from cpunmt.translation.markup.names import VOID_ELEMENTS
 from cpunmt.translation.markup.scanner import CLOSE, OPEN, scan
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\S+")
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.html", description=__doc__.split("\n")[0])
     parser.add_argument("pages", type=Path, nargs="+", help="HTML, UTF-8")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     pages = {path: path.read_bytes().decode("utf-8", "surrogateescape") for path in chosen.pages}

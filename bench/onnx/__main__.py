@@ -20,7 +20,7 @@ from bench.onnx.engine import OnnxEngine
 from bench.onnx.equality import logit_differences
 from bench.onnx.graphs import prepare
 from bench.students import write_student
-from bench.timing import machine, save, spread
+from bench.timing import hypotheses, machine, positive, save, spread
 from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
@@ -118,9 +118,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.onnx", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="packed float32 model directory")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
-    parser.add_argument("--sentences", type=int, default=300, help="how many of them")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--beam", type=int, default=1)
+    parser.add_argument("--sentences", type=positive, default=300, help="how many of them")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--beam", type=hypotheses, default=1)
     parser.add_argument("--cpu-time", action="store_true", help="time of this process alone: for a busy machine")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)

@@ -2,10 +2,11 @@
 
     taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500] [--beam 4]
     taskset -c 1 python -m bench.peers --home DIR --trained models/ende-tiny --text newstest2014.en [--lengths 1-3 5-9]
+    taskset -c 1 python -m bench.peers --home DIR --recurrent 1024 [--beam 4]
 
 DIR holds what the engines need, made once (none of it comes with cpunmt):
 
-    data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin
+    data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin: all that --recurrent needs
     models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
     venv-bergamot/     Python 3.10 with bergamot==0.4.5; without it bergamot is left out
     venv-peers/        Python with ctranslate2, sentencepiece; without it CTranslate2 is left out
@@ -17,39 +18,51 @@ cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and t
 --trained, a packed model whose weights before rounding are in its directory float16, as it is packed. That model's file
 for bergamot is made here, its activation scales found on --calibration lines of the text that are not translated.
 
+--recurrent is Marian's `s2s` of random weights, with states of so many numbers: cpunmt and bergamot run the same file,
+in float32 and in int8 (`recurrent`). CTranslate2 has no such networks. How many texts are cpunmt's is told, too: in
+float32, one at a time, all but near-ties.
+
 Bergamot and CTranslate2 run at their better setting each, of those that `engines` lists. Words per second of wall time
 on one core, tokenization included, loading and a warm-up excluded. All engines are given text and give text, a line
 at a time: no sentence is split. With --lengths the lines are not whole ones but segments of so many words.
 """
 
 import argparse
+import itertools
 import statistics
 import tempfile
 from pathlib import Path
 
 from bench.peers.engines import PEERS, engines, python_of, run
-from bench.peers.models import INTEGERS, Contest, synthetic, trained
+from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, Contest, synthetic, trained
+from bench.peers.recurrent import WIDTHS, recurrent
 from bench.peers.workloads import evenly, length_range, read_lines, segments
-from bench.timing import machine, save
+from bench.timing import hypotheses, machine, positive, save
 from cpunmt.files.tables import aligned
-from quantize.commands.shared_options import parsed
+from quantize.commands.shared_options import number, parsed
 
 TEXT = "data/wmt14.en"
-NEEDED = ("data/vocab.deen.spm", "data/lex.50.50.ende.s2t.bin", "models/copy/model.npz", f"models/copy/{INTEGERS}")
+NEEDED = (HOME_VOCABULARY, HOME_SHORTLIST)
+STUDENT = ("models/copy/model.npz", f"models/copy/{INTEGERS}")
 MODES = ("single", "bulk")
 WHOLE = "whole lines"
 
 
-def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: str, rounds: int) -> dict:
-    """Seconds of each round and pieces said, by engine, interleaved."""
-    seconds, pieces = {}, {}
+def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rounds: int) -> dict:
+    """Seconds of each round, pieces said, and texts that are cpunmt's, by engine, interleaved."""
+    seconds, pieces, texts = {}, {}, {}
     found = engines(home, contest, mode, beam)
     for _ in range(rounds):
         for name, (command, environment) in found.items():
             measured = run(command, environment, lines)
             seconds.setdefault(name, []).append(measured["seconds"])
             pieces[name] = measured["pieces"]
-    return {"seconds": seconds, "pieces": pieces}
+            texts[name] = measured.get("texts", [])
+    if contest.cut:
+        for name, rounds_of_it in seconds.items():
+            seconds[name] = [value * pieces["cpunmt"] / pieces[name] for value in rounds_of_it]
+    same = {name: sum(map(str.__eq__, told, texts["cpunmt"])) for name, told in texts.items() if told}
+    return {"seconds": seconds, "pieces": pieces, "same": same}
 
 
 def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
@@ -85,17 +98,20 @@ def summary(results: dict[str, dict]) -> list[str]:
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__.split("\n")[0])
     parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--trained", type=Path, metavar="DIR", help="a packed model, instead of random weights")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--trained", type=Path, metavar="DIR", help="a packed model, instead of random weights")
+    width = number(int, WIDTHS.__contains__, f"a multiple of 16 up to {WIDTHS[-1]}")
+    what.add_argument("--recurrent", type=width, metavar="WIDTH", help="a recurrent network of random weights")
     parser.add_argument("--text", type=Path, metavar="FILE", help=f"lines of a source, TAB, ... (default: {TEXT})")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--sentences", type=int, default=500, help="how many lines, or segments of each length")
+    parser.add_argument("--rounds", type=positive, default=5)
+    parser.add_argument("--sentences", type=positive, default=500, help="how many lines, or segments of each length")
     parser.add_argument("--lengths", type=parsed(length_range), nargs="+", metavar="LOW-HIGH", help="words of segments")
-    parser.add_argument("--calibration", type=int, default=100, metavar="N", help="lines for activation scales")
-    parser.add_argument("--beam", default="1", help="hypotheses (default: 1)")
+    parser.add_argument("--calibration", type=positive, default=100, metavar="N", help="lines for activation scales")
+    parser.add_argument("--beam", type=hypotheses, default=1, help="hypotheses (default: 1)")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    needed = () if chosen.trained else NEEDED
+    needed = () if chosen.trained else NEEDED if chosen.recurrent else (*NEEDED, *STUDENT)
     needed = needed if chosen.text else (TEXT, *needed)
     missing = [name for name in needed if not (chosen.home / name).is_file()]
     if missing:
@@ -107,17 +123,19 @@ def main(arguments=None):
         workloads = {f"{low}-{high} words": segments(text, low, high, chosen.sentences) for low, high in chosen.lengths}
     results = {}
     with tempfile.TemporaryDirectory() as folder:
-        if chosen.trained:
+        if chosen.recurrent:
+            contests = recurrent(home, Path(folder), chosen.recurrent)
+        elif chosen.trained:
             used = set(workloads.get(WHOLE, ()))
             spare = evenly([line for line in text if line not in used] or text, chosen.calibration)
-            contest = trained(home, Path(folder), chosen.trained, spare, python_of(home, "CTranslate2"))
+            contests = {"": trained(home, Path(folder), chosen.trained, spare, python_of(home, "CTranslate2"))}
         else:
-            contest = synthetic(home, Path(folder))
+            contests = {"": synthetic(home, Path(folder))}
         for peer in PEERS:
             if not python_of(home, peer):
                 print(f"{peer} is left out: {home}/venv-{PEERS[peer]}/bin/python does not exist", flush=True)
-        for name, sample in workloads.items():
-            words = sum(len(line.split()) for line in sample)
+        for (workload, sample), (precision, contest) in itertools.product(workloads.items(), contests.items()):
+            name, words = f"{workload} {precision}".rstrip(), sum(len(line.split()) for line in sample)
             print(machine(), f"{name}: {len(sample)} lines, {words} words, beam {chosen.beam}", flush=True)
             lines = Path(folder) / "lines"
             lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
@@ -129,14 +147,15 @@ def main(arguments=None):
     save(chosen.json, {"machine": machine(), "beam": chosen.beam, "workloads": results})
 
 
-def tell(mode: str, found: dict, words: int, count: int):
+def tell(mode: str, found: dict, words: int, lines: int):
     """Print a line for each engine."""
     for name, seconds in found["seconds"].items():
         ratio = statistics.median(s / o for s, o in zip(seconds, found["seconds"]["cpunmt"], strict=True))
         median = statistics.median(seconds)
+        same = f", {found['same'][name]} of {lines} texts as cpunmt's" if name in found["same"] else ""
         print(
-            f"{mode:7s} {name:34s} {words / median:7.0f} words/s  {1e3 * median / count:7.2f} ms/line"
-            f"  {found['pieces'][name]:6d} pieces  cpunmt is {ratio:.2f} x as fast",
+            f"{mode:7s} {name:34s} {words / median:7.0f} words/s  {1e3 * median / lines:7.2f} ms/line"
+            f"  {found['pieces'][name]:6d} pieces  cpunmt is {ratio:.2f} x as fast{same}",
             flush=True,
         )
 

@@ -1,7 +1,7 @@
 """The programs that measure: one for each engine, run in a process of its own, as a text for its interpreter.
 
-Each prints one JSON line: seconds for all sentences, and the pieces that were said. Lines, mode and
-beam are their first arguments, those that follow are in `engines`.
+Each prints one JSON line: seconds for all sentences, how many pieces were said, and the texts, but of CTranslate2,
+whose model is another. Lines, mode and beam are their first arguments, those that follow are in `engines`.
 """
 
 OURS = """
@@ -17,14 +17,15 @@ if mode == "single":
 else:
     results = translator.translate(lines, beam_size=beam, split="none")
 passed = time.perf_counter() - began
-print(json.dumps({"seconds": passed, "pieces": sum(len(r.pieces) + 1 for r in results)}))
+pieces = sum(len(r.pieces) + (not r.truncated) for r in results)
+print(json.dumps({"seconds": passed, "pieces": pieces, "texts": [r.text for r in results]}))
 """
 
 BERGAMOT = """
 import sys, time, json, glob
 sys.path.insert(0, glob.glob(sys.argv[1] + "/lib/python3*/site-packages/bergamot")[0])
 import _bergamot as bergamot
-environment, lines, mode, beam, model, vocabulary, shortlist, precision, words = sys.argv[1:10]
+environment, lines, mode, beam, model, vocabulary, shortlist, precision, words, factor = sys.argv[1:11]
 lines = open(lines, encoding="utf8").read().split("\\n")[:-1]
 service = bergamot.Service(bergamot.ServiceConfig(numWorkers=1, cacheSize=0, logLevel="off"))
 config = f'''
@@ -37,7 +38,7 @@ word-penalty: 0
 max-length-break: 160
 mini-batch-words: {words}
 workspace: 128
-max-length-factor: 2.5
+max-length-factor: {factor}
 skip-cost: {'true' if beam == '1' else 'false'}
 cpu-threads: 0
 quiet: true
@@ -57,7 +58,7 @@ else:
     results = run(lines)
 passed = time.perf_counter() - began
 pieces = sum(r.target.numWords(s) for r in results for s in range(r.target.numSentences()))
-print(json.dumps({"seconds": passed, "pieces": pieces}))
+print(json.dumps({"seconds": passed, "pieces": pieces, "texts": [r.target.text for r in results]}))
 """
 
 CTRANSLATE2 = """

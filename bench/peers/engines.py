@@ -20,23 +20,24 @@ def python_of(home: Path, peer: str) -> str | None:
     return str(python) if python.exists() else None
 
 
-def engines(home: Path, contest: Contest, mode: str, beam: str) -> dict[str, tuple[list[str], dict]]:
+def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tuple[list[str], dict]]:
     """Name -> (command in which LINES stands for the file of sentences, environment), of the engines that are there.
 
     Names begin with "cpunmt", or with that of a peer. `mode` is "single" or "bulk".
     """
-    found, what = {}, ["LINES", mode, beam]
-    for name, model in (("cpunmt", contest.ours), ("cpunmt, bergamot's file", contest.theirs)):
+    found, what = {}, ["LINES", mode, str(beam)]
+    for name, model in contest.ours.items():
         found[name] = ([sys.executable, "-c", OURS, *what, str(model)], {"PYTHONPATH": str(ROOT)})
     if python := python_of(home, "bergamot"):
         place = str(Path(python).parents[1])
         pieces = [str(contest.vocabulary), str(contest.shortlist)]
-        for model, precision in ((contest.integers, "int8shiftAlphaAll"), (contest.npz, "int8shiftAll")):
+        for model, precision in contest.marian:
             for words in ("400", "1024") if mode == "bulk" else ("1024",):
-                command = [python, "-c", BERGAMOT, place, *what, str(model), *pieces, precision, words]
+                settings = [precision, words, str(contest.length_factor)]
+                command = [python, "-c", BERGAMOT, place, *what, str(model), *pieces, *settings]
                 found[f"bergamot {precision} {words}"] = (command, {})
     python = python_of(home, "CTranslate2")
-    if python and contest.ctranslate2.is_dir():
+    if python and contest.ctranslate2 and contest.ctranslate2.is_dir():
         batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
         model = [str(contest.ctranslate2), str(contest.vocabulary)]
         for isa in ("AVX512", "AVX2") if machine()["isa"] in ("amx_int8", "avx512_vnni") else ("AVX2",):
@@ -48,7 +49,7 @@ def engines(home: Path, contest: Contest, mode: str, beam: str) -> dict[str, tup
 
 
 def run(command: list[str], environment: dict, lines: Path) -> dict:
-    """What an engine prints: its seconds for all lines and the pieces it said. Ends the benchmark if it fails."""
+    """What an engine prints: see `drivers`. Ends the benchmark if it fails."""
     command = [str(lines) if part == "LINES" else part for part in command]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
     if done.returncode:

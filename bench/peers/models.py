@@ -14,6 +14,7 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 
 INTEGERS = "model.intgemm.alphas.bin"
+HOME_VOCABULARY, HOME_SHORTLIST = "data/vocab.deen.spm", "data/lex.50.50.ende.s2t.bin"  # in the peers' home
 
 # Run by the interpreter that has CTranslate2: a Transformer with a self-attention decoder that copies its source, made
 # by the generator of the peers' home for another vocabulary; then CTranslate2's own converter for Marian's files. The
@@ -49,24 +50,30 @@ shutil.rmtree(work)
 class Contest(NamedTuple):
     """One model in all forms."""
 
-    ours: Path  # packed
-    theirs: Path  # a directory with bergamot's own file
-    npz: Path  # float32, for Marian
-    integers: Path  # bergamot's int8, with activation scales ("alphas")
+    ours: dict[str, Path]  # what an engine of ours is called, "cpunmt" first -> a model's directory
+    marian: list[tuple[Path, str]]  # a file for bergamot, and the precision of products with it
     vocabulary: Path
     shortlist: Path
-    ctranslate2: Path  # a Transformer of equal dimensions; it may be missing
+    ctranslate2: Path | None  # a Transformer of equal dimensions; it may be missing
+    length_factor: float = 2.5  # bergamot's limit; ours is that of the model
+    cut: bool = False  # every translation ends at the limit: figures are for as many pieces as cpunmt says
+
+
+def _contest(packed, npz, integers, vocabulary, shortlist, ctranslate2, folder) -> Contest:
+    """A student: bergamot's int8, with activation scales, is also given to cpunmt as it is."""
+    theirs = _beside(folder / "theirs", integers, vocabulary, shortlist)
+    ours = {"cpunmt": packed, "cpunmt, bergamot's file": theirs}
+    marian = [(integers, "int8shiftAlphaAll"), (npz, "int8shiftAll")]
+    return Contest(ours, marian, vocabulary, shortlist, ctranslate2)
 
 
 def synthetic(home: Path, folder: Path) -> Contest:
     """The student of random weights that stands in `home`, of tiny11's size, which copies its source."""
-    model, data = home / "models" / "copy", home / "data"
-    vocabulary, shortlist = data / "vocab.deen.spm", data / "lex.50.50.ende.s2t.bin"
+    model, vocabulary, shortlist = home / "models" / "copy", home / HOME_VOCABULARY, home / HOME_SHORTLIST
     packed = folder / "tiny11"
     pack_quietly(model / "model.npz", packed, "--vocab", str(vocabulary), "--shortlist", str(shortlist))
-    theirs = _beside(folder / "theirs", model / INTEGERS, vocabulary, shortlist)
     ctranslate2 = home / "models" / "ct2" / "int8"
-    return Contest(packed, theirs, model / "model.npz", model / INTEGERS, vocabulary, shortlist, ctranslate2)
+    return _contest(packed, model / "model.npz", model / INTEGERS, vocabulary, shortlist, ctranslate2, folder)
 
 
 def trained(home: Path, folder: Path, model: Path, lines: list[str], python: str | None) -> Contest:
@@ -91,10 +98,9 @@ def trained(home: Path, folder: Path, model: Path, lines: list[str], python: str
     npz, integers = folder / "model.npz", folder / INTEGERS
     write_marian_npz(npz, config, tensors)
     write_intgemm(integers, config, tensors, alphas_of(config, tensors, sources, candidates))
-    theirs = _beside(folder / "theirs", integers, vocabulary, shortlist)
     if python:
         _write_transformer(python, home, folder / "ct2", config, vocabulary, listed)
-    return Contest(model.resolve(), theirs, npz, integers, vocabulary, shortlist, folder / "ct2")
+    return _contest(model.resolve(), npz, integers, vocabulary, shortlist, folder / "ct2", folder)
 
 
 def _beside(folder, *files) -> Path:

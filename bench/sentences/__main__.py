@@ -13,7 +13,7 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 
 # what a sentence ends with that can be found: a stop, what closes
 STOP = re.compile(
@@ -25,9 +25,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.sentences", description=__doc__.split("\n")[0])
     parser.add_argument("files", type=Path, nargs="+", help="TSV, packed by gzip or not")
     parser.add_argument("--languages", nargs="+", default=["en", "de"], help="of the columns; 'none': not known")
-    parser.add_argument("--sentences", type=int, default=15, help="of a document (default: 15)")
+    parser.add_argument("--sentences", type=positive, default=15, help="of a document (default: 15)")
     parser.add_argument("--errors", action="store_true", help="print where it is wrong")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())

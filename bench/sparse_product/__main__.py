@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from bench.operands import Arena
-from bench.timing import Timed, machine, save
+from bench.timing import Timed, machine, positive, save
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import BLOCK, GROUP, PANEL, by_depth
 
@@ -89,7 +89,7 @@ def main(arguments=None):
     from bench import compiled
 
     parser = argparse.ArgumentParser(prog="python -m bench.sparse_product", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=positive, default=15)
     shares = [rows for rows in range(1, TOGETHER + 1) if TOGETHER % rows == 0]  # memory is of that many
     parser.add_argument("--rows", type=int, nargs="+", choices=shares, default=ROWS, help="how many at a time")
     parser.add_argument("--json", help="write the figures there")

@@ -25,7 +25,7 @@ KINDS = {
     "marian": Kind(
         "Marian, Bergamot or OPUS-MT",
         "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm and "
-        "target.spm",
+        "target.spm, or *vocab.yml of words",
     ),
     "huggingface": Kind(
         "Hugging Face MarianMT",

@@ -72,7 +72,7 @@ def _walked(pieces: Sequence[str], text: str) -> list[Span]:
 
 def _found(piece: str, text: str, at: int) -> Span:
     """Where a piece stands that should be at `at`."""
-    if piece == "<unk>" and not text.startswith(piece, at):
+    if piece == "<unk>" and not text.startswith((piece, f" {piece}"), at):
         piece = _UNKNOWN
     for form in (piece, piece.lstrip(" "), piece.rstrip(" "), piece.strip(" ")):
         if text.startswith(form, at):

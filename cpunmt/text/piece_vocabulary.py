@@ -1,77 +1,35 @@
 """Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, a table gives them their ids."""
 
-import json
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-import numpy as np
-
-from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_spans import Span
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
-
-_EOS, _UNK = "</s>", "<unk>"
-_OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
+from cpunmt.text.table_vocabulary import TableVocabulary
+from cpunmt.text.vocabulary import WORD, Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
+from cpunmt.text.word_vocabulary import WordVocabulary
 
 
-class PieceVocabulary:
-    """The interface of `Vocabulary`; safe to share between threads.
-
-    A text may begin with the language that it is to be translated into, `>>fra<<`: one piece, if the table has it.
+class PieceVocabulary(TableVocabulary):
+    """A text may begin with the language that it is to be translated into, `>>fra<<`: one piece, if the table has it.
 
     Attributes
     ----------
-    size : int
-        ids are 0 .. size - 1.
-    eos_id, unk_id : int
-        As the table says: 0 and 1 in models trained with Marian.
-    path : Path
-        Of the table.
     languages : tuple of str
         Such first pieces that the table has, sorted.
     """
 
+    mark = WORD
+
     def __init__(self, pieces: str | os.PathLike[str], table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Load the SentencePiece model `pieces` and the `table`.
-
-        Ids from `size` on are left out: the model does not have them. An id without a piece reads as empty text.
-
-        Raises
-        ------
-        ModelFileError
-            A file is missing or broken, or the table has no </s> or <unk>.
-        """
-        self.path = Path(table)
-        found = read_table(table)
-        self.eos_id, self.unk_id = special_ids(found, table)
-        self._ids = {piece: id_ for piece, id_ in found.items() if size is None or id_ < size}
-        self.size = max(self._ids.values(), default=-1) + 1
-        self._pieces = [""] * self.size
-        for piece, id_ in self._ids.items():
-            self._pieces[id_] = clean(piece)
-        if max(self.eos_id, self.unk_id) >= self.size:
-            raise ModelFileError(
-                f"{table}: {_EOS} has id {self.eos_id} and {_UNK} {self.unk_id}, but there are {self.size} pieces"
-            )
-        self._ids[_EOS] = self.eos_id
+        """Load the SentencePiece model `pieces` and the `table`. Errors: those of both."""
+        super().__init__(table, size)
         self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
 
-    def to_json(self) -> bytes:
-        """The table, as `read_table` reads it."""
-        return json.dumps(self._ids, indent=0).encode()
-
     def encode(self, text: str) -> list[int]:
-        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
-
-        Line breaks count as spaces. Lone surrogates are read as U+FFFD.
-        """
         language, rest = self._language(clean(text))
-        ids, unknown = self._ids, self.unk_id
-        found = [ids.get(piece, unknown) for piece in self._cut(rest)]
-        return [*[ids[piece] for piece in language], *found, self.eos_id] if found else [self.eos_id]
+        found = self.ids(self._cut(rest))
+        return [*self.ids(language), *found, self.eos_id] if found else [self.eos_id]
 
     def _language(self, text: str) -> tuple[list[str], str]:
         """(first piece of `text` that names a language, or nothing; the rest of it)."""
@@ -84,33 +42,16 @@ class PieceVocabulary:
         return call_processor(self._pieces_path, self._processor.encode, text, out_type=str)
 
     def _joined(self, pieces: Sequence[str]) -> str:
-        return call_processor(self._pieces_path, self._processor.decode_pieces, pieces).replace("▁", " ").strip()
-
-    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Ids of each of `texts`: a list of lists."""
-        return [self.encode(text) for text in texts]
+        return call_processor(self._pieces_path, self._processor.decode_pieces, pieces).replace(WORD, " ").strip()
 
     def decode(self, ids: Ids) -> str:
-        """Text of `ids` (list or integer array) up to the first `eos_id`, without unknown pieces.
-
-        Raises ValueError if an id is not in the vocabulary.
-        """
         return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))
 
-    def pieces(self, ids: Ids) -> list[str]:
-        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
-        ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        if ids and not 0 <= min(ids) <= max(ids) < self.size:
-            raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
-        return [self._pieces[id_] for id_ in ids]
-
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
         language, rest = self._language(clean(text))
         return language + self._cut(rest)
 
     def spans(self, text: str) -> list[Span]:
-        """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
         text = clean(text)
         language, rest = self._language(text)
         before = len(text) - len(rest)
@@ -119,31 +60,13 @@ class PieceVocabulary:
         return [*first, *[(begin + before, end + before) for begin, end in found]]
 
     def language_end(self, text: str) -> int:
-        """Where the text begins after the name of the language to translate into; 0 if it names none."""
         if not self.languages or ">>" not in text[:2] + text.lstrip()[:2]:
             return 0
         language, rest = self._language(text)
         return len(text) - len(rest.lstrip()) if language else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, whether the vocabulary has them or not."""
         return self._joined([clean(piece) for piece in pieces])
 
-    def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
-        return [self._ids.get(clean(piece), self.unk_id) for piece in pieces]
 
-
-def special_ids(table, path) -> tuple[int, int]:
-    """Ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if it has none."""
-    named = {id_: piece for piece, id_ in table.items()}
-    found = []
-    for piece, (old, name) in _OLD_NAMES.items():
-        id_ = table.get(piece, old if named.get(old, name) in ("", name) else None)
-        if id_ is None:
-            raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
-        found.append(id_)
-    return tuple(found)
-
-
-AnyVocabulary = Vocabulary | PieceVocabulary
+AnyVocabulary = Vocabulary | PieceVocabulary | WordVocabulary

@@ -18,7 +18,7 @@ from cpunmt.process.native_calls import native
 from cpunmt.text.piece_spans import Span, source_spans
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
-_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
+WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 Ids = Sequence[int] | np.ndarray[Any, np.dtype[Any]]  # or one-dimensional integer array
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -33,7 +33,11 @@ class Vocabulary:
     eos_id, unk_id : int
         As the model says: 0 and 1 in models trained for Marian.
     path : Path
+    mark : str
+        What a piece begins with where a word begins.
     """
+
+    mark = WORD
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Load `path`.
@@ -114,7 +118,7 @@ class Vocabulary:
         """The text of pieces, whether the vocabulary has them or not."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text, in which there is no mark
-        spaced = [clean(p).replace(_WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
+        spaced = [clean(p).replace(WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
         text = call_processor(self.path, self._processor.decode, spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 

@@ -54,7 +54,7 @@ def cut_sentences(
             parts.append(Part(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
             continue
         body = ids[:-1]
-        cuts = [0, *split_pieces(vocabulary.pieces(body), room), len(body)]
+        cuts = [0, *split_pieces(vocabulary.pieces(body), room, vocabulary.mark), len(body)]
         for begin, end in itertools.pairwise(cuts):
             limit = target_limit(end - begin + 1, len(prefix), options, config)
             parts.append(Part(number, [*body[begin:end], ids[-1]], prefix, limit))

@@ -3,19 +3,19 @@
 Works on pieces, not on text: the model's limit counts pieces, and every piece stays what it was.
 """
 
-_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 _SENTENCE_ENDS = tuple(".!?\u2026\u3002\uff01\uff1f\u061f\u0964")
 _CLAUSE_ENDS = tuple(",;:\u2013\u2014)\u3001\uff0c\uff1b\uff1a\u060c")
 _UNSPACED = tuple("\u3002\uff01\uff1f\u3001\uff0c")  # no space follows these
 _INSIDE_WORD, _BETWEEN_WORDS, _CLAUSE, _SENTENCE = range(4)
 
 
-def split_pieces(pieces: list[str], limit: int) -> list[int]:
+def split_pieces(pieces: list[str], limit: int, mark: str) -> list[int]:
     """Where to cut `pieces` so that no part has more than `limit` of them.
 
     Returns the beginnings of the parts after the first, ascending. Each cut takes the best place in the second
     half of what fits: after a sentence's end, else after a clause's, the latest of equals; else between words,
-    else anywhere, and there nearest to where parts of equal size would be cut, so that no stump is left over.
+    else anywhere, and there nearest to where parts of equal size would be cut, so that no stump is left over. A word
+    begins where a piece begins with `mark`.
     """
     cuts, begin = [], 0
     while len(pieces) - begin > limit:
@@ -24,7 +24,7 @@ def split_pieces(pieces: list[str], limit: int) -> list[int]:
         even = begin + -(-remaining // parts)
         cut = max(
             range(begin + (limit + 1) // 2, begin + limit + 1),
-            key=lambda place: _preference(_quality(pieces, place), place, even),
+            key=lambda place: _preference(_quality(pieces, place, mark), place, even),
         )
         cuts.append(cut)
         begin = cut
@@ -35,10 +35,10 @@ def _preference(quality: int, place: int, even: int) -> tuple[int, int]:
     return quality, place if quality >= _CLAUSE else -abs(place - even)
 
 
-def _quality(pieces: list[str], place: int) -> int:
+def _quality(pieces: list[str], place: int, mark: str) -> int:
     """How good a cut before piece `place` is."""
     before, after = pieces[place - 1], pieces[place]
-    if not after.startswith(_WORD) and not before.endswith(_UNSPACED):
+    if not after.startswith(mark) and not before.endswith(_UNSPACED):
         return _INSIDE_WORD
     if before.endswith(_SENTENCE_ENDS):
         return _SENTENCE

@@ -13,14 +13,13 @@ import numpy as np
 
 from cpunmt.files.input_files import map_bytes
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
-from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabulary, vocabulary_files
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, kept_metadata, read_directory
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.translation.loading import check_vocabulary, fitting_vocabularies, open_parts
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
@@ -34,7 +33,7 @@ class Checkpoint(NamedTuple):
     tensors: dict[str, "np.ndarray | StoredIntegers"]  # what model.tensors.checkpoint_tensors lists
     alphas: dict[str, float] | None  # scales of activations that the file has: see conversion.packed_tensors
     files: tuple[VocabularyFiles, VocabularyFiles]  # of source and target
-    vocabularies: tuple[Vocabulary | PieceVocabulary, Vocabulary | PieceVocabulary]
+    vocabularies: tuple[AnyVocabulary, AnyVocabulary]
     shortlist: Shortlist | None
     metadata: dict
     described: dict  # name and sha256 of the file that holds the weights
@@ -47,10 +46,11 @@ def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
     """
     config, tensors, alphas = read_marian(path)
     config = config.changed(shared_vocabulary=len(vocabularies) == 1)
-    opened = [Vocabulary(vocabulary) for vocabulary in vocabularies]
+    files = [vocabulary_files(vocabulary) for vocabulary in vocabularies]
+    sizes = [config.source_size, config.vocab_size][-len(files) :]
+    opened = [open_vocabulary(file, size) for file, size in zip(files, sizes, strict=True)]
     check_vocabulary(opened[0], config, config.source_size)
     check_vocabulary(opened[-1], config, config.vocab_size)
-    files = [VocabularyFiles(Path(vocabulary)) for vocabulary in vocabularies]
     pairs = (files[0], files[-1]), (opened[0], opened[-1])
     return Checkpoint(config, tensors, alphas, *pairs, None, {}, _described(path))
 

@@ -50,7 +50,7 @@ def run(given: argparse.Namespace):
         "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
         "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
         **vocabulary_arguments(
-            checkpoint.config, checkpoint.files, checkpoint.vocabularies, checkpoint.files[0].pieces
+            checkpoint.config, checkpoint.files, checkpoint.vocabularies, checkpoint.files[0].ids_from
         ),
     }
     if given.gate:

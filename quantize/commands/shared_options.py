@@ -47,9 +47,10 @@ def whole(low: int, high: int) -> Callable:
 
 def add_vocabularies(parser: argparse.ArgumentParser, use: str = ""):
     """Add --vocab, and --source-vocab and --target-vocab; `use` says more of the first."""
-    parser.add_argument("--vocab", metavar="FILE", help=f"SentencePiece model of both languages{use}")
-    parser.add_argument("--source-vocab", metavar="FILE", help="SentencePiece model of the source language")
-    parser.add_argument("--target-vocab", metavar="FILE", help="SentencePiece model of the target language")
+    kinds = "SentencePiece model, or table of words (.yml, .json)"
+    parser.add_argument("--vocab", metavar="FILE", help=f"{kinds}, of both languages{use}")
+    parser.add_argument("--source-vocab", metavar="FILE", help=f"{kinds}, of the source language")
+    parser.add_argument("--target-vocab", metavar="FILE", help=f"{kinds}, of the target language")
 
 
 def wrong_vocabularies(given: argparse.Namespace) -> str | None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.formats.foreign_model import open_vocabulary, vocabulary_files
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
 from quantize.commands.shared_options import add_vocabularies, number, parsed, vocabulary_paths, wrong_vocabularies
 from quantize.progress import progress_bar
 from quantize.shortlist.corpus import TwoFiles, parse_table, read_corpus
@@ -94,7 +94,7 @@ def run(given):
     tables = [table.path for table in (*given.tsv, *given.held_out)]
     vocabularies = [given.vocab, given.source_vocab, given.target_vocab]
     refuse_overwriting([out], [*given.source, *given.target, *tables, *vocabularies, given.compare])
-    opened = [Vocabulary(path) for path in vocabulary_paths(given)]
+    opened = [open_vocabulary(vocabulary_files(path)) for path in vocabulary_paths(given)]
     source, target = opened[0], opened[-1]
     other = None
     if given.compare:

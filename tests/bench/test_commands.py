@@ -1,5 +1,7 @@
 """Every command of bench/ runs end to end on tiny inputs, as a person starts it, and writes its figures."""
 
+import importlib
+import itertools
 import json
 import os
 import re
@@ -85,6 +87,24 @@ def test_sparse_product_takes_numbers_of_rows_that_it_has_memory_for(rows, capsy
     assert "argument --rows: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("module", COMMANDS)
+def test_a_number_with_which_nothing_would_be_measured_is_one_error(module, capsys):
+    place = ROOT.joinpath(*module.split("."))
+    place = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
+    source = place.read_text("utf-8")
+    taken = re.findall(r'add_argument\("(--[a-z-]+)", type=(?:positive|hypotheses)\b', source)
+    assert source.count("type=int") == source.count("choices=shares") and bool(taken) == (module != "bench.protection")
+    if module == "bench.onnx":
+        pytest.importorskip("onnxruntime")
+    name = f"{module}.__main__" if place.name == "__main__.py" else module
+    main = importlib.import_module(name).main
+    for option, wrong in itertools.product(taken, ("0", "-1", "x")):
+        with pytest.raises(SystemExit):
+            main([option, wrong])
+        *_, line = capsys.readouterr().err.splitlines()
+        assert f"error: argument {option}: {wrong!r} is not a number from 1 to " in line
+
+
 @pytest.fixture
 def home(tmp_path):
     """What `bench.peers` needs, of the shipped student's float32 weights; no peer is installed there."""
@@ -152,6 +172,22 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.splitlines()) >= 2 and SAID.get(module, "") in done.stdout
     assert "machine" in json.loads((tmp_path / "figures.json").read_text("utf-8"))
+
+
+@pytest.mark.slow
+def test_recurrent_networks_say_in_float32_what_marian_says(home, bergamot, tmp_path, capsys):
+    (home / "venv-bergamot").symlink_to(Path(bergamot).absolute().parents[1])
+    figures = tmp_path / "figures.json"
+    peers.main([*FEW, "--home", str(home), "--recurrent", "64", "--beam", "2", "--json", str(figures)])
+    workloads = json.loads(figures.read_text("utf-8"))["workloads"]
+    single = workloads["whole lines float32"]["single"]
+    assert single["same"] == {"cpunmt": 6, "bergamot float32 1024": 6}
+    for workload in workloads.values():
+        assert len(set(workload["single"]["pieces"].values())) == 1  # the same work
+    assert {"bergamot int8 400", "bergamot int8shiftAll 1024"} <= workloads["whole lines int8"]["bulk"][
+        "seconds"
+    ].keys()
+    assert "6 of 6 texts as cpunmt's" in capsys.readouterr().out
 
 
 def test_a_home_without_the_files_is_one_error(tmp_path, capsys):

@@ -1,17 +1,20 @@
 """The workloads beside other engines, and what is told of them; no other engine is needed."""
 
 import json
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from bench.peers.__main__ import ratios, summary
-from bench.peers.models import INTEGERS, trained
+from bench.peers.__main__ import main, measure, ratios, summary
+from bench.peers.models import INTEGERS, Contest, trained
+from bench.peers.recurrent import random_recurrent
 from bench.peers.workloads import evenly, length_range, read_lines, segments
 from cpunmt.formats.marian.marian import read_marian
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
+from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
 
 LINES = ["a b c d e", "", "f g", "h i j", "k"]
@@ -58,17 +61,20 @@ def test_each_peer_is_taken_at_its_better_setting():
 
 def test_a_trained_model_becomes_what_marian_reads(tmp_path):
     contest = trained(tmp_path, tmp_path, SHIPPED, SENTENCES.read_text("utf-8").split("\n")[:2], None)
-    assert contest.ours == SHIPPED and not contest.ctranslate2.exists()
+    theirs = contest.ours["cpunmt, bergamot's file"]
+    (integers, npz), precisions = zip(*contest.marian, strict=True)
+    assert contest.ours["cpunmt"] == SHIPPED and not contest.ctranslate2.exists()
+    assert precisions == ("int8shiftAlphaAll", "int8shiftAll")
     config, expected = read_float_checkpoint(SHIPPED / "float16", rounded=True)
-    for path in (contest.npz, contest.integers):
+    for path in (npz, integers):
         found = read_marian(path)
         assert found.config.architecture == config.architecture and found.tensors.keys() == expected.keys()
-    assert all(np.array_equal(read_marian(contest.npz).tensors[name], value) for name, value in expected.items())
+    assert all(np.array_equal(read_marian(npz).tensors[name], value) for name, value in expected.items())
     weights = {name for name, value in expected.items() if value.ndim == 2}
-    assert set(read_marian(contest.integers).alphas) == weights  # of tied layers too
-    links = {path.name: path.resolve() for path in contest.theirs.iterdir()}
+    assert set(read_marian(integers).alphas) == weights  # of tied layers too
+    links = {path.name: path.resolve() for path in theirs.iterdir()}
     assert links == {
-        INTEGERS: contest.integers,
+        INTEGERS: integers,
         "vocabulary.spm": SHIPPED / "vocabulary.spm",
         "lex.s2t.bin": SHIPPED / "shortlist.bin",
     }
@@ -88,3 +94,51 @@ def test_a_trained_model_and_segments_end_to_end(tmp_path):
         assert workload["lines"] == 6
         for mode in ("single", "bulk"):
             assert list(workload[mode]["seconds"]) == ["cpunmt", "cpunmt, bergamot's file"]
+
+
+def test_a_recurrent_network_is_the_same_for_all(tmp_path):
+    config, expected = random_recurrent(32, 100)
+    assert (expected["output.bias"][config.eos_id], config.max_length_factor) == (-1e4, 1.05)
+    write_marian_npz(tmp_path / "recurrent.npz", config, expected)
+    found = read_marian(tmp_path / "recurrent.npz")
+    assert found.config.architecture == config.architecture
+    assert all(np.array_equal(found.tensors[name], value) for name, value in expected.items())
+
+
+def test_figures_of_cut_translations_are_for_as_many_pieces(tmp_path, monkeypatch):
+    told = {"cpunmt": {"seconds": 2.0, "pieces": 10, "texts": ["a", "b"]}}
+    told["bergamot x"] = {"seconds": 6.0, "pieces": 15, "texts": ["a", "c"]}
+    monkeypatch.setattr("bench.peers.__main__.engines", lambda *_: {name: (name, {}) for name in told})
+    monkeypatch.setattr("bench.peers.__main__.run", lambda name, *_: told[name])
+    for cut, theirs in ((True, 4.0), (False, 6.0)):
+        contest = Contest({}, [], tmp_path, tmp_path, None, cut=cut)
+        found = measure(tmp_path, contest, tmp_path, "bulk", 1, 2)
+        assert found["seconds"] == {"cpunmt": [2.0, 2.0], "bergamot x": [theirs, theirs]}
+        assert found["pieces"] == {"cpunmt": 10, "bergamot x": 15} and found["same"] == {"cpunmt": 2, "bergamot x": 1}
+
+
+def test_a_recurrent_network_end_to_end(tmp_path):
+    """As a person starts it, without peers."""
+    home = tmp_path / "home"
+    (home / "data").mkdir(parents=True)
+    for ours, theirs in (("vocabulary.spm", "vocab.deen.spm"), ("shortlist.bin", "lex.50.50.ende.s2t.bin")):
+        shutil.copy(DIRECTORIES["int8"] / ours, home / "data" / theirs)
+    command = [sys.executable, "-m", "bench.peers", "--home", str(home), "--recurrent", "32", "--text", str(SENTENCES)]
+    command += ["--sentences", "6", "--rounds", "1", "--beam", "2", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()[-2:]] == [
+        "whole lines float32",
+        "whole lines int8",
+    ]
+    for workload in json.loads((tmp_path / "figures.json").read_text("utf-8"))["workloads"].values():
+        for mode in ("single", "bulk"):
+            assert list(workload[mode]["seconds"]) == ["cpunmt"] and workload[mode]["same"] == {"cpunmt": 6}
+            assert workload[mode]["pieces"]["cpunmt"] > 6
+
+
+@pytest.mark.parametrize("width", ["0", "24", "8192", "x"])
+def test_a_width_that_no_network_has_is_one_error(width, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--home", str(tmp_path), "--recurrent", width])
+    assert f"argument --recurrent: {width!r} is not a multiple of 16 up to 4096" in capsys.readouterr().err

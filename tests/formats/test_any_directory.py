@@ -9,10 +9,11 @@ import yaml
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
-from cpunmt.formats.foreign_model import open_vocabularies
+from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
 from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
+from tests.sample_models.foreign_directories import words
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES
@@ -70,6 +71,28 @@ def test_an_opus_release_with_two_tables(with_decoder, tmp_path):
     assert not read_model(folder).config.shared_vocabulary
 
 
+def test_tables_of_words_stand_alone(tmp_path):
+    folder = words(tmp_path / "two").path
+    files = find_files(folder)
+    assert (files.source_vocabulary, files.target_vocabulary) == (
+        VocabularyFiles(None, folder / "train.src.vocab.yml"),
+        VocabularyFiles(None, folder / "train.trg.vocab.yml"),
+    )
+    # called as one likes, where a configuration says which is which; JSON too
+    (folder / "train.src.vocab.yml").rename(folder / "en.yml")
+    table = json.dumps(yaml.safe_load((folder / "train.trg.vocab.yml").read_text("utf-8")))
+    (folder / "train.trg.vocab.yml").unlink()
+    (folder / "de.json").write_text(table)
+    assert "vocabulary: none; expected " in refusal(find_files, folder)
+    decoder = {"relative-paths": True, "models": ["model.npz"], "vocabs": ["en.yml", "de.json"]}
+    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
+    assert [file.ids_from.name for file in find_files(folder)[1:3]] == ["en.yml", "de.json"]
+    assert not read_model(folder).config.shared_vocabulary
+    # text would have to be cut by what is there
+    (folder / "codes.bpe").write_bytes(b"")
+    assert "to translate text that was cut by it before, move it away" in refusal(find_files, folder)
+
+
 def test_what_an_opus_release_may_lack(tmp_path):
     folder = write_opus(tmp_path)
     (folder / "target.spm").unlink()
@@ -77,6 +100,9 @@ def test_what_an_opus_release_may_lack(tmp_path):
     message = refusal(read_model, folder)
     assert "the table of a vocabulary needs source.spm, which is not there; source.bpe is of another kind" in message
     assert "needs target.spm" in message
+    (folder / "source.bpe").unlink()
+    with pytest.raises(ModelFileError, match="vocab.yml: a table of SentencePiece's pieces"):
+        open_vocabularies(read_model(folder))
     folder = write_opus(tmp_path, ("a.vocab.yml", "b.vocab.yml"))
     (folder / "decoder.yml").unlink()
     (folder / "opus.spm32k-spm32k.vocab.yml").unlink()

@@ -1,6 +1,7 @@
 """Small model directories of every kind that other programs have, for tests: random weights, trained vocabularies."""
 
 import gzip
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
 from tests.sample_models.marian_bin_writer import write_marian_bin
 from tests.sample_models.random_models import random_sources, random_tensors
-from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.sample_models.recurrents import make_config
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 CONFIG = ModelConfig.of(
     model_dim=32, ffn_dim=64, heads=2, encoder_layers=2, decoder_parameters=(0, 1), vocab_size=128, scheme="float32"
@@ -141,6 +143,26 @@ def opus(folder, tables=("opus.vocab.yml",)) -> Written:
     return Written(folder, replace(OPUS, shared_vocabulary=len(tables) == 1), tensors)
 
 
+def words_of(texts) -> dict[str, int]:
+    """A table of the words between the spaces of texts, most frequent first."""
+    words = Counter(word for text in texts for word in text.split())
+    return {word: number for number, word in enumerate(["</s>", "<unk>", *sorted(words, key=lambda w: (-words[w], w))])}
+
+
+def words(folder, tables=("train.src.vocab.yml", "train.trg.vocab.yml"), seed=5) -> Written:
+    """A recurrent network of words, as Marian's training leaves it: English to German, with tables in YAML alone."""
+    folder.mkdir()
+    made = [words_of(TEXT[::2]), words_of(TEXT[1::2])] if len(tables) == 2 else [words_of(TEXT)]
+    for name, table in zip(tables, made, strict=True):
+        (folder / name).write_text(yaml.safe_dump(table, allow_unicode=True, sort_keys=False), "utf-8")
+    sizes = {"vocab_size": len(made[-1]), "source_vocab_size": len(made[0]) if len(made) == 2 else None}
+    shared = {"shared_vocabulary": len(made) == 1, "shared_embedding": len(made) == 1}
+    config = make_config(model_dim=32, encoder_dim=32, decoder_dim=32, scheme="float32", **sizes, **shared)
+    tensors = random_tensors(config, seed)
+    write_marian_npz(folder / "model.npz", config, tensors)
+    return Written(folder, config, tensors)
+
+
 def huggingface(folder, shape="shared") -> Written:
     """As `save_pretrained` writes it."""
     folder.mkdir()
@@ -160,6 +182,8 @@ KINDS: dict[str, Callable[[Path], Written]] = {
     "marian bin": lambda folder: marian(folder, "model.bin"),
     "opus": opus,
     "opus with two tables": lambda folder: opus(folder, ("opus.src.vocab.yml", "opus.trg.vocab.yml")),
+    "words": words,
+    "words of both languages": lambda folder: words(folder, ("vocab.yml",)),
     "huggingface": huggingface,
     "huggingface with two tables": lambda folder: huggingface(folder, "apart"),
 }

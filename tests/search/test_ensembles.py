@@ -12,16 +12,30 @@ from cpunmt.model.config import SCHEMES
 from cpunmt.model.model import Model
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.sample_models import real_model
+from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
-from tests.sample_models.transformers import NAMED, configs, make_config
 from tests.support.searches import bits, searches
 from tests.support.side_by_side import in_threads
 
 NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 VOCAB = 96
-KINDS = ["opus", "gru", "average of one width", "deep", "highway"]  # of different cells, of one vocabulary
-WIDTHS = [{"model_dim": 32, "heads": 2}, {"model_dim": 48, "heads": 3}, {"model_dim": 64, "heads": 2}]
+# (family's module, name), of different cells, of one vocabulary
+KINDS = [
+    (transformers, "opus"),
+    (recurrents, "plain"),
+    (recurrents, "Bahdanau"),
+    (transformers, "gru"),
+    (recurrents, "LSTM over GRU"),
+    (transformers, "average of one width"),
+    (recurrents, "stack"),
+    (transformers, "deep"),
+    (recurrents, "alternating"),
+    (transformers, "highway"),
+]
+WIDTHS = {
+    transformers: [{"model_dim": 32, "heads": 2}, {"model_dim": 48, "heads": 3}, {"model_dim": 64, "heads": 2}],
+    recurrents: [{}, {"model_dim": 48}, {"encoder_dim": 80}],
+}
 weights_of = st.lists(st.sampled_from([0.1, 0.5, 1.0, 3.0]), min_size=2, max_size=3)
 
 
@@ -31,7 +45,8 @@ def model_of(config, seed, scheme="float32"):
 
 def checkpoint(number):
     """(config, tensors) of the model of this number."""
-    config = make_config(**{**NAMED[KINDS[number % len(KINDS)]], **WIDTHS[number % 3], "vocab_size": VOCAB})
+    family, name = KINDS[number % len(KINDS)]
+    config = family.make_config(**{**family.NAMED[name], **WIDTHS[family][number % 3], "vocab_size": VOCAB})
     return config, random_tensors(config, number)
 
 
@@ -87,7 +102,14 @@ def test_equals_its_definition(pairs, seed, search, weights, with_shortlist, wit
     assert same >= len(sources) - 1
 
 
-@given(configs(), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), searches(), st.booleans(), st.data())
+@given(
+    transformers.configs() | recurrents.configs(),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(list(SCHEMES)),
+    searches(),
+    st.booleans(),
+    st.data(),
+)
 @settings(max_examples=40)
 def test_one_model_twice_is_the_model(config, seed, scheme, search, full, data):
     """Halves of a number add up to the number: the same bits."""

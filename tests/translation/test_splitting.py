@@ -20,7 +20,7 @@ def _with_mark(word):
 
 
 def parts(pieces, limit):
-    cuts = [0, *split_pieces(pieces, limit), len(pieces)]
+    cuts = [0, *split_pieces(pieces, limit, "▁"), len(pieces)]
     return [pieces[begin:end] for begin, end in itertools.pairwise(cuts)]
 
 
@@ -34,7 +34,7 @@ def test_nothing_is_lost_and_no_part_is_too_long_or_empty(pieces, limit):
 
 @given(PIECES, st.integers(1, 30))
 def test_what_fits_is_not_cut(pieces, limit):
-    assert (split_pieces(pieces, limit) == []) == (len(pieces) <= limit)
+    assert (split_pieces(pieces, limit, "▁") == []) == (len(pieces) <= limit)
 
 
 @given(PIECES, st.integers(2, 30))

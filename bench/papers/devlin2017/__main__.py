@@ -15,7 +15,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
@@ -31,11 +31,11 @@ def parse(arguments):
     parser.add_argument("--shortlist", type=Path, default=SHIPPED / "shortlist.bin")
     parser.add_argument("--mkl", help="path of libmkl_rt (default: where pip puts it in this environment)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=int, default=12)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--rows", type=int, nargs="+", help="of the products (default: 1 to 8, 12 and 16)")
-    parser.add_argument("--divisor", type=int, default=1, help="of all widths, to try it out")
-    parser.add_argument("--vocabulary", type=int, default=80_000, help="words of the random networks")
+    parser.add_argument("--sentences", type=positive, default=12)
+    parser.add_argument("--rounds", type=positive, default=7)
+    parser.add_argument("--rows", type=positive, nargs="+", help="of the products (default: 1 to 8, 12 and 16)")
+    parser.add_argument("--divisor", type=positive, default=1, help="of all widths, to try it out")
+    parser.add_argument("--vocabulary", type=positive, default=80_000, help="words of the random networks")
     parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
-from bench.timing import machine, save
+from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED, STUDENT
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
@@ -31,8 +31,8 @@ def parse(arguments):
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
     parser.add_argument("--price", type=float, default=cost.PRICE)
-    parser.add_argument("--sentences", type=int, default=320)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--sentences", type=positive, default=320)
+    parser.add_argument("--rounds", type=positive, default=7)
     parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 

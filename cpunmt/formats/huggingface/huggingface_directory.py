@@ -16,7 +16,7 @@ from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.piece_vocabulary import special_ids
+from cpunmt.text.table_vocabulary import special_ids
 
 WEIGHTS = "model.safetensors"
 _PICKLE = "pytorch_model.bin"

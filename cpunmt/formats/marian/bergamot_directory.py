@@ -5,7 +5,8 @@ decide, each with or without `.gz` or `.zst`:
 
     model        model*.intgemm*alphas*.bin, before model*.intgemm*.bin, before model*.bin, before *.npz
     vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both; or as OPUS-MT has it:
-                 source.spm and target.spm, with *src.vocab.yml and *trg.vocab.yml, or one *vocab.yml for both
+                 source.spm and target.spm, with *src.vocab.yml and *trg.vocab.yml, or one *vocab.yml for both; or
+                 such tables alone, of words
     shortlist    lex*.bin, before lex*.s2t; may be absent
     metadata     metadata.json; may be absent
 """
@@ -18,7 +19,7 @@ from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import ENDINGS, plain_name
-from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.foreign_model import VocabularyFiles, is_table
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 
 # In order of preference: they are forms of one model, so the first that is there is taken.
@@ -156,7 +157,7 @@ def _first(folder, names, role, ranks, problems):
 def _vocabularies(folder, names, problems):
     """[source, target]."""
     tables = _matching(names, ["*vocab.yml", "*vocab.yaml"])
-    if tables and _matching(names, _PIECES):
+    if tables and (_matching(names, _PIECES) or not _matching(names, ["*vocab*.spm"])):
         source, target = (_matching(tables, [f"*{part}.vocab.y*ml"]) for part in ("src", "trg"))
         if len(source) == len(target) == 1 and len(tables) == 2:
             return _with_pieces(folder, names, [folder / source[0], folder / target[0]], problems)
@@ -172,34 +173,33 @@ def _vocabularies(folder, names, problems):
     found = ", ".join([*source, *target, *both, *tables]) or "none"
     problems.append(
         f"vocabulary: {found}; expected srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both, or "
-        "*vocab.yml with source.spm and target.spm"
+        "*vocab.yml with source.spm and target.spm, or *vocab.yml alone where it lists words"
     )
     return [None, None]
 
 
 def _with_pieces(folder, names, files, problems):
-    """[source, target]: each file alone if it is a SentencePiece model, else it is a table that needs one."""
-    if not any(file and _is_table(file) for file in files):
-        return [file and VocabularyFiles(file) for file in files]
+    """[source, target]: each file alone if it is a SentencePiece model, else a table, with one if any is there."""
+    codes = _matching(names, ["*.bpe", "*.codes"])
+    alone = not codes and not _matching(names, _PIECES)
     found = []
     for file, pieces in zip(files, _PIECES, strict=True):
         models = _matching(names, [pieces])
-        if file and not _is_table(file):
+        if file and not is_table(file):
             found.append(VocabularyFiles(file))
-            continue
-        if not models:
-            codes = _matching(names, [f"{pieces.removesuffix('spm')}bpe", "*.bpe", "*.codes"])
-            other = f"; {codes[0]} is of another kind of subwords, which is not read" if codes else ""
-            problems.append(
-                f"{file and file.name}: the table of a vocabulary needs {pieces}, which is not there{other}"
+        elif file and models:
+            found.append(VocabularyFiles(folder / models[0], file))
+        elif file and alone:
+            found.append(VocabularyFiles(None, file))
+        elif file:
+            other = (
+                f"; {codes[0]} is of another kind of subwords, which is not read: to translate text that was cut by it "
+                "before, move it away"
             )
-            continue
-        found.append(VocabularyFiles(folder / models[0], file))
+            problems.append(
+                f"{file.name}: the table of a vocabulary needs {pieces}, which is not there{other if codes else ''}"
+            )
     return found
-
-
-def _is_table(file) -> bool:
-    return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
 
 
 def _decoder_options(folder, names, chosen) -> DecoderOptions | None:

@@ -24,8 +24,9 @@ from cpunmt.formats.marian.nematus_names import IGNORED, MARK, options_of, renam
 from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.marian.recurrent_names import recurrent_sources
 from cpunmt.formats.marian.recurrent_options import TYPES, read_recurrent_config
+from cpunmt.formats.marian.recurrent_widths import Padding
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.tensors import output_table
+from cpunmt.model.tensors import checkpoint_tensors, output_table
 
 
 def read_marian_file(path: str | os.PathLike) -> MarianFile:
@@ -91,24 +92,26 @@ def read_marian(path: str | os.PathLike) -> Checkpoint:
     where = os.fspath(path)
     options, arrays, alphas = read_marian_file(where)
     arrays = renamed(arrays, options, where)
-    config, sources = _architecture(options, arrays, where)
+    config, sources, padding = _architecture(options, arrays, where)
     if options.get("output-omit-bias"):
         arrays = {sources["output.bias"]: np.zeros((1, config.vocab_size), np.float32), **arrays}
-    tensors = canonical_tensors(config, arrays, sources, where)
+    shapes = padding.shapes() if padding else checkpoint_tensors(config)
+    tensors = canonical_tensors(shapes, arrays, sources, where)
+    tensors = padding.padded(tensors, where) if padding else tensors
     return Checkpoint(config, tensors, _canonical_alphas(config, sources, alphas) if alphas else None)
 
 
-def _architecture(options, arrays, where) -> tuple[ModelConfig, Sources]:
-    """What the model is, and what its tensors are called in the file."""
+def _architecture(options, arrays, where) -> tuple[ModelConfig, Sources, Padding | None]:
+    """What the model is, what its tensors are called in the file, and what makes those wider, if anything may."""
     found = TYPES[0] if options.get("type") is None else options["type"]
     if found not in (known := ("transformer", *TYPES)):
         expected = " or ".join(map(repr, known))
         raise ModelFileError(f"{where}: not a supported architecture: type is {found!r}, supported is {expected}")
     if found in TYPES:
-        config = read_recurrent_config(options, where)
-        return config, recurrent_sources(config)
+        config, padding = read_recurrent_config(options, where)
+        return config, recurrent_sources(config), padding
     config, numbers = read_config(options, arrays, where)
-    return config, marian_names(config, numbers)
+    return config, marian_names(config, numbers), None
 
 
 def _canonical_alphas(config, sources, alphas):

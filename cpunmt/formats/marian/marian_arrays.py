@@ -10,8 +10,6 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.model.config import ModelConfig
-from cpunmt.model.tensors import checkpoint_tensors
 
 
 class Piece(NamedTuple):
@@ -25,10 +23,10 @@ Sources = Mapping[str, "str | tuple[Piece, ...]"]  # canonical name -> Marian's 
 
 
 def canonical_tensors(
-    config: ModelConfig, arrays: Mapping, sources: Sources, where: str
+    wanted: Mapping[str, tuple[int, ...]], arrays: Mapping, sources: Sources, where: str
 ) -> dict[str, "np.ndarray | StoredIntegers"]:
     """Marian's arrays under canonical names: float32, C order, vectors 1-D ([1, n] in Marian's older files), or
-    integers as they are stored.
+    integers as they are stored. `wanted`: the shape of each.
 
     Raises ModelFileError that lists every missing, unexpected, wrong-shaped, non-float and non-finite array.
     """
@@ -36,7 +34,7 @@ def canonical_tensors(
     output = sources.get("output", "")
     if output and output not in arrays and output.removesuffix("t") in arrays:
         arrays[output] = _transposed(arrays.pop(output.removesuffix("t")))
-    shapes = dict(_shapes(sources, checkpoint_tensors(config), arrays))
+    shapes = dict(_shapes(sources, wanted, arrays))
     problems = [f"{name} is missing" for name in sorted(set(shapes) - set(arrays))]
     problems += [f"{name} is unexpected" for name in sorted(set(arrays) - set(shapes))]
     found = {}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian_options import unsupported, vocabularies
+from cpunmt.formats.marian.recurrent_widths import Padding, wider
 from cpunmt.model.config import ModelConfig
 
 TYPES = ("amun", "s2s", "nematus")  # Marian's default first
@@ -31,8 +32,11 @@ _SUPPORTED = {  # option -> (Marian's default, for files older than the option; 
 }
 
 
-def read_recurrent_config(options: Mapping, where: str) -> ModelConfig:
-    """The architecture. Raises ModelFileError that lists every option that is not supported."""
+def read_recurrent_config(options: Mapping, where: str) -> tuple[ModelConfig, Padding]:
+    """The architecture, its widths multiples of 16, and how the file's tensors become its own.
+
+    Raises ModelFileError that lists every option that is not supported.
+    """
 
     def value(name, default):
         found = options.get(name)
@@ -55,12 +59,13 @@ def read_recurrent_config(options: Mapping, where: str) -> ModelConfig:
         ]
     if problems:
         raise ModelFileError(f"{where}: not a supported architecture: {'; '.join(problems)}")
-    dim, high = value("dim-rnn", 1024), value("dec-cell-high-depth", 1)
+    widths, high = (value("dim-emb", 512), value("dim-rnn", 1024)), value("dec-cell-high-depth", 1)
+    pieces, dim = widths if norm else map(wider, widths)
     try:
-        return ModelConfig.of(
+        config = ModelConfig.of(
             where,
             "recurrent",
-            model_dim=value("dim-emb", 512),
+            model_dim=pieces,
             encoder_dim=dim,
             decoder_dim=dim,
             encoder=_ENCODERS[value("enc-type", "bidirectional")],
@@ -76,5 +81,6 @@ def read_recurrent_config(options: Mapping, where: str) -> ModelConfig:
             layer_norm_epsilon=1e-5 if norm == "nematus" else 1e-9,
             **sizes,
         )
+        return config, Padding(config, widths)
     except (ModelFileError, TypeError) as error:
         raise ModelFileError(f"{where}: {error}") from None

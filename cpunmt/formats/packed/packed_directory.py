@@ -4,7 +4,7 @@
     weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
     vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false or there are tables
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
-                           source.json and target.json
+                           source.json and target.json. Without SentencePiece models they are tables of words
     shortlist.bin          optional, Marian's binary format
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
 
@@ -24,7 +24,7 @@ from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
-from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabulary import MAX_VOCABULARY
 
 CONFIG = "config.json"
@@ -67,10 +67,11 @@ def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=N
     config : ModelConfig
     tensors : dict
         name -> array, see `write_safetensors`.
-    vocabulary : path or (path, path)
+    vocabulary : path or (path, path), or None
         SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with `tables`.
+        None: `tables` are of words.
     tables : one or two bytes objects, optional
-        As `PieceVocabulary.to_json` makes them: one for both languages, or one of each.
+        As `TableVocabulary.to_json` makes them: one for both languages, or one of each.
     shortlist : bytes, optional
         As `Shortlist.to_bytes` makes them.
     metadata : dict, optional
@@ -102,8 +103,8 @@ def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=N
 
 
 def _vocabulary_bytes(config, vocabulary, tables):
-    paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary)
-    names = SPLIT_VOCABULARY if tables else _vocabulary_names(config)
+    paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary or ())
+    names = _pieces_names(config, tables, vocabulary is not None)
     if len(paths) != len(names):
         raise ValueError(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
@@ -135,20 +136,25 @@ def vocabulary_arguments(config, files, opened, where) -> dict:
     starts with `where`, for a pair that a packed model cannot have.
     """
     source, target = files
-    tables = [vocabulary.to_json() for vocabulary in opened if isinstance(vocabulary, PieceVocabulary)]
-    if len(tables) == 1:
+    tables = [vocabulary.to_json() for vocabulary in opened if isinstance(vocabulary, TableVocabulary)]
+    if len({type(vocabulary) for vocabulary in opened}) > 1:
         raise ModelFileError(
             f"{where}: one vocabulary is a table and the other is not, which a packed model cannot have; load "
             "the directory as it is"
         )
     if tables and source.ids_from == target.ids_from:
         del tables[1]
+    if source.pieces is None:
+        return {"vocabulary": None, "tables": tables}
     one = config.shared_vocabulary and not tables
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
-def _vocabulary_names(config):
-    return SHARED_VOCABULARY if config.shared_vocabulary else SPLIT_VOCABULARY
+def _pieces_names(config, tables, has_pieces) -> tuple[str, ...]:
+    """The files of SentencePiece models that there are."""
+    if not has_pieces:
+        return ()
+    return SPLIT_VOCABULARY if tables or not config.shared_vocabulary else SHARED_VOCABULARY
 
 
 def _json_bytes(fields):
@@ -185,7 +191,8 @@ def read_directory(path):
     files = metadata.pop("files")
     del metadata["format_version"]
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
-    vocabularies = [path / name for name in (SPLIT_VOCABULARY if tables else _vocabulary_names(config))]
+    cut = not tables or not files.keys().isdisjoint(SPLIT_VOCABULARY)
+    vocabularies = [path / name for name in _pieces_names(config, tables, cut)]
     shortlist = path / SHORTLIST
     for file in [*vocabularies, *tables, *([shortlist] if SHORTLIST in files else [])]:
         if not file.is_file():
@@ -193,8 +200,8 @@ def read_directory(path):
     return PackedDirectory(
         config=config,
         tensors=read_safetensors(path / WEIGHTS),
-        source_vocabulary=VocabularyFiles(vocabularies[0], tables[0] if tables else None),
-        target_vocabulary=VocabularyFiles(vocabularies[-1], tables[-1] if tables else None),
+        source_vocabulary=VocabularyFiles(vocabularies[0] if cut else None, tables[0] if tables else None),
+        target_vocabulary=VocabularyFiles(vocabularies[-1] if cut else None, tables[-1] if tables else None),
         shortlist=shortlist if shortlist.is_file() else None,
         shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
         metadata=metadata,

@@ -66,7 +66,7 @@ def of_marian(config):
 @settings(deadline=None)
 def test_what_is_exported_is_read_again(config):
     config = of_marian(config)
-    made = read_recurrent_config(marian_options(config), "some.npz")
+    made, _ = read_recurrent_config(marian_options(config), "some.npz")
     assert made == config.changed(shared_vocabulary=made.shared_vocabulary)
 
 
@@ -190,7 +190,10 @@ def test_unsupported_options_are_named(option, value):
     [
         ({"type": "nematus", "layer-normalization": True}, "enc-cell is 'gru' with layer-normalization"),
         ({"dec-cell": "gru-nematus", "layer-normalization": True}, "dec-cell is 'gru-nematus' with layer-norm"),
-        ({"dim-rnn": 40}, "widths .*, expected multiples of 16"),
+        ({"dim-rnn": 40, "layer-normalization": True}, "widths .*, expected multiples of 16"),
+        ({"dim-rnn": 8193}, "encoder_dim is 8208, expected 1 to 8192"),
+        ({"dim-emb": 0}, "model_dim is 0"),
+        ({"dim-emb": 31.5}, "model_dim is 31.5"),
         ({"enc-depth": 10**9}, "encoder_layers is 1000000000, expected 1 to 64"),
         ({"dec-cell-high-depth": []}, "high_transitions is"),
         ({"dim-emb": "x"}, "model_dim is 'x'"),

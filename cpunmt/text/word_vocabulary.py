@@ -1,0 +1,51 @@
+"""Text to ids and back for Marian's vocabularies of words: text that somebody has cut already, at its spaces.
+
+As Marian does it: words are neither cut nor joined here. Subwords of a text that subword-nmt has cut (`play@@ ing`) are
+words too, and whoever cut them joins them again.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+
+from cpunmt.errors import ModelFileError
+from cpunmt.text.piece_spans import Span
+from cpunmt.text.table_vocabulary import TableVocabulary
+from cpunmt.text.vocabulary import WORD, Ids, before_end, clean
+
+# Marian cuts at spaces alone. A line that it reads holds no line breaks, and its words hardly the other ones.
+_GAP = re.compile("[ \t\n\v\f\r]+")
+_TOKEN = re.compile("[^ \t\n\v\f\r]+")
+_SUSPICIOUS = 0.1  # share of words with SentencePiece's mark from which on they are its pieces
+
+
+class WordVocabulary(TableVocabulary):
+    """Words, and <unk> for all others."""
+
+    mark = ""
+
+    def __init__(self, table: str | os.PathLike[str], size: int | None = None) -> None:
+        super().__init__(table, size)
+        marked = [piece for piece in self._pieces if piece.startswith(WORD)]
+        if len(marked) > _SUSPICIOUS * self.size:
+            raise ModelFileError(
+                f"{table}: a table of SentencePiece's pieces ({marked[0][:80]!r}), expected one of words; put "
+                "source.spm and target.spm, the models that cut text into them, beside it and give the directory"
+            )
+
+    def encode(self, text: str) -> list[int]:
+        # a text that says </s> does not end there
+        found = [self.unk_id if id_ == self.eos_id else id_ for id_ in self.ids(self.surfaces(text))]
+        return [*found, self.eos_id]
+
+    def decode(self, ids: Ids) -> str:
+        return self.text_of(self.pieces(before_end(ids, self.eos_id)))
+
+    def surfaces(self, text: str) -> list[str]:
+        return [token for token in _GAP.split(clean(text)) if token and not token.isspace()]
+
+    def spans(self, text: str) -> list[Span]:
+        return [match.span() for match in _TOKEN.finditer(clean(text)) if not match[0].isspace()]
+
+    def text_of(self, pieces: Sequence[str]) -> str:
+        return " ".join(filter(None, map(clean, pieces)))
