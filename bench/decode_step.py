@@ -1,7 +1,7 @@
 """Where the microseconds of one decoding step go. On one core: taskset -c 1 python -m bench.decode_step
 
-Translates real sentences with a clock around every kernel (bench/profiled.py), one at a time and in bulk, and lists
-each kernel's own share of the decoder's time: the int8 products, and everything that is not.
+Translates real sentences with a clock around every kernel (bench/programs/profiled.py), one at a time and in bulk, and
+lists each kernel's own share of the decoder's time: the int8 products, and everything that is not.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def show(title, found):
 
 
 def main(arguments=None):
-    from bench.profiled import Profiled
+    from bench.programs.profiled import Profiled
     from bench.students import write_student
     from cpunmt import Translator
 

@@ -255,7 +255,7 @@ def _onnx_product(depth, columns, arena):
 
 
 def main(arguments=None):
-    from bench import compiled
+    from bench.programs import compiled
 
     parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=positive, default=15)

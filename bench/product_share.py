@@ -1,15 +1,16 @@
 """How near to the core's peak the matrix products of real translations come.
 
 The multiplications that a translation needs are counted from the model's config; the time of the kernels that do them
-is that of bench/profiled.py; the peak is that of their instructions on registers alone.
+is that of bench/programs/profiled.py; the peak is that of their instructions on registers alone.
 """
 
 import time
 
 import numpy as np
 
-from bench import compiled, limits
-from bench.profiled import Profiled
+from bench import limits
+from bench.programs import compiled
+from bench.programs.profiled import Profiled
 from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.packing import pack_quietly
 from bench.product_share import product_share
-from bench.profiled import Profiled
+from bench.programs.profiled import Profiled
 from bench.students import SIZES, write_student
 from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, STUDENT

@@ -86,7 +86,7 @@ def _timed(program, way, given):
 
 
 def main(arguments=None):
-    from bench import compiled
+    from bench.programs import compiled
 
     parser = argparse.ArgumentParser(prog="python -m bench.sparse_product", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=positive, default=15)

@@ -60,8 +60,8 @@ def main(arguments=None):
 
 
 def _products(chosen, folder, lines, sizes, libraries):
-    from bench import compiled
     from bench.papers.devlin2017 import products
+    from bench.programs import compiled
 
     return products.measure(compiled.load(), tuple(libraries.values()), chosen.rounds, rows_list=chosen.rows)
 

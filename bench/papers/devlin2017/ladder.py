@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bench.papers.devlin2017 import baseline
 from bench.papers.devlin2017.systems import BEAM
 from bench.papers.devlin2017.work import Work
-from bench.replaced import program_with
+from bench.programs.replaced import program_with
 from bench.timing import Timed, interleave
 from cpunmt.architectures.recurrent.network import MOST_KNOWN
 from cpunmt.engine.engine import Engine, Search

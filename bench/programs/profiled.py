@@ -10,7 +10,7 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from bench.replaced import emit
+from bench.programs.replaced import emit
 from cpunmt.engine import program
 from cpunmt.simd import jit
 
