@@ -5,6 +5,9 @@
 
 A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is never chosen, but keeps its share
 of the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+
+Hypotheses that are searched apart, samples (search.sampling) and alternatives, do not compete: behind the prefix one
+begins with each of the continuations found there, and each goes on with one at a time.
 """
 
 import numpy as np
@@ -16,6 +19,8 @@ from cpunmt.kernels.top_k import top_k
 from cpunmt.search.early_stop import is_settled
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.restrictions import forbid
+from cpunmt.search.sampling import draw
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
@@ -50,12 +55,28 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
         store_i64(best_columns, 0, column)
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
         return
-    search = at(SEARCH, b.search, 0)
+    search, ending = at(SEARCH, b.search, 0), load_f32(logits, m.eos_id)
     if s.unk_column >= 0:
         store_f32(logits, s.unk_column, LOWEST)
     if r.step < search.min_length:
         store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
-    h.found = top_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
+    if search.restricted:
+        forbid(batch, workspace, row, logits)
+    wanted = search.beam_size - s.ended
+    if search.apart and h.number >= 0:
+        wanted = 1
+    h.found = 0
+    if search.sampling:
+        h.found = draw(batch, workspace, row, logits, columns, wanted)
+    if h.found == 0:
+        h.found = top_k(logits, columns, wanted, best_columns, best_logits)
+    if search.restricted and not load_f32(best_logits, 0) > LOWEST:  # all is forbidden: it ends
+        h.found = 1
+        store_i64(best_columns, 0, m.eos_id)
+        store_f32(best_logits, 0, ending)
+    if search.apart and h.number < 0 and not search.sampling:
+        while h.found > 1 and load_f32(best_logits, h.found - 1) - h.normalizer < search.least_log_prob:
+            h.found -= 1
 
 
 @kernel
@@ -113,6 +134,17 @@ def best_row(workspace: address, first: count, rows: count) -> count:
 
 
 @kernel
+def next_row_apart(workspace: address, first: count, rows: count) -> count:
+    """The first row, of `rows` neighbours, that has a continuation left; -1 if none has. Hypotheses do not compete."""
+    w = at(WORKSPACE, workspace, 0)
+    for row in range(first, first + rows):
+        h = at(HYPOTHESIS, w.hypotheses, row)
+        if h.taken < h.found:
+            return row
+    return -1
+
+
+@kernel
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
@@ -124,9 +156,10 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
     rows, step, wanted = s.live, s.step, at(SEARCH, b.search, 0).beam_size - s.ended
     last = step + 1 >= load_i64(b.limits, s.sentence)
     forced = forced_piece(batch, s.sentence, step)
+    apart = at(SEARCH, b.search, 0).apart
     s.live = 0
     for item in range(wanted):
-        row = best_row(workspace, first, rows)
+        row = next_row_apart(workspace, first, rows) if apart else best_row(workspace, first, rows)
         if row < 0:
             break
         parent, origin = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
@@ -153,7 +186,10 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             child.slot, child.source_length, child.step, child.piece = slot, s.source_length, step + 1, piece
             child.item, child.parent_item, child.parent = item, origin.item, row
             child.alignment = attention_address(workspace, slot, step + 1, item)
-            at(HYPOTHESIS, w.next_hypotheses, next_row).log_prob = total
+            following = at(HYPOTHESIS, w.next_hypotheses, next_row)
+            following.log_prob, following.number = total, parent.number
+            if apart and forced < 0 and parent.number < 0:
+                following.number = parent.taken - 1
             s.live += 1
             next_row += 1
     s.step = step + 1

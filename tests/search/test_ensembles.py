@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES

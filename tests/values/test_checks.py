@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from cpunmt import CpunmtError, Glossary
 from cpunmt.engine.engine import Engine
-from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, Options, kind
+from cpunmt.translation.choices.fields import kind
+from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.translation.options import Options
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.support.command_line import sentences
 from tests.support.option_values import FIELDS, INTEGERS, REALS, option_sets

@@ -152,7 +152,8 @@ class PieceTranslator(Scorer):
         They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
         the length limit comes first. Of a blank source there are none.
 
-        Options are `vocabulary`, `min_length`, `max_length`, `max_length_factor` and `max_input_length`. Raises
+        Options are those of lengths, `vocabulary`, and those that say which pieces a translation may have: of
+        repetitions, of what is suppressed, and of sampling. Raises
         ValueError for a model that translates from right to left: the first piece is what it finds last.
         """
         with LOCK:

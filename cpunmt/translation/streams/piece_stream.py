@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from cpunmt.engine.engine import GREEDY
 from cpunmt.translation.batching import Part, cut_sentences
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.results import GenerationStepResult
 
 # Options of a greedy search that pieces are told of before it ends.
-GENERATING = ("vocabulary", "min_length", "max_length_factor", "max_length", "max_input_length")
+GENERATING = (
+    *("repetition_penalty", "no_repeat_ngram_size", "suppress_sequences", "disable_unk"),
+    *("sampling_topk", "sampling_topp", "sampling_temperature", "seed"),
+    *("vocabulary", "min_length", "max_length_factor", "max_length", "max_input_length"),
+)
 
 
 def generated_pieces(
@@ -27,7 +30,8 @@ def generated_pieces(
     """
     vocabulary, options = model.target_vocabulary, settings.options
     parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
-    search = GREEDY._replace(full=settings.search.full, min_length=options.min_length)
+    told = {"token_log_probs": False, "attention": False, "coverage_penalty": 0.0}
+    search = settings.search._replace(beam_size=1, num_hypotheses=1, return_alternatives=False, **told)
     step = 0
     some: Sequence[Part | None] = parts or [None]
     for part in some:
