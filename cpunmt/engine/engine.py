@@ -203,9 +203,7 @@ class Engine:
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
         tokens = max(longest, min(self._tokens, sum(lengths)))
-        workspace = self._workspace(
-            Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
-        )
+        workspace = self._workspace(Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention)))
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
         made = places, output, written, log_probs, scores, token_log_probs, attention, areas
         read = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets

@@ -29,6 +29,8 @@ class Search(NamedTuple):
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0
     suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
+    patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it goes on until patience * beam_size have
+    prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
     return_alternatives: bool = False  # beam_size hypotheses that differ behind the prefix, each searched greedily
     min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, but for the best one
     sampling_topk: int = 1  # see search.sampling; 1: nothing is drawn, else beam_size hypotheses are, each by itself
@@ -40,6 +42,16 @@ class Search(NamedTuple):
     def sampling(self) -> bool:
         """Whether pieces are drawn."""
         return self.sampling_topk != 1
+
+    @property
+    def most_ended(self) -> int:
+        """Hypotheses that a beam which does not shrink ends with, at least."""
+        return max(1, int(self.beam_size * self.patience + 0.5))
+
+    @property
+    def room(self) -> int:
+        """Of one sentence and step hypotheses at most, and of a sentence those that have ended."""
+        return self.beam_size if not self.patience else self.beam_size + max(self.beam_size, self.most_ended)
 
     @property
     def apart(self) -> bool:
@@ -57,6 +69,8 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
     least = search.min_alternative_expansion_prob
     fields = {
         "restricted": bool(search.suppressed or search.no_repeat_ngram_size),
+        "full_beam": search.patience > 0,
+        "prefix_bias": search.prefix_bias_beta,
         "suppressed": flat.ctypes.data,
         "suppressed_offsets": offsets.ctypes.data,
         "suppressed_count": len(search.suppressed),

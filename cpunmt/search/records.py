@@ -18,6 +18,9 @@ SEARCH = record(
     ("suppressed", ADDRESS),  # int32: sequences of pieces that are not said, one after the other
     ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: where each begins
     ("suppressed_count", COUNT),
+    ("full_beam", COUNT),  # 1: the beam does not shrink, and
+    ("most_ended", COUNT),  # the search is over once so many hypotheses have ended
+    ("prefix_bias", np.float32),  # 0: what a prefix says is forced
     ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
     ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
     ("sampling", COUNT),  # 1: pieces are drawn

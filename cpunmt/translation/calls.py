@@ -39,8 +39,9 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     options = replace(options, **changes) if changes else options
     sequences: Any = options.suppress_sequences
     alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
+    alike["patience"] = options.patience or 0.0
     if options.apart:
-        alike["beam_size"] = options.num_hypotheses
+        alike |= {"beam_size": options.num_hypotheses, "patience": 0.0}
     search = Search(
         **alike,
         suppressed=() if sequences is None else sequences.ids,

@@ -154,7 +154,22 @@ class Options:
     """Log-probabilities are divided by this when pieces are drawn, 0.01 to 100: below 1 the best are more probable."""
 
     seed: int = option(0, "of chance: the same sentence, options and seed give the same samples", 0, (1 << 63) - 1)
-    """Of chance, 0 to 2^63 - 1: the same sentence, options and seed give the same samples, on any machine."""
+    """Of chance, 0 to 9223372036854775807: the same sentence, options and seed give the same samples anywhere."""
+
+    patience: float | None = option(
+        None,
+        "go on until so many times beam_size hypotheses have ended (default: the beam shrinks as they end)",
+        0.1,
+        4.0,
+    )
+    """The beam stays as wide as it is until so many times `beam_size` hypotheses have ended, 0.1 to 4; 1 is usual
+    elsewhere. None: it shrinks as hypotheses end, until none is left."""
+
+    prefix_bias_beta: float = option(
+        0.0, "0: a prefix is forced; else its pieces are this much more probable", 0.0, 0.99
+    )
+    """0: a prefix is forced. Else its pieces are favoured, 0 to 0.99, as long as a translation follows it: with
+    probability p of the model they have (1 - beta) p + beta, all others (1 - beta) p."""
 
     return_alternatives: bool = option(
         False, "translations that differ in their first piece behind the prefix, each searched greedily"
@@ -228,6 +243,13 @@ class Options:
         if self.return_alternatives and self.sampling_topk != 1:
             raise ValueError(
                 f"return_alternatives is True and sampling_topk is {self.sampling_topk}, expected only one of them"
+            )
+        if apart and self.patience not in (None, 1):
+            raise ValueError(f"patience is {self.patience}, expected 1: there is no beam of samples or alternatives")
+        if self.patience and self.num_hypotheses > max(1, int(self.beam_size * self.patience + 0.5)) and not apart:
+            raise ValueError(
+                f"num_hypotheses is {self.num_hypotheses}, beam_size {self.beam_size} and patience {self.patience}, "
+                "expected at most beam_size times patience"
             )
         if apart and self.beam_size > 1:
             name = "return_alternatives" if self.return_alternatives else "sampling_topk"

@@ -75,7 +75,13 @@ def beam_search(
         said = [ids for ids, *_ in live]
         log_probs, attention = searching.step(said, candidates, vocabulary, search.repetition_penalty)
         allowed = log_probs.copy()
-        if step < len(prefix):
+        if search.prefix_bias_beta and step < len(prefix) and prefix[step] in vocabulary:
+            for row, ids in enumerate(said):
+                if ids == list(prefix[:step]):
+                    favoured = search.prefix_bias_beta * (vocabulary == prefix[step])
+                    log_probs[row] = np.log((1 - search.prefix_bias_beta) * np.exp(log_probs[row]) + favoured)
+            allowed = log_probs.copy()
+        if step < len(prefix) and not search.prefix_bias_beta:
             chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step], None)]
         else:
             if not config.replace_unknowns:
@@ -90,8 +96,13 @@ def beam_search(
                 places = list(_apart(source, allowed, [number for *_, number in live], step, search))
             else:
                 sums = np.array([total for _, total, *_ in live])[:, None] + allowed
-                order = np.argsort(-sums, axis=None, kind="stable")[: search.beam_size - len(ended)]
+                order = np.argsort(-sums, axis=None, kind="stable")
                 places = [(*np.unravel_index(i, sums.shape), None) for i in order if np.isfinite(sums.flat[i])]
+                if search.patience:
+                    ending = np.full(len(vocabulary), step + 1 == limit) | (vocabulary == config.eos_id)
+                    places = _of_full_beam(places, ending, search.beam_size)
+                else:
+                    places = places[: search.beam_size - len(ended)]
             chosen = [(row, column, int(vocabulary[column]), number) for row, column, number in places]
         following, rows = [], []
         for row, column, piece, number in chosen:
@@ -107,11 +118,18 @@ def beam_search(
                 rows.append(row)
         searching.keep(rows)
         live = following
-        if not live:
+        if not live or (search.patience and len(ended) >= search.most_ended):
             break
     made = [_hypothesis(search, *hypothesis[:4], config.eos_id) for hypothesis in ended]
     made.sort(key=lambda ranked: -ranked[0])
     return [hypothesis for _, hypothesis in made[: search.num_hypotheses]]
+
+
+def _of_full_beam(places, ending, beam):
+    """Of places, the best first: the ending ones among the first `beam`, and the first `beam` others."""
+    going_on = [place for place in places if not ending[place[1]]][:beam]
+    kept = [place for place in places[:beam] if ending[place[1]]] + going_on
+    return sorted(kept, key=places.index)
 
 
 def _apart(source, allowed, numbers, step, search):

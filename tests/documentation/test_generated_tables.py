@@ -24,7 +24,7 @@ def test_every_option_has_a_row():
 def test_every_flag_has_a_row():
     assert [row[0] for row in marian_flags()[1:]] == [f"`{flag}`" for flag in MARIAN_FLAGS]
     assert ["`--no-shortlist`", "`vocabulary='full'`"] in marian_flags()
-    assert ["`patience`", "absent; accepted at `1`"] in ctranslate2_options()
+    assert ["`end_token`", "absent; accepted at `None`"] in ctranslate2_options()
 
 
 def test_what_ctranslate2_has_is_asked_of_the_code():

@@ -76,6 +76,10 @@ def consistent_options(draw):
             found["return_alternatives"] = True
     if found.get("sampling_topk", 1) != 1 or found.get("return_alternatives"):
         found["beam_size"] = 1
+        found.pop("patience", None)
+    most = max(1, int(found.get("beam_size", 1) * (found.get("patience") or 1) + 0.5))
+    if found.get("patience") and found.get("num_hypotheses", 1) > most:
+        found["num_hypotheses"] = most
     if "min_length" in found and "max_length" in found:
         found["max_length"] = max(found["max_length"], found["min_length"])
     return found

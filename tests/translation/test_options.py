@@ -40,6 +40,8 @@ def test_nothing_given_gives_the_defaults():
         "sampling_topp": 1.0,
         "sampling_temperature": 1.0,
         "seed": 0,
+        "patience": None,
+        "prefix_bias_beta": 0.0,
         "return_alternatives": False,
         "min_alternative_expansion_prob": 0.0,
         "vocabulary": None,
@@ -119,6 +121,12 @@ def test_a_least_length_above_the_largest_is_refused_and_both_options_named():
     assert make_options({"min_length": 4, "max_length": 4}).min_length == 4
     with pytest.raises(ValueError, match="^min_length is 5 and max_length is 4, expected at most max_length$"):
         make_options({"min_length": 5, "max_length": 4})
+
+
+def test_an_array_is_a_list_of_kinds_or_refused_by_name():
+    assert make_options({"protect": np.array(["url", "email"])}) == make_options({"protect": ["email", "url"]})
+    with pytest.raises(TypeError, match=r"^protect is array\(0\), expected "):
+        make_options({"protect": np.array(0)})
 
 
 def test_an_integer_option_takes_no_fraction_and_a_number_option_takes_an_integer():
@@ -240,7 +248,7 @@ def test_its_way_to_limit_batches(given, expected):
 
 def test_its_options_that_we_do_not_have_are_accepted_when_they_are_off():
     assert make_options(CTRANSLATE2_OFF) == Options()
-    assert make_options({"patience": 1.0, "disable_unk": False}) == Options()
+    assert make_options({"end_token": None, "disable_unk": False}) == Options()
 
 
 @pytest.mark.parametrize("name", CTRANSLATE2_OFF)
@@ -262,7 +270,7 @@ def test_a_wrong_batch_type_is_refused():
 
 def test_scoring_takes_what_concerns_a_given_translation():
     assert set(SCORING) < set(FIELDS)
-    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "patience": 1}
+    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "end_token": None}
     assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
     with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: vocabulary, length_penalty, "):
         make_options({"beam_size": 4}, Options(), SCORING)

@@ -76,6 +76,34 @@ def test_alternatives_differ_behind_the_prefix(student):
     few = student.translate(SENTENCE, "Ein", split="none", min_alternative_expansion_prob=0.3, **ways)
     assert few.pieces == tuple(greedy.hypotheses[0]) and len(few.hypotheses) < 4
     assert len(student.translate(SENTENCE, "Ein", split="none", **ways).hypotheses) == 4
+    likely = {"min_alternative_expansion_prob": 0.3}
+    (told,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]], **likely, **ways)
+    assert len(told) == len(few.hypotheses)  # none is told twice
+
+
+def test_a_biased_prefix_may_be_followed(student):
+    """The more, the more probable its pieces are made; what is not given a prefix is as it was."""
+    full = {"vocabulary": "full"}
+    plain, forced = student.translate(SENTENCE, **full), student.translate(SENTENCE, "Der Kerl", **full)
+    assert plain.text.startswith("Ein Mann") and forced.text.startswith("Der Kerl")
+    assert student.translate(SENTENCE, "Der Kerl", prefix_bias_beta=0.001, **full).text == plain.text
+    assert student.translate(SENTENCE, "Der Kerl", prefix_bias_beta=0.99, **full).text == forced.text
+    assert student.translate(SENTENCE, prefix_bias_beta=0.9, **full) == plain
+    other, followed = student.translate([SENTENCE] * 2, [None, "Der Kerl"], prefix_bias_beta=0.99, **full)
+    assert (other, followed.text) == (plain, forced.text)
+    source, target = student.tokenize(SENTENCE), list(plain.pieces)
+    scored = student.score_batch([source], [target], options=Options(prefix_bias_beta=0.9))
+    assert scored == student.score_batch([source], [target])
+
+
+def test_patience_keeps_the_beam_as_it_is(student):
+    lines = sentences(60)
+    few, many = (student.translate(lines, beam_size=4, patience=patience, vocabulary="full") for patience in (1, 4))
+    better = [b.score - a.score for a, b in zip(few, many, strict=True)]
+    assert min(better) >= -1e-6 and max(better) > 0  # what is found with more patience is never worse
+    assert student.translate(lines, patience=1) == student.translate(lines)  # of a beam of one
+    five = student.translate(lines[0], beam_size=4, num_hypotheses=4, patience=2)
+    assert len({h.text for h in five.hypotheses}) == 4
 
 
 def test_no_ngram_is_said_twice(student):
@@ -146,6 +174,8 @@ def test_what_cannot_be_suppressed_is_refused(student, given, error, message):
         ({"sampling_topk": 5, "beam_size": 2}, "beam_size is 2 and sampling_topk is 5, expected 1: each of the"),
         ({"return_alternatives": True, "beam_size": 2}, "beam_size is 2 and return_alternatives is True, expected 1"),
         ({"return_alternatives": True, "sampling_topk": 5}, "return_alternatives is True and sampling_topk is 5, "),
+        ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: there is no beam of samples or alternativ"),
+        ({"beam_size": 4, "num_hypotheses": 4, "patience": 0.5}, "num_hypotheses is 4, beam_size 4 and patience 0.5, "),
         ({"min_alternative_expansion_prob": 0.5}, "min_alternative_expansion_prob is 0.5 and return_alternatives is "),
     ],
 )

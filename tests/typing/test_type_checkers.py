@@ -132,7 +132,8 @@ def test_types_are_what_is_checked(name):
         assert taken == expected
     else:
         assert taken in (kind(FIELDS[name]), kind(FIELDS[name]) | None)
-        assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None)
+        told = name != "beam_size"  # whose None is never seen: it becomes a number
+        assert (type(None) in typing.get_args(taken)) == (FIELDS[name].default is None and told)
 
 
 @pytest.mark.parametrize("owner", [Translator, AsyncResult])

@@ -45,7 +45,7 @@ def split_function(value: object) -> object:
 
 def protected_kinds(value: object) -> object:
     """What `protect` is."""
-    if value == "all" or value == "none":
+    if isinstance(value, str) and value in ("all", "none"):
         return str(value)
     with LOCK:  # most calls need neither this nor the next
         from cpunmt.translation.protection.chosen import protected

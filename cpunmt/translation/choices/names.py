@@ -30,10 +30,8 @@ CTRANSLATE2_NAMES = {
 
 # Options of CTranslate2 that we do not have, and the value at which they do nothing: the only one accepted.
 CTRANSLATE2_OFF: dict[str, object] = {
-    "patience": 1,
     "end_token": None,
     "return_end_token": False,
-    "prefix_bias_beta": 0,
     "return_logits_vocab": False,
     "callback": None,
 }

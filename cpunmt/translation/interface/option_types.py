@@ -62,6 +62,8 @@ class _Search(_Scores, _Lengths, _Pieces, total=False):
     return_scores: bool
     return_token_log_probs: bool
     return_alignments: bool
+    patience: float | None
+    prefix_bias_beta: float
     return_alternatives: bool
     min_alternative_expansion_prob: float
 
@@ -101,9 +103,7 @@ class _TheirBatch(_TheirSearch, total=False):
     """Those of a search that tells what it found when it has ended."""
 
     return_attention: bool
-    patience: float
     return_end_token: bool
-    prefix_bias_beta: float
     return_logits_vocab: bool
     callback: Callable[[Any], bool] | None
 

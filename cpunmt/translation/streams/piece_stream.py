@@ -30,8 +30,8 @@ def generated_pieces(
     """
     vocabulary, options = model.target_vocabulary, settings.options
     parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
-    told = {"token_log_probs": False, "attention": False, "coverage_penalty": 0.0}
-    search = settings.search._replace(beam_size=1, num_hypotheses=1, return_alternatives=False, **told)
+    search = settings.search._replace(beam_size=1, num_hypotheses=1, patience=0.0, return_alternatives=False)
+    search = search._replace(token_log_probs=False, attention=False, coverage_penalty=0.0)
     step = 0
     some: Sequence[Part | None] = parts or [None]
     for part in some:
