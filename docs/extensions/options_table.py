@@ -40,7 +40,10 @@ def ctranslate2_options() -> list[list[str]]:
     rows += [[f"`{theirs}`", f"`{ours}`; their name works too"] for theirs, ours in CTRANSLATE2_NAMES.items()]
     rows.append(['`max_batch_size` with `batch_type="tokens"`', "`max_batch_tokens`; theirs work too"])
     rows.append(["`use_vmap`", "`vocabulary`: `shortlist` or `full`; theirs works too"])
-    rows += [[f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items()]
+    rows.append(["`callback`", "the same in `translate_batch`, elsewhere accepted at `None`"])
+    rows += [
+        [f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items() if name != "callback"
+    ]
     return rows
 
 
