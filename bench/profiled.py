@@ -10,8 +10,9 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
+from bench.replaced import emit
 from cpunmt.engine import program
-from cpunmt.simd import isa, jit
+from cpunmt.simd import jit
 
 _LLVM = {"i": "i64", "f": "float", "v": "void"}
 PHASES = ("encoder", "decoder")
@@ -72,11 +73,7 @@ class Profiled(program.Program):
             linked.link_in(module)
             linked.link_in(llvm.parse_assembly(self._wrapper(kernel, index, size)))
         signatures = {kernel.name: kernel.letters for kernel in jit.KERNELS.values()}
-        cpu, features = isa.target_cpu(isa.current())
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
-        )
-        super().__init__(machine.emit_object(linked), signatures)
+        super().__init__(emit(linked), signatures)
         address = self._engine.get_global_value_address("profile")
         counters = (ctypes.c_int64 * size).from_address(address)
         self.counts = np.frombuffer(counters, np.int64).reshape(len(PHASES), len(self.names), 2)

@@ -5,7 +5,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.commands import cli
 from cpunmt.formats.packed.packed_directory import WEIGHTS, verify
-from tests.sample_models.real_model import GERMAN, SHIPPED
+from tests.sample_models.real_model import GERMAN, RECURRENT, SHIPPED
 
 SENTENCES = {
     "A man is riding a bicycle through the snow.": {"Mann", "fährt", "Schnee"},
@@ -25,7 +25,7 @@ def four_bits():
     return Translator(SHIPPED / "log4")
 
 
-@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4", GERMAN])
+@pytest.mark.parametrize("folder", [SHIPPED, SHIPPED / "float16", SHIPPED / "log4", GERMAN, RECURRENT])
 def test_files_are_those_of_the_metadata(folder):
     assert verify(folder)
 
@@ -36,7 +36,12 @@ def test_it_is_small():
     assert log4 <= 2 * float16 / 7 < int8 < float16
 
 
-@pytest.mark.parametrize("model", ["shipped", "four_bits"])
+@pytest.fixture(scope="module")
+def recurrent():
+    return Translator(RECURRENT)
+
+
+@pytest.mark.parametrize("model", ["shipped", "four_bits", "recurrent"])
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_everyday_sentences(request, model, sentence):
     text = request.getfixturevalue(model).translate(sentence).text

@@ -12,6 +12,7 @@ A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers
                 `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
                 `reader` (scheme, multiplier) is what the output layer wants its input quantized for
     tokens      source pieces that are encoded at once, about: enough rows for full speed, few enough for the caches
+    most_kept   (config, source pieces, target pieces) -> bytes at most of what a network keeps while it translates
     memory      (config, size, allocate) -> Memory: what one call works in; a cell or layer says itself how many bytes
                 of state a row leaves for the next step
 
@@ -35,7 +36,7 @@ from typing import NamedTuple
 from cpunmt.architectures.recurrent import tensors as recurrent_tensors
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.recurrent.memory import recurrent_memory
-from cpunmt.architectures.recurrent.network import RecurrentNetwork
+from cpunmt.architectures.recurrent.network import RecurrentNetwork, most_kept
 from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
@@ -50,6 +51,7 @@ class Family(NamedTuple):
     norms: Callable
     others: Callable
     network: Callable
+    most_kept: Callable
     memory: Callable
     tokens: int
 
@@ -61,6 +63,7 @@ FAMILIES = {
         transformer_tensors.norms,
         transformer_tensors.others,
         TransformerNetwork,
+        lambda config, source_size, vocab_size: 0,
         transformer_memory,
         96,
     ),
@@ -70,6 +73,7 @@ FAMILIES = {
         recurrent_tensors.norms,
         recurrent_tensors.others,
         RecurrentNetwork,
+        most_kept,
         recurrent_memory,
         512,  # of many sentences: a state's product has a row for each of them
     ),

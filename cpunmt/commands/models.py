@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 from cpunmt import __version__
+from cpunmt.architectures.families import family_of
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.packed.packed_directory import (
@@ -45,6 +46,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     sizes = [file.stat().st_size for file in folder.iterdir() if file.is_file()]
     loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
     twice = second_layout_bytes(config if kind == "packed" else config.changed(scheme="int8", schemes=()))
+    kept = family_of(config.architecture).most_kept(config.architecture, config.source_size, config.vocab_size)
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
     unknown = {"unknown words": "the source's word with most attention"} if config.replace_unknowns else {}
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
@@ -54,6 +56,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "size": f"{sum(sizes) / 1e6:.1f} MB in {len(sizes)} files",
         "weights": weights,
         "weights twice": f"{twice / 1e6:.1f} MB more in memory, to skip what a ReLU makes zero" if twice else "no",
+        **({"kept products": f"up to {kept / 1e6:.1f} MB more, of pieces as they are met"} if kept else {}),
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
         **config.architecture.described(),

@@ -44,8 +44,9 @@ class _Row(NamedTuple):
     int16: Shapes
     float32: Shapes
     # 4-bit weights are for few rows, one panel at a time: decoding them costs instructions and saves half of the
-    # reading. Without vpdpbusd even one row is bound by its instructions.
-    coded_rows: int
+    # reading. Without vpdpbusd even one row is bound by its instructions. The second number is of weights that a core's
+    # own cache does not hold (CODED_FAR): reading them takes four times as long.
+    coded_rows: tuple[int, int]
     # So many rows read the weights of one panel as a stream, see simd/tile.
     stream_rows: int
     # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a
@@ -67,6 +68,7 @@ class _Row(NamedTuple):
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
+_WORDS512 = Shapes({8: 3, 7: 2, 6: 3, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=5)  # 6 x 4 and 7 x 3: half the speed
 _FLOAT512 = Shapes({**dict.fromkeys(range(12, 6, -1), 2), **dict.fromkeys(range(6, 0, -1), 4)}, tile_rows=12)
 _SIX_ROWS = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=6)
 _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
@@ -86,18 +88,19 @@ _SPARSE_AMX = {
 
 _ROWS = {
     Isa.AMX_INT8: _Row(
-        _VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, int8_slots=32
+        _VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, int8_slots=32
     ),
-    Isa.AVX512_VNNI: _Row(_VNNI512, _VNNI512, _FLOAT512, 4, 2, _HEADS512, **_SPARSE512, together=3),
-    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, 1, 1, _HEADS256, **_SPARSE_VNNI, together=1),
-    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, 0, 1, _HEADS256, **_SPARSE256),
-    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, 0, 1, _HEADS256, **_SPARSE256),
+    Isa.AVX512_VNNI: _Row(_VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3),
+    Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, (1, 1), 1, _HEADS256, **_SPARSE_VNNI, together=1),
+    Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, (0, 0), 1, _HEADS256, **_SPARSE256),
+    Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, (0, 0), 1, _HEADS256, **_SPARSE256),
 }
 
 _row = _ROWS[isa.current()]
-INT8, INT16, FLOAT32, CODED_ROWS, STREAM_ROWS, HEADS = _row[:6]
+INT8, INT16, FLOAT32, (CODED_ROWS, CODED_ROWS_FAR), STREAM_ROWS, HEADS = _row[:6]
 SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, INT8_SLOTS = _row[6:]
 
-CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS + 1)]
+CODED_FAR = 1 << 20  # int8 weights of a product, from which on CODED_ROWS_FAR holds
+CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS_FAR + 1)]
 # (heads, panels): powers of two up to HEADS
 HEAD_SHAPES = [(heads, panels) for panels, most in HEADS.items() for heads in (1, 2, 4, 8) if heads <= most]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.architectures.recurrent.network import most_kept
 from cpunmt.engine.search import Search
 from tests.architectures.comparison import compare
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
@@ -43,6 +44,14 @@ def test_what_is_computed_once_has_the_same_bits(config, seed, scheme, search, d
         network.switch(merged=merged, known=known)
         for _ in range(2):
             assert bits(engine.translate(sources, limits, search)) == plain
+
+
+@given(configs())
+@settings(deadline=None, max_examples=20)
+def test_what_is_kept_is_foretold(config):
+    kept = engine_of(config, random_tensors(config, 1)).model.network.kept_bytes()
+    most = most_kept(config.architecture, config.source_size, config.vocab_size)
+    assert most == sum(size for _, size in kept.values())
 
 
 def test_known_pieces_and_merged_states_spare_products():

@@ -12,17 +12,19 @@ import pytest
 
 from bench.peers import __main__ as peers
 from bench.sparse_product import __main__ as sparse_product
-from cpunmt.formats.packed.packed_directory import read_directory
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.packed_directory import read_directory, write_directory
+from cpunmt.model.config import ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
-from tests.sample_models.random_models import random_sources
+from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.glossary": ["PAIRS", "PAIRS", *MODEL, "--rounds", "1", "--count", "2"],
@@ -33,7 +35,10 @@ COMMANDS = {
         *("--python", "BERGAMOT", "--input", str(SENTENCES), "--sentences", "5"),
     ],
     "bench.onnx": [*FEW, "--model", str(DIRECTORIES["float32"]), "--beam", "2"],
-    "bench.papers.devlin2017": ["--rounds", "1", "--rows", "1", "4"],
+    "bench.papers.devlin2017": [
+        *("--rounds", "1", "--rows", "1", "4", "--sentences", "2", "--divisor", "16", "--vocabulary", "500"),
+        *("--trained", "tiny=CHECKPOINT", "--trained", "two=CHECKPOINT,CHECKPOINT", "--test", "set=SET"),
+    ],
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.protection": [*MODEL, "--test", "set=SET"],
@@ -46,6 +51,7 @@ COMMANDS = {
 
 SAID = {  # by those that tell more than a speed
     "bench.decode_step": "int8_linear",
+    "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
@@ -98,6 +104,20 @@ def home(tmp_path):
 
 
 @pytest.fixture
+def checkpoint(tmp_path):
+    """A recurrent one of random weights, with the shipped vocabulary."""
+    config = ModelConfig.of(
+        "config",
+        "recurrent",
+        **dict.fromkeys(("model_dim", "encoder_dim", "decoder_dim"), 32),
+        vocab_size=8000,
+    )
+    packed = packed_tensors(config, random_tensors(config, 1), "float32")
+    write_directory(tmp_path / "checkpoint", *packed, vocabulary=DIRECTORIES["int8"] / "vocabulary.spm")
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture
 def bergamot(tmp_path):
     """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
@@ -123,7 +143,9 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     (tmp_path / "pairs.tsv").write_text("Women run.\tFrauen laufen.\nTwo women.\tZwei Frauen.\n", "utf-8")
     given = " ".join(COMMANDS[module])
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
-    filled |= {word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "BERGAMOT") if word in given}
+    filled |= {
+        word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "CHECKPOINT", "BERGAMOT") if word in given
+    }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
     command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)

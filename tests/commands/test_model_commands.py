@@ -14,7 +14,7 @@ from cpunmt.formats.packed.packed_directory import read_directory, verify
 from tests.sample_models.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.sample_models.marian_bin_writer import bin_bytes
-from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.sample_models.real_model import DIRECTORIES, RECURRENT, SHIPPED
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 from tests.support.command_line import refusal, statistics
 
@@ -102,6 +102,13 @@ def test_info_tells_what_weights_take_that_are_in_memory_twice(capsys):
     assert info(capsys, SHIPPED)["weights twice"] == told
     assert info(capsys, SHIPPED / "log4")["weights twice"] == told
     assert info(capsys, SHIPPED / "float16")["weights twice"] == "no"
+
+
+def test_info_tells_what_is_kept_while_translating(capsys):
+    """A recurrent network keeps the gates of pieces: 8,000 and none of 6 x 320, 8,000 and none of 3 x 512 + 256."""
+    told = f"up to {8001 * 4 * (6 * 320 + 3 * 512 + 256) / 1e6:.1f} MB more, of pieces as they are met"
+    assert info(capsys, RECURRENT)["kept products"] == told
+    assert "kept products" not in info(capsys, SHIPPED)
 
 
 def test_metadata_of_a_stranger_cannot_forge_lines(copied, capsys, tmp_path):

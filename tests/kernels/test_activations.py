@@ -48,6 +48,34 @@ def test_sigmoid_between_two_grid_points(program):
     assert (np.diff(made) >= -2 * UNIT).all()  # a line, but for rounding
 
 
+def squashed(program, x):
+    x = x.copy()
+    program.squash(x, len(x), sigmoid_table())
+    return x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "exact", "bound"),
+    [
+        pytest.param(sigmoid, sigmoid_reference, 1.1e-6, id="sigmoid"),
+        pytest.param(squashed, lambda x: np.tanh(x.astype(np.float64)), 2.3e-6, id="tanh"),
+    ],
+)
+def test_every_float_is_within_the_bound(program, function, exact, bound):
+    """All float32 from 2 ** -24 to 32 and their negatives, 486 million; nearer to 0 and further off nothing changes."""
+    first, last = (int(np.float32(x).view(np.int32)) for x in (2.0**-24, 32.0))
+    most = 0.0
+    for begin in range(first, last, 1 << 22):
+        x = np.arange(begin, min(begin + (1 << 22), last), dtype=np.int32).view(np.float32)
+        for signed in (x, -x):
+            most = max(most, float(np.abs(function(program, signed) - exact(signed)).max()))
+    assert most < bound
+    ends = np.float32([2.0**-24, 1e-30, 0, 1e-45, 32, 100, 1e30, 3.4e38, *[0] * 8])
+    for signed in (ends, -ends):
+        assert np.abs(function(program, signed) - exact(np.clip(signed, -700, 700))).max() < bound
+
+
 def test_sigmoid_of_extremes(program):
     x = np.array([0, -0.0, 16, -16, 15.999999, -15.999999, 17, -17, 1e10, -1e10, 3.4e38, -3.4e38, 1e-45, 0, 0, 0])
     made = sigmoid(program, x)

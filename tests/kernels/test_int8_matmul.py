@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack, panels
+from cpunmt.simd.tile_shapes import CODED_FAR
 from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
 from tests.kernels.independent_rows import check_independent
 from tests.support.float_steps import TINY, UNIT, fma, same_bits
@@ -99,10 +100,10 @@ def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, q_val
     assert (multiply(program, q, weights) == q_value * 127 * depth * sign).all()
 
 
-@given(seeds, st.integers(1, 3), depths, columns, misaligned)
+@given(seeds, st.integers(1, 7), depths, columns, misaligned)
 @settings(deadline=None)
 def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misaligned):
-    """Any 16 levels, in any order; one row reads the codes, several the int8 weights."""
+    """Any 16 levels, in any order; few rows read the codes, more the int8 weights."""
     generator = np.random.default_rng(seed)
     levels = generator.integers(-127, 128, 16, np.int8)
     codes = generator.integers(0, 16, (depth, columns), np.uint8)
@@ -113,6 +114,16 @@ def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misal
     for mode in (AFFINE, RELU):
         made = multiply(program, q, (levels, codes), mode, *vectors, row_scales)
         assert same_bits(made, multiply(program, q, levels[codes], mode, *vectors, row_scales))
+
+
+@pytest.mark.parametrize("rows", range(1, 8))
+def test_codes_of_weights_beyond_a_cores_cache(program, rows):
+    """There more rows read the codes."""
+    depth, columns, generator = 1024, CODED_FAR // 1024, np.random.default_rng(rows)
+    levels, codes = np.arange(-120, 120, 15, dtype=np.int8), generator.integers(0, 16, (depth, columns), np.uint8)
+    q = generator.integers(-128, 128, (rows, depth), np.int8)
+    expected = q.astype(np.int64) @ levels[codes].astype(np.int64)
+    assert np.array_equal(multiply(program, q, (levels, codes)), expected)
 
 
 @given(seeds, rows, depths, columns, st.booleans(), misaligned)

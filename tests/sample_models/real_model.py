@@ -12,6 +12,7 @@ from cpunmt.text.vocabulary import Vocabulary
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "models" / "ende-tiny"
 GERMAN = ROOT / "models" / "deen-student"  # from German
+RECURRENT = ROOT / "models" / "ende-gru"
 DIRECTORIES = {"int8": ROOT / "models" / "ende-student", "float32": ROOT / "models" / "ende-student" / "float32"}
 ENSEMBLE = [DIRECTORIES["float32"], SHIPPED]  # of the same vocabularies
 SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"

@@ -17,6 +17,18 @@ MOST_KNOWN = 8192  # pieces whose first products are kept, on each side,
 MOST_KEPT = 64 << 20  # as long as those of one side are not more bytes
 
 
+def _kept(known: int, pieces: int, columns: int) -> int:
+    """Rows of a table of first products: of the first pieces, and of no piece; 0: nothing is kept."""
+    entries = min(known, pieces, MOST_KEPT // (4 * columns)) if known > 0 else 0
+    return entries + 1 if entries else 0
+
+
+def most_kept(config: RecurrentConfig, source_size: int, vocab_size: int) -> int:
+    """Bytes of all products that are kept while translating, once every piece that has a place has been met."""
+    firsts = (tensors.encoder_input(config), source_size), (tensors.decoder_input(config), vocab_size)
+    return sum(4 * linear.columns * _kept(MOST_KNOWN, pieces, linear.columns) for linear, pieces in firsts)
+
+
 class RecurrentNetwork:
     """`address`: of a RECURRENT record, valid as long as this object."""
 
@@ -66,10 +78,10 @@ class RecurrentNetwork:
             self._known = {}
             for first, pieces in self._pieces.items():
                 record, columns = fields[first], int(fields[first]["map"]["columns"])
-                entries = min(known, pieces, MOST_KEPT // (4 * columns)) if known > 0 else 0
-                rows, made = np.empty((entries + 1, columns), np.float32), np.zeros(entries + 1, np.int32)
+                entries = _kept(known, pieces, columns)
+                rows, made = np.empty((max(entries, 1), columns), np.float32), np.zeros(max(entries, 1), np.int32)
                 self._known[first] = rows, made
-                record["known"] = entries + 1 if entries else 0
+                record["known"] = entries
                 record["rows"], record["made"] = rows.ctypes.data, made.ctypes.data
 
     def kept_bytes(self) -> dict[str, tuple[int, int]]:

@@ -21,17 +21,17 @@ from cpunmt.simd.intrinsics import at, lesser
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.matrix_tile import DEPTHS, LINE, ROWS, MatrixTile, begin, end, matrix_tiles
 from cpunmt.simd.tile import AFFINE, INTEGERS, LEADERS, LINES_AHEAD, PLANES, RELU, Tile, coded_tiles, int8_tiles
-from cpunmt.simd.tile_shapes import CODED_ROWS, INT8, MATRIX_ROWS
+from cpunmt.simd.tile_shapes import CODED_FAR, CODED_ROWS, CODED_ROWS_FAR, INT8, MATRIX_ROWS
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear"]
 
 ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the L2 cache
 
 _ALONE, _TILE_ROWS = INT8.alone, INT8.tile_rows
-_CODED_ALONE = np.ones(CODED_ROWS, np.int64)
+_CODED_ALONE = np.ones(CODED_ROWS_FAR, np.int64)
 
 _tiles = int8_tiles()
-_coded_tiles = coded_tiles() if CODED_ROWS else None
+_coded_tiles = coded_tiles() if CODED_ROWS_FAR else None
 
 
 class Product(NamedTuple):
@@ -169,9 +169,10 @@ def int8_linear(linear: address, q: address, row_scales: address, rows: count, o
     """
     w = at(LINEAR, linear, 0)
     row_bytes, panel_bytes, groups = PLANES * w.depth, 16 * w.depth, w.depth // GROUP
-    if CODED_ROWS and rows <= CODED_ROWS and w.codes != 0:
+    coded = CODED_ROWS_FAR if panel_bytes * w.panels >= CODED_FAR else CODED_ROWS
+    if CODED_ROWS_FAR and rows <= coded and w.codes != 0:
         product = Product(q, row_bytes, row_scales, rows, w.codes, panel_bytes // 2, groups, out, mode)
-        walk(_coded_tiles, _CODED_ALONE, CODED_ROWS, w, product)
+        walk(_coded_tiles, _CODED_ALONE, CODED_ROWS_FAR, w, product)
     else:
         product = Product(q, row_bytes, row_scales, rows, w.weights, panel_bytes, groups, out, mode)
         if MATRIX_ROWS and rows >= MATRIX_ROWS and w.depth % DEPTHS == 0:

@@ -1,21 +1,18 @@
-"""int16 products against the best float32 ones, by batch size: Figure 1 of Devlin 2017, on one core of this machine.
+"""int16 products against the best float32 ones, by batch size: Figure 1 of Devlin 2017.
 
-taskset -c 1 python -m bench.papers.devlin2017
-
-"Sharp Models on Dull Hardware", https://arxiv.org/abs/1705.01991, section 4.1: 16-bit fixed point is twice as fast as
+https://arxiv.org/abs/1705.01991, section 4.1: 16-bit fixed point is twice as fast as
 MKL's float32 where a decoder's batches are small. Here float32 is OpenBLAS (NumPy's), MKL where it is installed
 (pip install mkl), with weights packed beforehand too, and our own tile. Times are those of the product with its scales
 and bias; of the integer ones also with the quantization of their input.
 """
 
-import argparse
 import statistics
 
 import numpy as np
 
 from bench.operands import REACH, Arena
-from bench.papers import sgemm
-from bench.timing import Timed, interleave, machine, save
+from bench.papers.devlin2017 import sgemm
+from bench.timing import Timed, interleave
 
 SHAPES = ((512, 2048), (1024, 1024), (256, 1536), (1536, 256))
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
@@ -69,9 +66,10 @@ def contestants(program, arena, libraries, rows, depth, columns) -> dict[str, Ti
     return {name: Timed(name, run, 2.0 * rows * depth * columns) for name, run in runs.items()}
 
 
-def measure(program, libraries, rounds, shapes, rows_list) -> list[dict]:
-    results = []
-    for depth, columns in shapes:
+def measure(program, libraries, rounds, rows_list=None) -> list[dict]:
+    """`libraries`: what `sgemm.openblas` and `sgemm.mkl` have found."""
+    results, rows_list = [], rows_list or ROWS
+    for depth, columns in SHAPES:
         print(f"\n{depth} x {columns}: microseconds")
         for rows in rows_list:
             arena = Arena()
@@ -95,25 +93,3 @@ def measure(program, libraries, rounds, shapes, rows_list) -> list[dict]:
             medians = {name: item.median for name, item in items.items()}
             results.append({"shape": [depth, columns], "rows": rows, "median_s": medians, "speedup": ratios})
     return results
-
-
-def main(arguments=None):
-    from bench import compiled
-
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.devlin2017", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--mkl", help="path of libmkl_rt (default: where pip puts it in this environment)")
-    parser.add_argument("--json", help="write the figures there")
-    chosen = parser.parse_args(arguments)
-    libraries = sgemm.openblas(), sgemm.mkl(chosen.mkl)
-    program = compiled.load()
-    print(machine())
-    if libraries[1] is None:
-        print("MKL is not installed: left out")
-    results = measure(program, libraries, chosen.rounds, SHAPES, chosen.rows)
-    save(chosen.json, {"machine": machine(), "results": results})
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-ROW_MAJOR, NOT_TRANSPOSED, PACKED, B_MATRIX = 101, 111, 151, 162  # cblas.h, mkl_cblas.h
+ROW_MAJOR, NOT_TRANSPOSED, TRANSPOSED, PACKED, B_MATRIX = 101, 111, 112, 151, 162  # cblas.h, mkl_cblas.h
 
 
 def openblas():
@@ -34,7 +34,7 @@ def mkl(path=None):
     return ctypes.CDLL(str(found[0]), mode=ctypes.RTLD_GLOBAL)
 
 
-def _declared(function, integer, *arguments):
+def declared(function, integer, *arguments):
     """`function` for compiled code: i an integer of the library's, e an enumeration, f a float, p a pointer."""
     kinds = {"i": integer, "e": ctypes.c_int, "f": ctypes.c_float, "p": ctypes.c_size_t}
     function.argtypes, function.restype = [kinds[letter] for letter in arguments], None
@@ -43,7 +43,7 @@ def _declared(function, integer, *arguments):
 
 def repeated(function, integer, a, w, out):
     """A function `run(times)`: out = a w by a cblas_sgemm."""
-    multiply = _declared(function, integer, *"eeeiiifpipifpi")
+    multiply = declared(function, integer, *"eeeiiifpipifpi")
     (rows, depth), columns = a.shape, w.shape[1]
     x, y, z = (array.ctypes.data for array in (a, w, out))
 
@@ -78,9 +78,9 @@ def repeated_packed(library, a, w, out):
     size.argtypes, size.restype = [ctypes.c_int, integer, integer, integer], ctypes.c_size_t
     memory = np.zeros(size(B_MATRIX, rows, columns, depth) + 64, np.uint8)
     packed = memory.ctypes.data + -memory.ctypes.data % 64
-    pack = _declared(library.cblas_sgemm_pack, integer, *"eeeiiifpip")
+    pack = declared(library.cblas_sgemm_pack, integer, *"eeeiiifpip")
     pack(ROW_MAJOR, B_MATRIX, NOT_TRANSPOSED, rows, columns, depth, 1.0, w.ctypes.data, columns, packed)
-    multiply = _declared(library.cblas_sgemm_compute, integer, *"eeeiiipipifpi")
+    multiply = declared(library.cblas_sgemm_compute, integer, *"eeeiiipipifpi")
     x, z = a.ctypes.data, out.ctypes.data
 
     @numba.njit

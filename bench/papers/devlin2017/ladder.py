@@ -1,0 +1,152 @@
+"""Table 1: what each change brings, one upon the other, one sentence at a time."""
+
+import statistics
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bench.papers.devlin2017 import baseline
+from bench.papers.devlin2017.systems import BEAM
+from bench.papers.devlin2017.work import Work
+from bench.replaced import program_with
+from bench.timing import Timed, interleave
+from cpunmt.architectures.recurrent.network import MOST_KNOWN
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+
+
+class Rung(NamedTuple):
+    """One row: what has been switched on so far."""
+
+    name: str
+    scheme: str
+    numbers: bool = False  # elementwise functions one number at a time
+    known: int = 0
+    projected: bool = False
+    merged: bool = False
+    full: bool = False
+    early: bool = False
+    paper: int | None = None  # words/s
+
+
+SLICE = 0.4  # seconds: what ran before has left the caches, and the next one's first sentences are slower for it
+_ALL = {"known": MOST_KNOWN, "projected": True, "merged": True}
+FIRST = Rung("float32", "float32", True, paper=95)
+RUNGS = (
+    Rung("+ 16-bit products", "int16", True),
+    Rung("+ precomputed embeddings", "int16", True, MOST_KNOWN),
+    Rung("+ precomputed attention", "int16", True, MOST_KNOWN, True),
+    Rung("+ vectors, tables", "int16", False, MOST_KNOWN, True),
+    Rung("+ merged states", "int16", **_ALL, paper=418),
+    Rung("+ 8-bit products", "int8", **_ALL),
+    Rung("+ early stopping", "int8", **_ALL, early=True),
+    Rung("+ 4-bit weights", "log4", **_ALL, early=True),
+)
+BESIDE = (Rung("float32, no candidate list", "float32", True, full=True), Rung("8-bit products alone", "int8"))
+
+
+class _Contestants:
+    """Engines with memory of their own; programs and models are shared where they can be."""
+
+    def __init__(self, work: Work, libraries: Mapping[str, dict]):
+        self._work, self._models, self._engines = work, {}, {}
+        numbers = baseline.NUMBER_BY_NUMBER
+        self._programs = {("", True): program_with(numbers)}  # by library, and whether numbers come one at a time
+        for name, products in libraries.items():
+            self._programs[name, True] = program_with({**numbers, **products})
+            self._programs[name, False] = program_with(products)
+
+    def engine(self, rung: Rung, library: str = "") -> Engine:
+        """`library`: whose products it has; "" our own."""
+        kind = rung.scheme, rung.known, library, rung.numbers
+        if kind not in self._engines:
+            layout = rung.scheme, bool(library), rung.known
+            if layout not in self._models:
+                self._models[layout] = self._work.model(rung.scheme)
+                self._models[layout].network.switch(known=rung.known)
+                if library:
+                    baseline.lay_by_rows(self._models[layout])
+            self._engines[kind] = Engine(self._models[layout], self._work.shortlist)
+            if kind[2:] in self._programs:
+                self._engines[kind]._program = self._programs[kind[2:]]
+        return self._engines[kind]
+
+    def run(self, rung: Rung, beam: int, library: str = ""):
+        """A function that translates all sentences."""
+        engine, search = self.engine(rung, library), Search(beam_size=beam, full=rung.full, to_the_end=not rung.early)
+        switches = {"merged": rung.merged, "projected": rung.projected}
+        return lambda: self._work.run(engine, search, switches)
+
+    def unique_states(self, rung: Rung) -> float:
+        """Share of the rows whose products of the state were computed, of what this rung has translated so far."""
+        memory = self.engine(rung)._workspaces[-1].memories[0]
+        return float(memory["rows_multiplied"][0] / memory["rows_seen"][0])
+
+
+def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = BEAM) -> dict:
+    """Table 1. `libraries`: name -> its products; the fastest of them is the baseline, where there are none ours is."""
+    contestants = _Contestants(work, libraries)
+    full, alone = BESIDE
+    runs = {full.name: contestants.run(full, beam, next(iter(libraries), ""))}
+    names = [f"float32, {library}" for library in libraries]
+    runs |= {name: contestants.run(FIRST, beam, library) for name, library in zip(names, libraries, strict=True)}
+    vectors = FIRST._replace(numbers=False)
+    runs |= {f"float32, {library}, vectors": contestants.run(vectors, beam, library) for library in libraries}
+    runs["float32, our products"] = contestants.run(FIRST, beam)
+    runs |= {rung.name: contestants.run(rung, beam) for rung in (*RUNGS, alone)}
+    said = {name: run() for name, run in runs.items()}
+    items = {
+        name: Timed(name, lambda times, run=run: [run() for _ in range(times)], work.words)
+        for name, run in runs.items()
+    }
+    interleave(list(items.values()), rounds, SLICE)
+    first = min(names or ["float32, our products"], key=lambda name: items[name].median)
+    chain = [first, *(rung.name for rung in RUNGS)]
+    before = dict(zip(chain[1:], chain, strict=False))
+    paper = {first: FIRST.paper, **{rung.name: rung.paper for rung in RUNGS}}
+    exact = _without_rounding(contestants, beam, said["float32, our products"])
+    rows = [
+        {
+            "name": name + (" (baseline)" if name == first else ""),
+            "words_per_second": work.words / item.median,
+            "speedup": _ratio(items[first], item),
+            "step": _ratio(items[before[name]], item) if name in before else None,
+            "paper": paper.get(name),
+            "same": _share(said["float32, our products"], said[name]),
+            "same_in_float32": exact.get(name),
+        }
+        for name, item in items.items()
+    ]
+    merged = next(rung for rung in RUNGS if rung.merged)
+    return {"rows": rows, "unique_states": contestants.unique_states(merged), "beam": beam}
+
+
+def _without_rounding(contestants, beam, expected) -> dict[str, float]:
+    """Name of a rung -> share of pieces that stay the same when it, too, is switched on in float32."""
+    found = {}
+    for rung in RUNGS:
+        if rung.scheme == "int16" and rung[2:6] != FIRST[2:6]:
+            found[rung.name] = _share(expected, contestants.run(rung._replace(scheme="float32"), beam)())
+    return found
+
+
+def _ratio(slow, fast):
+    return statistics.median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))
+
+
+def _share(expected, found) -> float:
+    """Of the pieces at their places."""
+    same = sum(a == b for one, other in zip(expected, found, strict=True) for a, b in zip(one, other, strict=False))
+    return same / max(sum(max(len(a), len(b)) for a, b in zip(expected, found, strict=True)), 1)
+
+
+def show(title: str, found: dict):
+    print(f"\nTable 1: {title}, beam {found['beam']}, one sentence at a time")
+    print(f"{'':34}{'words/s':>9}{'paper':>7}{'speed-up':>10}{'step':>7}{'same pieces':>13}{'in float32':>12}")
+    for row in found["rows"]:
+        step = f"{row['step']:.2f}" if row["step"] else ""
+        exact = f"{100 * row['same_in_float32']:.2f} %" if row["same_in_float32"] is not None else ""
+        print(
+            f"{row['name']:34}{row['words_per_second']:9.0f}{row['paper'] or '':>7}{row['speedup']:10.2f}{step:>7}"
+            f"{100 * row['same']:11.2f} %{exact:>12}"
+        )
+    print(f"states of which products were computed: {100 * found['unique_states']:.0f} % (paper: about 70 %)")

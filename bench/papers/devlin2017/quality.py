@@ -1,0 +1,76 @@
+"""Table 2, its quality side in kind: trained models, each as float32, int16 and int8."""
+
+import statistics
+from pathlib import Path
+
+from bench.packing import pack_quietly
+from bench.timing import Timed, interleave
+from cpunmt import Translator
+from quantize.evaluation.evaluation_set import EvaluationSet
+from quantize.evaluation.text_metrics import by_rank, load_metrics
+
+SCHEMES = ("float32", "int16", "int8")
+
+
+def measure(
+    models: dict[str, list[Path]], folder: Path, shortlist: Path, sets: list[EvaluationSet], rounds: int
+) -> list[dict]:
+    """Rows for checkpoints, several are an ensemble: BLEU by set, sentences that are as in float32, words/s in bulk."""
+    rows = []
+    for name, checkpoints in models.items():
+        said, speeds = {}, {}
+        for scheme in SCHEMES:
+            packed = []
+            for number, checkpoint in enumerate(checkpoints):
+                packed.append(folder / f"{name}-{number}-{scheme}")
+                pack_quietly(checkpoint, packed[-1], "--scheme", scheme, "--shortlist", str(shortlist))
+            translator = Translator(packed if len(packed) > 1 else packed[0])
+            said[scheme] = {one.name: _texts(translator, one.sources) for one in sets}
+            speeds[scheme] = _alone(translator, sets, rounds)
+        for scheme in SCHEMES:
+            rows.append(
+                {
+                    "name": name,
+                    "scheme": scheme,
+                    "words_per_second": speeds[scheme],
+                    "bleu": {one.name: _bleu(said[scheme][one.name], one) for one in sets},
+                    "same": _share(said["float32"], said[scheme]),
+                }
+            )
+    return rows
+
+
+def _texts(translator, sources):
+    return [result.text for result in translator.translate(sources, split="none", beam_size=4)]
+
+
+def _alone(translator, sets, rounds):
+    """Words/s, one sentence at a time, greedily: of some of each set."""
+    lines = [line for one in sets for line in one.sources[:: max(1, len(one.sources) // 40)]]
+
+    def run(times):
+        for _ in range(times):
+            for line in lines:
+                translator.translate(line, split="none")
+
+    item = Timed("", run)
+    interleave([item], rounds)
+    return sum(len(line.split()) for line in lines) / statistics.median(item.seconds)
+
+
+def _bleu(texts, one):
+    return load_metrics().bleu.corpus_score(texts, by_rank(one.references)).score
+
+
+def _share(expected, found) -> float:
+    """Of sentences that are the same, of all sets."""
+    pairs = [(a, b) for name in expected for a, b in zip(expected[name], found[name], strict=True)]
+    return sum(a == b for a, b in pairs) / max(len(pairs), 1)
+
+
+def show(rows: list[dict], sets: list[EvaluationSet]):
+    print("\nTable 2 in kind: trained models, BLEU with a beam of 4, words/s greedily, one sentence at a time")
+    print(f"{'':20}{'scheme':>9}{'words/s':>9}" + "".join(f"{one.name:>12}" for one in sets) + "   same sentences")
+    for row in rows:
+        bleu = "".join(f"{row['bleu'][one.name]:12.2f}" for one in sets)
+        print(f"{row['name']:20}{row['scheme']:>9}{row['words_per_second']:9.0f}{bleu}{100 * row['same']:15.2f} %")

@@ -1,0 +1,46 @@
+"""Table 2: words per second of its systems, one sentence at a time."""
+
+from bench.papers.devlin2017 import systems
+from bench.papers.devlin2017.ladder import SLICE
+from bench.papers.devlin2017.work import random_work
+from bench.timing import Timed, interleave
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+from cpunmt.engine.workspace import Member
+
+PAPER = {"S1": 418}  # words/s; what else its table has was not at hand
+
+
+def engine_of(name: str, scheme: str, sizes: systems.Sizes, shortlist) -> Engine:
+    """One of SYSTEMS or ENSEMBLES, of random weights."""
+    one, count = systems.ENSEMBLES.get(name, (name, 1))
+    models = [systems.random_model(one, scheme, sizes, seed) for seed in range(1, count + 1)]
+    return Engine([Member(model, 1 / count) for model in models], shortlist)
+
+
+def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16", "int8", "log4")) -> list[dict]:
+    """Rows of words/s by scheme. One system is in memory at a time; its schemes take turns."""
+    work, search, rows = random_work("S1", lines, sizes), Search(beam_size=systems.BEAM), []
+    for name in (*systems.SYSTEMS, *systems.ENSEMBLES):
+        items = []
+        for scheme in schemes:
+            engine = engine_of(name, scheme, sizes, work.shortlist)
+
+            def run(times, engine=engine):
+                for _ in range(times):
+                    work.run(engine, search, {})
+
+            items.append(Timed(scheme, run, work.words))
+        interleave(items, rounds, SLICE)
+        speeds = {item.name: work.words / item.median for item in items}
+        rows.append({"name": name, "about": systems.ABOUT[name], "paper": PAPER.get(name), "words_per_second": speeds})
+    return rows
+
+
+def show(rows: list[dict]):
+    schemes = list(rows[0]["words_per_second"])
+    print(f"\nTable 2: words/s, random weights, beam {systems.BEAM}, one sentence at a time")
+    print(f"{'':46}{'paper':>7}" + "".join(f"{scheme:>8}" for scheme in schemes))
+    for row in rows:
+        speeds = "".join(f"{row['words_per_second'][scheme]:8.0f}" for scheme in schemes)
+        print(f"{row['name']:4}{row['about']:42}{row['paper'] or '':>7}{speeds}")

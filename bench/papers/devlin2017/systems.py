@@ -1,0 +1,112 @@
+"""The systems of Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, by name, and what they are timed on.
+
+Widths that the paper does not give are ours: pieces' vectors, what attention compares, and what the output layer reads.
+Weights are random; </s> is barred and the length is that of the source, so all do the work of real sentences.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.model.tensors import checkpoint_tensors, table_sizes
+from cpunmt.text.shortlist import Shortlist
+
+VOCABULARY = 80_000  # words
+CANDIDATES = 20  # for each word of the source,
+ALWAYS = 16  # and the most frequent words
+BEAM = 6
+
+_SIZES = {"model_dim": 512, "encoder_dim": 512, "decoder_dim": 1024, "attention_dim": 1024, "encoder_layers": 3}
+_BASE = {**_SIZES, "attention": "input", "top": "tanh"}
+
+
+def _stacked(layers: int, **changes) -> dict:
+    """Fully connected layers above the attentional one: 768 wide, every second one, which adds what is below, 1024."""
+    widths = tuple(1024 if number % 2 else 768 for number in range(layers))
+    return {**_BASE, "model_dim": 1024, "stack": widths, "relu_limit": 10.0, **changes}
+
+
+_LSTM = {"encoder_cell": "lstm", "decoder_cell": "lstm"}
+SYSTEMS = {  # name -> fields of RecurrentConfig
+    "S1": _BASE,
+    "S2": {**_BASE, "decoder_layers": 2},
+    "S3": _stacked(3),
+    "S4": _stacked(7),
+    "S5": _stacked(7, top="recurrent"),
+    "S6": _stacked(15),
+    "S7": {**_BASE, **_LSTM, "encoder": "alternating", "encoder_layers": 8, "encoder_dim": 1024, "decoder_layers": 8},
+}
+ENSEMBLES = {"E1": ("S4", 2), "E2": ("S4", 3)}  # name -> a system, and how many of it
+ABOUT = {
+    "S1": "a GRU with attention, 1024",
+    "S2": "and a GRU above it, 1024",
+    "S3": "and 3 ReLU layers, 768 and 1024 in turns",
+    "S4": "and 7 ReLU layers",
+    "S5": "and 7 ReLU layers, a GRU on top",
+    "S6": "and 15 ReLU layers",
+    "S7": "8 LSTM layers on either side, 1024",
+    "E1": "two of S4",
+    "E2": "three of S4",
+}
+
+
+class Sizes(NamedTuple):
+    """Of what is timed: the paper's, or smaller ones to try the benchmark."""
+
+    vocabulary: int = VOCABULARY
+    divisor: int = 1  # of all widths
+
+
+def system(name: str, sizes: Sizes) -> ModelConfig:
+    """The config of one of SYSTEMS."""
+    fields = dict(SYSTEMS[name])
+    for width in ("model_dim", "encoder_dim", "decoder_dim", "attention_dim"):
+        fields[width] //= sizes.divisor
+    fields["stack"] = tuple(width // sizes.divisor for width in fields.get("stack", ()))
+    return ModelConfig(architecture=RecurrentConfig(**fields), vocab_size=sizes.vocabulary)
+
+
+def random_weights(config: ModelConfig, seed: int = 1) -> dict[str, np.ndarray]:
+    """A float32 checkpoint in [-1, 1], as 16-bit products of the paper want it."""
+    random, found = np.random.default_rng(seed), {}
+    tables = table_sizes(config)
+    for name, shape in checkpoint_tensors(config).items():
+        deviation = 0.3 if len(shape) == 1 else 0.05 if name in tables else 1.2 * shape[0] ** -0.5
+        found[name] = np.clip(np.float32(deviation) * random.standard_normal(shape, dtype=np.float32), -1, 1)
+    found["output.bias"][config.eos_id] = -1e4
+    return found
+
+
+def random_model(name: str, scheme: str, sizes: Sizes, seed: int = 1) -> Model:
+    """One of SYSTEMS, packed in memory."""
+    config = system(name, sizes)
+    return Model(*packed_tensors(config, random_weights(config, seed), scheme))
+
+
+def _frequent(random, count: int, vocabulary: int) -> np.ndarray:
+    """Ids of words as frequent as words are (Zipf): 94 of a hundred are among 8,000 of 80,000."""
+    return 2 + np.minimum(random.zipf(1.3, count), vocabulary - 2) - 1
+
+
+def word_ids(lengths: Sequence[int], sizes: Sizes, seed: int = 1) -> list[list[int]]:
+    """Sentences of so many words, and </s>."""
+    random = np.random.default_rng(seed)
+    return [[*_frequent(random, length, sizes.vocabulary).tolist(), 0] for length in lengths]
+
+
+def candidate_lists(sizes: Sizes, seed: int = 1) -> Shortlist:
+    """For each word 20 others, about as frequent as it is."""
+    random, words = np.random.default_rng(seed), np.arange(sizes.vocabulary)[:, None]
+    near = words * np.exp(random.standard_normal((sizes.vocabulary, 2 * CANDIDATES))) + random.integers(
+        0, 2 * CANDIDATES, (sizes.vocabulary, 2 * CANDIDATES)
+    )
+    near = np.clip(near.astype(np.int32), ALWAYS, sizes.vocabulary - 1)
+    lists = [np.unique(row[:CANDIDATES]) for row in near]
+    offsets = np.zeros(sizes.vocabulary + 1, np.int64)
+    np.cumsum([len(targets) for targets in lists], out=offsets[1:])
+    return Shortlist(offsets, np.concatenate(lists), ALWAYS, CANDIDATES, sizes.vocabulary)

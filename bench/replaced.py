@@ -1,0 +1,43 @@
+"""The program with other kernels in the places of some: what a part of the engine brings, all else being equal."""
+
+import functools
+from collections.abc import Mapping
+
+import llvmlite.binding as llvm
+
+from cpunmt.engine import program
+from cpunmt.simd import isa, jit
+
+
+@functools.cache
+def _compiled(kernel: jit.Kernel) -> llvm.ModuleRef:
+    return kernel.compile()
+
+
+def emit(linked: llvm.ModuleRef) -> bytes:
+    """Object code for this processor and instruction set."""
+    cpu, features = isa.target_cpu(isa.current())
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
+    )
+    return machine.emit_object(linked)
+
+
+def program_with(replacements: Mapping[str, jit.Kernel]) -> program.Program:
+    """`replacements`: name of one of the engine's kernels -> a kernel with the same arguments."""
+    import cpunmt.search.beam  # noqa: F401  defines the kernels
+
+    program._initialize_llvm()
+    linked, signatures = llvm.parse_assembly(""), {}
+    for name, kernel in jit.KERNELS.items():
+        if not (kernel.function.__module__ or "").startswith("cpunmt."):  # a benchmark's
+            continue
+        chosen = replacements.get(name, kernel)
+        if chosen.letters != kernel.letters:
+            raise TypeError(f"{chosen.name} takes other arguments than {name}")
+        _compiled(kernel)  # whatever calls it is compiled against it
+        module = _compiled(chosen).clone()
+        module.get_function(chosen.symbol).name = kernel.symbol
+        linked.link_in(module)
+        signatures[name] = kernel.letters
+    return program.Program(emit(linked), signatures)
