@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.model.config import SCHEMES
 from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors

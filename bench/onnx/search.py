@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from cpunmt.engine.engine import Hypothesis, Search
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.engine.search import Search
 
 COMPACT = 0.8  # sentences that are over leave the batch when no more than this share is left
 

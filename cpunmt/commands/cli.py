@@ -19,12 +19,14 @@ from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, tell
 from cpunmt.layers.schemes import SCHEMES
-from cpunmt.model.config import ACTIVATION_SCALES, MOST_BEAM
+from cpunmt.model.config import ACTIVATION_SCALES
 from cpunmt.registry.store import is_name
 from cpunmt.simd import isa
 from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
-from cpunmt.translation.options import MARIAN_FLAGS, SCORING, Options, kind, make_options
+from cpunmt.translation.choices.fields import kind
+from cpunmt.translation.choices.names import MARIAN_FLAGS, MEANT_FLAGS
+from cpunmt.translation.options import SCORING, Options, make_options
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
@@ -86,9 +88,9 @@ def _options(given, names) -> dict:
 
 
 def _checked(given, options):
-    """Wrong usage unless the options can be right for some model, whose beam may be a larger one than ours."""
+    """Wrong usage unless the options can be right for some model."""
     try:
-        make_options({"beam_size": MOST_BEAM, **options})
+        make_options(options)
         whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
         given.parser.error(str(error))
@@ -178,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "translate",
         fill=_translate_arguments,
+        meant=MEANT_FLAGS,
         help="translate lines of text: n lines in, n lines out",
         description="Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines "
         "that are there are translated at once, so it can be used interactively; a file is sorted by length in "
@@ -296,6 +299,8 @@ def _add_options(parser, names, other_help=None):
         option = Options.__dataclass_fields__[name]
         rule = option.metadata
         flags = [] if name.startswith("return_") else ["--" + name.replace("_", "-")]
+        if name == "return_alternatives":
+            flags = ["--alternatives"]  # which are the translations themselves
         flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
         if not flags:
             continue

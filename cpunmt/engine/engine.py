@@ -10,6 +10,7 @@ import numpy as np
 
 from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
+from cpunmt.engine.search import GREEDY, Search, search_record
 from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
@@ -18,34 +19,12 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.model import Model
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.search.records import BATCH, SEARCH
+from cpunmt.search.records import BATCH
 
 BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
 LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
 KEPT = 16  # workspaces that are kept for later calls at most,
 USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
-
-
-class Search(NamedTuple):
-    """How to search.
-
-    score of a hypothesis = (log_prob - word_penalty * n) / n ** length_penalty + coverage_penalty * coverage,
-    where n counts its pieces and coverage is that of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14).
-    """
-
-    beam_size: int = 1
-    num_hypotheses: int = 1  # at most beam_size
-    length_penalty: float = 1.0
-    word_penalty: float = 0.0
-    coverage_penalty: float = 0.0
-    min_length: int = 0  # pieces before </s>
-    full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
-    token_log_probs: bool = False  # tell them
-    attention: bool = False  # tell it
-    to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
-
-
-GREEDY = Search()
 
 
 def _names(record: np.dtype) -> list[str]:
@@ -224,9 +203,7 @@ class Engine:
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = 0 if full else self._most_candidates(longest)
         tokens = max(longest, min(self._tokens, sum(lengths)))
-        workspace = self._workspace(
-            Size(slots, search.beam_size, steps, tokens, longest, candidates, int(keep_attention))
-        )
+        workspace = self._workspace(Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention)))
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
         made = places, output, written, log_probs, scores, token_log_probs, attention, areas
         read = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets
@@ -253,12 +230,10 @@ class Engine:
         """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
         found = self._searches.get(search)
         if found is None:
-            record = np.zeros(1, SEARCH)
-            for name in SEARCH.names:
-                record[name] = getattr(search, name)
+            record, kept = search_record(search)
             if len(self._searches) > 100:
                 self._searches.clear()
-            found = self._searches[search] = (record.ctypes.data, record)
+            found = self._searches[search] = (record.ctypes.data, (record, kept))
         normalizers = self._powers.get(search.length_penalty)
         if normalizers is None or len(normalizers) <= steps:
             if len(self._powers) > 100:

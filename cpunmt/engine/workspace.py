@@ -83,6 +83,7 @@ class Workspace:
         float32 = np.float32
         buffer("pointers", np.int64, PANEL)
         buffer("logits", float32, len(members), logit_rows, columns)
+        buffer("weights", float32, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)
@@ -95,6 +96,8 @@ class Workspace:
         self.history = buffer("history", ITEM, slots, steps, beam)
         buffer("ended", ENDED, slots, beam)
         buffer("coverage", float32, stride)
+        buffer("said", np.int32, steps)
+        buffer("said_logits", float32, steps)
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
         if attention and len(members) > 1:

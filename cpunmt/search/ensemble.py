@@ -20,7 +20,8 @@ from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.weighted_sums import add_weighted
 from cpunmt.search.history import attention_address
 from cpunmt.search.output_layer import own_logits, row_columns
-from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.restrictions import penalize
 from cpunmt.simd.intrinsics import at, store_f32
 from cpunmt.simd.jit import address, count, kernel
 
@@ -63,7 +64,10 @@ def row_logits(batch: address, workspace: address, row: count, number: count) ->
     w = at(WORKSPACE, workspace, 0)
     columns, logits = row_columns(batch, workspace, row), own_logits(batch, workspace, 0, row, number)
     h = at(HYPOTHESIS, w.hypotheses, row)
+    penalty = at(SEARCH, at(BATCH, batch, 0).search, 0).repetition_penalty
     if w.models == 1:
+        if penalty != 1:
+            penalize(batch, workspace, row, logits, penalty)
         h.normalizer = log_sum_exp(logits, columns)
         return logits
     h.normalizer = np.float32(0.0)
@@ -71,6 +75,8 @@ def row_logits(batch: address, workspace: address, row: count, number: count) ->
         weight, own = at(MEMBER, w.members, k).weight, logits
         if k > 0:
             own = own_logits(batch, workspace, k, row, number)
+        if penalty != 1:
+            penalize(batch, workspace, row, own, penalty)
         h.normalizer = h.normalizer + weight * log_sum_exp(own, columns)
         add_weighted(own, columns, weight, k, logits)
     for column in range(at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates, columns):

@@ -12,6 +12,22 @@ SEARCH = record(
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
     ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
+    ("repetition_penalty", np.float32),  # 1: none
+    ("restricted", COUNT),  # 1: some pieces are forbidden
+    ("no_repeat_ngram_size", COUNT),  # 0: any n-gram may be repeated
+    ("suppressed", ADDRESS),  # int32: sequences of pieces that are not said, one after the other
+    ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: where each begins
+    ("suppressed_count", COUNT),
+    ("full_beam", COUNT),  # 1: the beam does not shrink, and
+    ("most_ended", COUNT),  # the search is over once so many hypotheses have ended
+    ("prefix_bias", np.float32),  # 0: what a prefix says is forced
+    ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
+    ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
+    ("sampling", COUNT),  # 1: pieces are drawn
+    ("sampling_topk", COUNT),  # from so many, 0: from all
+    ("sampling_topp", np.float32),
+    ("inverse_temperature", np.float32),
+    ("seed", COUNT),
 )
 
 # What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.
@@ -47,6 +63,7 @@ SLOT = record(
     ("candidates", COUNT),  # pieces it chooses from
     ("unk_column", COUNT),  # where <unk> is among them, or -1
     ("outside", COUNT),  # 1: its prefix has a piece that is no candidate
+    ("key", COUNT),  # 64 bits of its source, which chance depends on; not there unless pieces are drawn
 )
 
 # A hypothesis that goes on: what the search alone knows of a row. See also architectures.records.ROW.
@@ -55,6 +72,7 @@ HYPOTHESIS = record(
     ("normalizer", np.float32),  # log-sum-exp of the logits of its next piece
     ("found", COUNT),  # how many continuations were found
     ("taken", COUNT),  # how many of them are items of the next step
+    ("number", COUNT),  # which of the hypotheses that go on by themselves; -1: the one that all of them begin with
 )
 
 # What became of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
@@ -98,6 +116,7 @@ WORKSPACE = record(
     ("pointers", ADDRESS),  # int64 [16]
     ("logit_columns", COUNT),
     ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns]
+    ("weights", ADDRESS),  # float32 [logit_columns]: those of a row, when pieces are drawn
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
     ("together", COUNT),  # 1: output layers are over the candidates of all slots
@@ -126,4 +145,6 @@ WORKSPACE = record(
     ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
     ("own_attention", ADDRESS),  # float32 [slots * beam, source_stride]: of one of several models, by row
     ("coverage", ADDRESS),  # float32 [source_stride]
+    ("said", ADDRESS),  # int32 [steps]: what a hypothesis has said,
+    ("said_logits", ADDRESS),  # float32 [steps]: and the logits of that
 )

@@ -8,6 +8,7 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.output_layer import gather_slot
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.sampling import sentence_key
 from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
@@ -39,10 +40,13 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     s.source_length = load_i64(b.offsets, sentence + 1) - first
     s.step, s.live, s.ended, s.outside = 0, 1, 0, 0
     s.candidates, s.unk_column = m.vocab_size, m.unk_id
+    if at(SEARCH, b.search, 0).sampling:
+        s.key = sentence_key(b.ids + 4 * first, s.source_length)
     r = at(ROW, w.rows, row)
     r.slot, r.source_length, r.step, r.piece, r.item, r.parent_item = slot, s.source_length, 0, -1, 0, 0
     r.alignment = attention_address(workspace, slot, 0, 0)
-    at(HYPOTHESIS, w.hypotheses, row).log_prob = np.float32(0.0)
+    h = at(HYPOTHESIS, w.hypotheses, row)
+    h.log_prob, h.number = np.float32(0.0), -1
     if b.full_output == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first

@@ -5,6 +5,13 @@
 
 A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is never chosen, but keeps its share
 of the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+
+With patience (Kasai et al. 2022, https://arxiv.org/abs/2204.05424) the beam does not shrink: those of the best
+`beam_size` continuations that end leave it, the best others fill it, and the search is over once `most_ended` have
+ended. At the length limit the best `beam_size` end.
+
+Hypotheses that are searched apart, samples (search.sampling) and alternatives, do not compete: behind the prefix one
+begins with each of the continuations found there, and each goes on with one at a time.
 """
 
 import numpy as np
@@ -15,7 +22,10 @@ from cpunmt.kernels.softmax import LOWEST
 from cpunmt.kernels.top_k import top_k
 from cpunmt.search.early_stop import is_settled
 from cpunmt.search.history import attention_address, item_place
+from cpunmt.search.prefix_bias import bias_prefix
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.restrictions import forbid
+from cpunmt.search.sampling import draw
 from cpunmt.search.sentence import MINUS_INFINITY, find_column
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
@@ -27,7 +37,7 @@ LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell o
 def forced_piece(batch: address, sentence: count, step: count) -> count:
     """The piece that a translation must have at `step`, or -1."""
     b = at(BATCH, batch, 0)
-    if b.prefix_offsets == 0:
+    if b.prefix_offsets == 0 or at(SEARCH, b.search, 0).prefix_bias > 0:
         return -1
     place = load_i64(b.prefix_offsets, sentence) + step
     return load_i32(b.prefixes, place) if place < load_i64(b.prefix_offsets, sentence + 1) else -1
@@ -51,11 +61,32 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
         return
     search = at(SEARCH, b.search, 0)
+    if search.prefix_bias > 0:
+        bias_prefix(batch, workspace, row, logits)
+    ending = load_f32(logits, m.eos_id)
     if s.unk_column >= 0:
         store_f32(logits, s.unk_column, LOWEST)
     if r.step < search.min_length:
         store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
-    h.found = top_k(logits, columns, search.beam_size - s.ended, best_columns, best_logits)
+    if search.restricted:
+        forbid(batch, workspace, row, logits)
+    wanted = search.beam_size - s.ended
+    if search.full_beam:
+        wanted = search.beam_size + 1  # one of them may end
+    elif search.apart and h.number >= 0:
+        wanted = 1
+    h.found = 0
+    if search.sampling:
+        h.found = draw(batch, workspace, row, logits, columns, wanted)
+    if h.found == 0:
+        h.found = top_k(logits, columns, wanted, best_columns, best_logits)
+    if search.restricted and not load_f32(best_logits, 0) > LOWEST:  # all is forbidden: it ends
+        h.found = 1
+        store_i64(best_columns, 0, m.eos_id)
+        store_f32(best_logits, 0, ending)
+    if search.apart and h.number < 0 and not search.sampling:
+        while h.found > 1 and load_f32(best_logits, h.found - 1) - h.normalizer < search.least_log_prob:
+            h.found -= 1
 
 
 @kernel
@@ -113,6 +144,17 @@ def best_row(workspace: address, first: count, rows: count) -> count:
 
 
 @kernel
+def next_row_apart(workspace: address, first: count, rows: count) -> count:
+    """The first row, of `rows` neighbours, that has a continuation left; -1 if none has. Hypotheses do not compete."""
+    w = at(WORKSPACE, workspace, 0)
+    for row in range(first, first + rows):
+        h = at(HYPOTHESIS, w.hypotheses, row)
+        if h.taken < h.found:
+            return row
+    return -1
+
+
+@kernel
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
@@ -120,25 +162,32 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
     None does once the sentence is settled.
     """
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    s = at(SLOT, w.sentences, slot)
-    rows, step, wanted = s.live, s.step, at(SEARCH, b.search, 0).beam_size - s.ended
+    s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
+    rows, step, wanted = s.live, s.step, search.beam_size - s.ended
+    if search.full_beam:
+        wanted = w.beam
     last = step + 1 >= load_i64(b.limits, s.sentence)
     forced = forced_piece(batch, s.sentence, step)
     s.live = 0
-    for item in range(wanted):
-        row = best_row(workspace, first, rows)
+    item, rank = 0, 0
+    while item < wanted:
+        row = next_row_apart(workspace, first, rows) if search.apart else best_row(workspace, first, rows)
         if row < 0:
             break
         parent, origin = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
         column = load_i64(w.best_columns, row * w.beam + parent.taken)
         log_prob = load_f32(w.best_logits, row * w.beam + parent.taken) - parent.normalizer
         parent.taken += 1
-        entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
         piece = column
         if forced >= 0:
             piece = forced
         elif b.full_output == 0:
             piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
+        ends = piece == m.eos_id or last
+        rank += 1
+        if search.full_beam and ends and rank > search.beam_size:
+            continue
+        entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
         total = parent.log_prob
         if column < 0:
             s.outside = 1  # the sum leaves it out: otherwise all sums would be minus infinity
@@ -146,17 +195,26 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             total = total + log_prob
         entry.piece, entry.parent = np.int32(piece), np.int32(origin.item)
         entry.log_prob, entry.sum = log_prob, total
-        if piece == m.eos_id or last:
+        if ends:
             end_hypothesis(batch, workspace, slot, step, item)
         else:
             child = at(ROW, w.next_rows, next_row)
             child.slot, child.source_length, child.step, child.piece = slot, s.source_length, step + 1, piece
             child.item, child.parent_item, child.parent = item, origin.item, row
             child.alignment = attention_address(workspace, slot, step + 1, item)
-            at(HYPOTHESIS, w.next_hypotheses, next_row).log_prob = total
+            following = at(HYPOTHESIS, w.next_hypotheses, next_row)
+            following.log_prob, following.number = total, parent.number
+            if search.apart and forced < 0 and parent.number < 0:
+                following.number = parent.taken - 1
             s.live += 1
             next_row += 1
+        item += 1
+        if search.full_beam and s.live == search.beam_size:
+            break
     s.step = step + 1
+    if search.full_beam and s.ended >= search.most_ended:
+        next_row -= s.live
+        s.live = 0
     if s.live > 0 and is_settled(batch, workspace, slot, next_row - s.live):
         next_row -= s.live
         s.live = 0

@@ -195,6 +195,12 @@ def first_lanes(builder, x, count, others):
     return builder.select(kept, x, others)
 
 
+@function(f32x16(f32x16, f32x16, f32x16))
+def where_above(builder, x, y, chosen):
+    """Lanes of `chosen` where x > y, and 0 where it is not."""
+    return builder.select(builder.fcmp_ordered(">", x, y), chosen, broadcast_constant(0.0, ir.FloatType()))
+
+
 @function(i32x16(f32x16))
 def float_bits_of(builder, x):
     """The same bits, read as integers."""

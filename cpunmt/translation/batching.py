@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
@@ -78,6 +79,7 @@ def translate_parts(engine: Engine, parts: list[Part], options: Options, search:
     """
     if not engine.model.config.right_to_left:
         return search_parts(engine, parts, options, search)
+    search = search._replace(suppressed=tuple(sequence[::-1] for sequence in search.suppressed))
     parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
     found = search_parts(engine, parts, options, search)
     return [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]

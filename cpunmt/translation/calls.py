@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.process.workers import Workers
 from cpunmt.translation.options import Options
 
@@ -37,9 +37,14 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     if options.lower_capitals is None:
         changes = {"lower_capitals": not whole, **changes}
     options = replace(options, **changes) if changes else options
+    sequences: Any = options.suppress_sequences
     alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
+    alike["patience"] = options.patience or 0.0
+    if options.apart:
+        alike |= {"beam_size": options.num_hypotheses, "patience": 0.0}
     search = Search(
         **alike,
+        suppressed=() if sequences is None else sequences.ids,
         full=options.vocabulary == "full",
         token_log_probs=options.return_token_log_probs,
         attention=options.return_alignments or options.replace_unknowns,

@@ -2,16 +2,17 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from cpunmt.engine import engine
+from cpunmt.engine.search import Search
 from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.alignments import Matrix
-from cpunmt.translation.batching import cut_sentences, translate_parts
+from cpunmt.translation.batching import Part, cut_sentences, translate_parts
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
@@ -19,6 +20,7 @@ from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.splitting import joined
 
 T = TypeVar("T")
+TranslateParts = Callable[[engine.Engine, list[Part], Options, Search], list[list[engine.Hypothesis]]]
 
 
 class Source(NamedTuple):
@@ -43,11 +45,13 @@ def translate_sentences(
     sentences: list[list[int]],
     prefixes: Sequence[list[int]],
     given: Sequence[str] | Sequence[list[str]],
+    translate: TranslateParts = translate_parts,
 ) -> list[Result]:
     """Results of sentences, which are id lists, each with its </s>.
 
     Parameters
     ----------
+    translate : what gives the hypotheses of parts; none for a part that is left out, which is never a sentence's first
     prefixes : for each sentence the target ids that its translation begins with
     given : each sentence as it was given: a text, or its pieces without </s>
     """
@@ -57,9 +61,10 @@ def translate_sentences(
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
     lengths: list[list[int]] = [[] for _ in sentences]
-    for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search), strict=True):
-        found[part.sentence].append(hypotheses)
-        lengths[part.sentence].append(len(part.ids) - 1)
+    for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
+        if hypotheses:
+            found[part.sentence].append(hypotheses)
+            lengths[part.sentence].append(len(part.ids) - 1)
     results = []
     for number, of_sentence in enumerate(found):
         if of_sentence:

@@ -217,7 +217,8 @@ class Result:
 class TranslationResult:
     """The translations of one sentence, best first, in CTranslate2's shape.
 
-    hypotheses  pieces of each; there are `num_hypotheses`, the last repeated where the search found fewer
+    hypotheses  pieces of each; there are `num_hypotheses`, the last repeated where the search found fewer, but of
+                alternatives
     scores      length-normalized score of each; empty unless asked for (return_scores)
     attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
     logits      always empty
@@ -331,9 +332,13 @@ class ExecutionStats:
 
 
 def translation_result(result: Result, options: Options) -> TranslationResult:
-    """`result` in CTranslate2's shape: `num_hypotheses` of them, the last again and again if the search found fewer."""
+    """`result` in CTranslate2's shape: `num_hypotheses` of them, the last again and again if the search found fewer.
+
+    Alternatives are as many as there are.
+    """
     found = list(result.hypotheses)
-    found += found[-1:] * (options.num_hypotheses - len(found))
+    if not options.return_alternatives:
+        found += found[-1:] * (options.num_hypotheses - len(found))
     return TranslationResult(
         [list(hypothesis.pieces) for hypothesis in found],
         [hypothesis.score for hypothesis in found] if options.return_scores else [],

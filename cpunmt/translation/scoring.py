@@ -19,6 +19,9 @@ def score_pairs(
     """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target."""
     options, search = settings
     search = search._replace(beam_size=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False)
+    search = search._replace(
+        repetition_penalty=1.0, sampling_topk=1, prefix_bias_beta=0.0
+    )  # the model's own log-probabilities
     most = options.max_input_length
     parts = []
     for number, (source, target) in enumerate(zip(sources, targets, strict=True)):

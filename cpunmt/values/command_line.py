@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from cpunmt.files.console import say, tell
-from cpunmt.values.spelling import CLOSELY, did_you_mean
+from cpunmt.values.spelling import CLOSELY, did_you_mean, hint
 
 
 class _Once(argparse.Action):
@@ -24,11 +24,14 @@ class _Once(argparse.Action):
 class Parser(argparse.ArgumentParser):
     """No abbreviations of options, each once, texts between them; what is wrong in one line, with what may be meant."""
 
-    def __init__(self, fill=None, **settings):
-        """`fill` is called with the parser before it is used: of many commands one is, the others cost nothing."""
+    def __init__(self, fill=None, meant=None, **settings):
+        """`fill` is called with the parser before it is used: of many commands one is, the others cost nothing.
+
+        `meant`: flags that other programs have, and what they are here.
+        """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
-        self._fill = fill
+        self._fill, self._meant = fill, meant or {}
 
     def _filled(self):
         fill, self._fill = self._fill, None
@@ -57,7 +60,9 @@ class Parser(argparse.ArgumentParser):
         flags = [text for text in unknown[:end] if self._parse_optional(text) is not None]
         list_of_all = self._list_of_all()
         if flags or list_of_all is None:
-            meant = did_you_mean(flags[0].partition("=")[0], self._option_string_actions) if flags else ""
+            first = flags[0].partition("=")[0] if flags else ""
+            known = self._meant.get(first.replace("_", "-"))
+            meant = hint(known) if known else did_you_mean(first, self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         setattr(found, list_of_all.dest, getattr(found, list_of_all.dest) + unknown[:end] + unknown[end + 1 :])
         return found, []

@@ -3,7 +3,9 @@
 import dataclasses
 import re
 
-from cpunmt.translation.options import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, Options, kind
+from cpunmt.translation.choices.fields import kind
+from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS
+from cpunmt.translation.options import Options
 from docs.extensions.markdown_table import Table
 
 
@@ -38,8 +40,10 @@ def ctranslate2_options() -> list[list[str]]:
     rows += [[f"`{theirs}`", f"`{ours}`; their name works too"] for theirs, ours in CTRANSLATE2_NAMES.items()]
     rows.append(['`max_batch_size` with `batch_type="tokens"`', "`max_batch_tokens`; theirs work too"])
     rows.append(["`use_vmap`", "`vocabulary`: `shortlist` or `full`; theirs works too"])
-    rows.append(["`disable_unk`", "`<unk>` is never chosen: accepted, and has no effect"])
-    rows += [[f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items()]
+    rows.append(["`callback`", "the same in `translate_batch`, elsewhere accepted at `None`"])
+    rows += [
+        [f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items() if name != "callback"
+    ]
     return rows
 
 

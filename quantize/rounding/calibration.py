@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import expanded
 from cpunmt.files.line_stream import decode_line

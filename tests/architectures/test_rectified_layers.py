@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels import records

@@ -13,7 +13,8 @@ import pytest
 import cpunmt
 from cpunmt.commands import cli
 from cpunmt.engine import program
-from cpunmt.translation.options import MARIAN_FLAGS, Options
+from cpunmt.translation.choices.names import MARIAN_FLAGS
+from cpunmt.translation.options import Options
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.sample_models.real_model import DIRECTORIES
@@ -199,9 +200,20 @@ def test_an_option_that_does_not_fit_the_model_leaves_the_output_alone(source, t
 
 
 def test_more_hypotheses_than_the_models_beam_has(source, tmp_path, capfd):
-    assert translate(source, tmp_path / "german", "--n-best", 2) == 1
-    assert refusal(capfd) == "num_hypotheses is 2 and beam_size is 1, expected at most beam_size\n"
+    with pytest.raises(SystemExit):
+        translate(source, tmp_path / "german", "--n-best", 2, "--beam-size", 1)
+    assert "num_hypotheses is 2 and beam_size is 1, expected at most beam_size; see " in capfd.readouterr().err
     assert not (tmp_path / "german").exists()
+    assert translate(source, tmp_path / "alone", "--n-best", 2) == 0
+    assert translate(source, tmp_path / "both", "--n-best", 2, "--beam-size", 2) == 0
+    assert (tmp_path / "alone").read_bytes() == (tmp_path / "both").read_bytes() != b""
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("--num-beams", "--beam-size"), ("--max-new-tokens=9", "--max-length")])
+def test_a_flag_of_another_engine_is_told_what_it_is_here(source, tmp_path, capfd, theirs, ours):
+    with pytest.raises(SystemExit):
+        translate(source, tmp_path / "german", theirs)
+    assert f"unrecognized arguments: {theirs} (did you mean {ours}?); see " in capfd.readouterr().err
 
 
 # info, warmup, version

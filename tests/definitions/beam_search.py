@@ -5,15 +5,21 @@ log-probabilities; those that end leave, and the beam is smaller by them from th
 left, or when the longest allowed length cuts off those that are. <unk> is barred after the log-softmax.
 
 Of several models, an ensemble, the log-probability of a piece is the weighted sum of theirs, and so is the attention.
+
+Translations that are searched apart, samples and alternatives, begin with the pieces that are drawn, or the best ones,
+behind the prefix; each goes on with one piece at a time.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from cpunmt.engine.engine import GREEDY, Hypothesis, Search
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.engine.search import GREEDY, Search
 from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
+from tests.definitions.restrictions import forbidden, penalized
+from tests.definitions.sampling import chance, drawn
 
 
 class Models:
@@ -23,11 +29,15 @@ class Models:
         self._models = models
         self._states = [reference.start(reference.encode(source)) for reference, _ in models]
 
-    def step(self, previous, candidates):
-        """(log-probabilities, attention) of each row, whose last ids are `previous`."""
+    def step(self, said, candidates, vocabulary, penalty):
+        """(log-probabilities, attention) of each row, which has said the ids `said`."""
         log_probs, attention = 0.0, 0.0
+        previous = [ids[-1] if ids else 0 for ids in said]
         for number, (reference, weight) in enumerate(self._models):
             logits, self._states[number] = reference.step(self._states[number], previous, candidates)
+            if penalty != 1:
+                rows = zip(logits, said, strict=True)
+                logits = np.stack([penalized(row, vocabulary, ids, penalty) for row, ids in rows])
             log_probs = log_probs + weight * log_softmax(logits)
             attention = attention + weight * self._states[number].alignment
         return log_probs, attention
@@ -60,27 +70,47 @@ def beam_search(
     config = models[0][0].config
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
     searching = Models(models, source)
-    live, ended = [([], 0.0, [], [])], []  # ids, sum, log-probabilities, attention rows
+    live, ended = [([], 0.0, [], [], None)], []  # ids, sum, log-probabilities, attention rows, number if apart
     for step in range(limit):
-        log_probs, attention = searching.step([ids[-1] if ids else 0 for ids, *_ in live], candidates)
-        sums = np.array([total for _, total, *_ in live])[:, None] + log_probs
-        if step < len(prefix):
-            chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step])]
+        said = [ids for ids, *_ in live]
+        log_probs, attention = searching.step(said, candidates, vocabulary, search.repetition_penalty)
+        allowed = log_probs.copy()
+        if search.prefix_bias_beta and step < len(prefix) and prefix[step] in vocabulary:
+            for row, ids in enumerate(said):
+                if ids == list(prefix[:step]):
+                    favoured = search.prefix_bias_beta * (vocabulary == prefix[step])
+                    log_probs[row] = np.log((1 - search.prefix_bias_beta) * np.exp(log_probs[row]) + favoured)
+            allowed = log_probs.copy()
+        if step < len(prefix) and not search.prefix_bias_beta:
+            chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step], None)]
         else:
             if not config.replace_unknowns:
-                sums[:, vocabulary == config.unk_id] = -np.inf
+                allowed[:, vocabulary == config.unk_id] = -np.inf
             if step < search.min_length:
-                sums[:, vocabulary == config.eos_id] = -np.inf
-            order = np.argsort(-sums, axis=None, kind="stable")[: search.beam_size - len(ended)]
-            places = [np.unravel_index(i, sums.shape) for i in order if np.isfinite(sums.flat[i])]
-            chosen = [(row, column, int(vocabulary[column])) for row, column in places]
+                allowed[:, vocabulary == config.eos_id] = -np.inf
+            for row, ids in enumerate(said):
+                allowed[row, np.isin(vocabulary, forbidden(ids, search))] = -np.inf
+                if (search.no_repeat_ngram_size or search.suppressed) and not np.isfinite(allowed[row]).any():
+                    allowed[row, vocabulary == config.eos_id] = log_probs[row, vocabulary == config.eos_id]
+            if search.apart:
+                places = list(_apart(source, allowed, [number for *_, number in live], step, search))
+            else:
+                sums = np.array([total for _, total, *_ in live])[:, None] + allowed
+                order = np.argsort(-sums, axis=None, kind="stable")
+                places = [(*np.unravel_index(i, sums.shape), None) for i in order if np.isfinite(sums.flat[i])]
+                if search.patience:
+                    ending = np.full(len(vocabulary), step + 1 == limit) | (vocabulary == config.eos_id)
+                    places = _of_full_beam(places, ending, search.beam_size)
+                else:
+                    places = places[: search.beam_size - len(ended)]
+            chosen = [(row, column, int(vocabulary[column]), number) for row, column, number in places]
         following, rows = [], []
-        for row, column, piece in chosen:
-            ids, total, parts, attended = live[row]
+        for row, column, piece, number in chosen:
+            ids, total, parts, attended, _ = live[row]
             inside = column < len(vocabulary) and vocabulary[column] == piece
             log_prob = float(log_probs[row, column]) if inside else -np.inf
             total += log_prob if inside else 0.0
-            hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, attention[row]])
+            hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, attention[row]], number)
             if piece == config.eos_id or step + 1 == limit:
                 ended.append(hypothesis)
             else:
@@ -88,11 +118,31 @@ def beam_search(
                 rows.append(row)
         searching.keep(rows)
         live = following
-        if not live:
+        if not live or (search.patience and len(ended) >= search.most_ended):
             break
-    made = [_hypothesis(search, *hypothesis, config.eos_id) for hypothesis in ended]
+    made = [_hypothesis(search, *hypothesis[:4], config.eos_id) for hypothesis in ended]
     made.sort(key=lambda ranked: -ranked[0])
     return [hypothesis for _, hypothesis in made[: search.num_hypotheses]]
+
+
+def _of_full_beam(places, ending, beam):
+    """Of places, the best first: the ending ones among the first `beam`, and the first `beam` others."""
+    going_on = [place for place in places if not ending[place[1]]][:beam]
+    kept = [place for place in places[:beam] if ending[place[1]]] + going_on
+    return sorted(kept, key=places.index)
+
+
+def _apart(source, allowed, numbers, step, search):
+    """(row, column, number of the translation) of each translation that goes on, by itself."""
+    for row, number in enumerate(numbers):
+        some = range(search.beam_size) if number is None else [number]
+        if search.sampling:
+            yield from ((row, drawn(allowed[row], search, chance(source, search, n, step)), n) for n in some)
+            continue
+        for n, column in zip(some, np.argsort(-allowed[row], kind="stable"), strict=False):
+            likely = np.exp(allowed[row, column]) >= search.min_alternative_expansion_prob
+            if np.isfinite(allowed[row, column]) and (n == 0 or number is not None or likely):
+                yield row, column, n
 
 
 def _hypothesis(search, ids, total, parts, attended, eos):

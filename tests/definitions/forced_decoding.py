@@ -1,6 +1,7 @@
 """Choices under forced decoding, one translation for each: the definition of `quantize.evaluation.forced_decoding`."""
 
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.translation.options import Options
 
 

@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from cpunmt.engine.engine import KEPT, Engine, Search
+from cpunmt.engine.engine import KEPT, Engine
+from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Workspace
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model

@@ -9,7 +9,7 @@ import yaml
 
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.models import convert
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.options import Options
 from quantize.reference.network import Reference

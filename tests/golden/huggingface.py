@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.engine import Engine, Hypothesis, Search
+from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.search import Search
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.reference.network import Reference

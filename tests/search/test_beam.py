@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import cpunmt.engine.engine
 from cpunmt.architectures.families import family_of
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.search.records import WORKSPACE
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
@@ -66,18 +66,33 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
         prefix = prefixes[number] if with_prefix else ()
         expected = beam_search(reference, source, limit, search, candidates, prefix)
         different += not agree(hypotheses, expected)
+        if search.prefix_bias_beta:
+            prefix = ()
         assert all(h.ids[: len(prefix)] == list(prefix) for h in hypotheses)
         scores = [h.score for h in hypotheses]
         assert scores == sorted(scores, reverse=True)
-        assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
+        assert search.sampling or len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
         for h in hypotheses:
             assert EOS not in h.ids[:-1] and UNK not in h.ids[len(prefix) :]
             assert h.truncated == (h.ids[-1] != EOS) and len(h.ids) <= limit
             assert not h.truncated or len(h.ids) == limit
-            assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix)
+            free = search.no_repeat_ngram_size != 1  # else all that is left may be forbidden
+            assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix) or not free
             assert (h.token_log_probs is not None) == search.token_log_probs
             assert (h.attention is not None) == search.attention
+            assert_nothing_forbidden(h.ids, len(prefix), search)
     assert different <= 1
+
+
+def assert_nothing_forbidden(ids, begun, search):
+    """Behind the prefix: without the definition."""
+    size = search.no_repeat_ngram_size
+    grams = [tuple(ids[end - size : end]) for end in range(size, len(ids) + 1)] if size else []
+    for place, gram in enumerate(grams, size):
+        assert place <= begun or gram not in grams[: place - size]
+    for sequence in search.suppressed:
+        ends = [end for end in range(len(sequence), len(ids) + 1) if tuple(ids[end - len(sequence) : end]) == sequence]
+        assert all(end <= begun for end in ends)
 
 
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])

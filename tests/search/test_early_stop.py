@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cpunmt.engine.engine
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors

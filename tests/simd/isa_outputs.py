@@ -15,7 +15,8 @@ import json
 import numpy as np
 
 from cpunmt.engine import program as compiled
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.model import Model
@@ -116,6 +117,11 @@ def translations(scheme):
     engine = real_model.engine(scheme)
     made = engine.translate(sources, limits) + engine.translate(sources[:4], limits[:4], Search(full=True))
     made += engine.translate(sources[::4], limits[::4], Search(beam_size=4, num_hypotheses=3, attention=True))
+    drawn = Search(beam_size=3, num_hypotheses=3, sampling_topk=0, sampling_topp=0.95, sampling_temperature=1.3, seed=7)
+    made += engine.translate(sources[::4], limits[::4], drawn)
+    made += engine.translate(sources[::4], limits[::4], drawn._replace(full=True, sampling_topk=20))
+    changed = Search(beam_size=3, repetition_penalty=1.2, no_repeat_ngram_size=2, suppressed=((5,), (9, 10)))
+    made += engine.translate(sources[::4], limits[::4], changed)
     return [[list(h.ids), float(h.log_prob).hex(), float(h.score).hex()] for found in made for h in found]
 
 

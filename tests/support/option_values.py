@@ -7,13 +7,26 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cpunmt import Glossary
-from cpunmt.translation.options import Options, kind
+from cpunmt.translation.choices.fields import kind
+from cpunmt.translation.options import Options
 
 FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+DRAWN, ALTERNATIVES = {"sampling_topk": 0}, {"return_alternatives": True}
+COMPANIONS = {  # what an option needs beside it
+    "num_hypotheses": {"beam_size": 64},
+    "sampling_topp": DRAWN,
+    "sampling_temperature": DRAWN,
+    "min_alternative_expansion_prob": ALTERNATIVES,
+}
 TERMS = {"man": "Kerl", "dogs": "Köter", "the": "das"}
 READ = {  # option: pairs of values that mean the same
     "protect": [("all", np.str_("all")), ("none", "none"), (("url", "emoji"), "emoji, url"), ("code", ["code"])],
+    "suppress_sequences": [
+        ("Hund, Kerl", ("Hund", "Kerl")),
+        ([["▁Ein"], "Mann"], (("▁Ein",), "Mann")),
+        (["Zwei Hunde"], np.array(["Zwei Hunde"])),
+    ],
     "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
 }
 REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
@@ -52,6 +65,21 @@ def consistent_options(draw):
     found, _ = draw(option_sets(most=len(FIELDS), largest=6))
     if "num_hypotheses" in found:
         found["beam_size"] = max(found.get("beam_size", 1), found["num_hypotheses"])
+    if found.get("sampling_topp", 1) != 1 or found.get("sampling_temperature", 1) != 1:
+        found["sampling_topk"] = {1: 0}.get(found.get("sampling_topk", 1), found.get("sampling_topk"))
+    if found.get("sampling_topk", 1) != 1:
+        found.update(return_alternatives=False)
+    if found.get("min_alternative_expansion_prob"):
+        if found.get("sampling_topk", 1) != 1:
+            del found["min_alternative_expansion_prob"]
+        else:
+            found["return_alternatives"] = True
+    if found.get("sampling_topk", 1) != 1 or found.get("return_alternatives"):
+        found["beam_size"] = 1
+        found.pop("patience", None)
+    most = max(1, int(found.get("beam_size", 1) * (found.get("patience") or 1) + 0.5))
+    if found.get("patience") and found.get("num_hypotheses", 1) > most:
+        found["num_hypotheses"] = most
     if "min_length" in found and "max_length" in found:
         found["max_length"] = max(found["max_length"], found["min_length"])
     return found

@@ -2,22 +2,34 @@
 
 from hypothesis import strategies as st
 
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 
 
 @st.composite
 def searches(draw):
     """Any search, from the shortlist if there is one."""
     beam = draw(st.integers(1, 6))
+    apart = draw(st.sampled_from(["no", "no", "alternatives", "samples"]))
     return Search(
         beam_size=beam,
-        num_hypotheses=draw(st.integers(1, beam)),
+        num_hypotheses=beam if apart != "no" else draw(st.integers(1, beam)),
         length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0, 1.5])),
         word_penalty=draw(st.sampled_from([0.0, 0.3, -0.2])),
         coverage_penalty=draw(st.sampled_from([0.0, 0.0, 0.2])),
         min_length=draw(st.sampled_from([0, 0, 3])),
         token_log_probs=draw(st.booleans()),
         attention=draw(st.booleans()),
+        repetition_penalty=draw(st.sampled_from([1.0, 1.0, 1.3, 0.8])),
+        no_repeat_ngram_size=draw(st.sampled_from([0, 0, 1, 2, 3])),
+        suppressed=draw(st.sampled_from([(), (), ((5,), (6, 7)), tuple((i, j) for i in range(9) for j in (3, i + 1))])),
+        patience=draw(st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.5])) if apart == "no" else 0.0,
+        prefix_bias_beta=draw(st.sampled_from([0.0, 0.0, 0.3, 0.9])),
+        return_alternatives=apart == "alternatives",
+        min_alternative_expansion_prob=draw(st.sampled_from([0.0, 0.0, 0.03])),
+        sampling_topk=draw(st.sampled_from([0, 2, 10, 1000])) if apart == "samples" else 1,
+        sampling_topp=draw(st.sampled_from([1.0, 1.0, 0.7, 0.2])),
+        sampling_temperature=draw(st.sampled_from([1.0, 0.5, 3.0])),
+        seed=draw(st.sampled_from([0, 1, 2**63 - 1])),
     )
 
 

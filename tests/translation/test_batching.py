@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.translation.batching import MOST_WRITTEN, batches, cut_sentences, target_limit, translate_parts
 from cpunmt.translation.options import Options
 from tests.sample_models import real_model

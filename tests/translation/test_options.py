@@ -7,22 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.translation.options import (
-    CTRANSLATE2_NAMES,
-    CTRANSLATE2_OFF,
-    MARIAN_FLAGS,
-    SCORING,
-    Options,
-    kind,
-    make_options,
-    model_options,
-)
+from cpunmt.translation.choices.fields import kind
+from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, MEANT
+from cpunmt.translation.options import SCORING, Options, make_options, model_options
 from tests.sample_models.transformers import make_config
+from tests.support.option_values import COMPANIONS
 
 FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 RANGES = {name: option for name, option in FIELDS.items() if option.metadata["low"] is not None}
 SWITCHES = [name for name, option in FIELDS.items() if kind(option) is bool]
-COMPANIONS = {"num_hypotheses": {"beam_size": 64}}  # what an option needs beside it
 
 
 def test_nothing_given_gives_the_defaults():
@@ -39,6 +32,18 @@ def test_nothing_given_gives_the_defaults():
         "length_penalty": 1.0,
         "word_penalty": 0.0,
         "coverage_penalty": 0.0,
+        "repetition_penalty": 1.0,
+        "no_repeat_ngram_size": 0,
+        "suppress_sequences": None,
+        "disable_unk": False,
+        "sampling_topk": 1,
+        "sampling_topp": 1.0,
+        "sampling_temperature": 1.0,
+        "seed": 0,
+        "patience": None,
+        "prefix_bias_beta": 0.0,
+        "return_alternatives": False,
+        "min_alternative_expansion_prob": 0.0,
         "vocabulary": None,
         "min_length": 0,
         "max_length_factor": None,
@@ -99,12 +104,29 @@ def test_more_hypotheses_than_the_beam_has_are_refused_and_both_options_named():
     assert make_options({"num_hypotheses": 4, "beam_size": 4}).num_hypotheses == 4
     with pytest.raises(ValueError, match="^num_hypotheses is 3 and beam_size is 2, expected at most beam_size$"):
         make_options({"num_hypotheses": 3, "beam_size": 2})
+    with pytest.raises(ValueError, match="^num_hypotheses is 3 and beam_size is 2, expected at most beam_size$"):
+        Options(num_hypotheses=3, beam_size=2)
+
+
+def test_more_hypotheses_alone_raise_the_beam():
+    assert Options(num_hypotheses=3) == make_options({"num_hypotheses": 3}) == Options(num_hypotheses=3, beam_size=3)
+    defaults = Options(beam_size=6)
+    assert make_options({"num_hypotheses": 3}, defaults).beam_size == 6
+    assert make_options({"num_hypotheses": 8, "beam_size": None}, defaults).beam_size == 8
+    with pytest.raises(ValueError, match="^num_hypotheses is 65, expected 1 to 64$"):
+        make_options({"num_hypotheses": 65})
 
 
 def test_a_least_length_above_the_largest_is_refused_and_both_options_named():
     assert make_options({"min_length": 4, "max_length": 4}).min_length == 4
     with pytest.raises(ValueError, match="^min_length is 5 and max_length is 4, expected at most max_length$"):
         make_options({"min_length": 5, "max_length": 4})
+
+
+def test_an_array_is_a_list_of_kinds_or_refused_by_name():
+    assert make_options({"protect": np.array(["url", "email"])}) == make_options({"protect": ["email", "url"]})
+    with pytest.raises(TypeError, match=r"^protect is array\(0\), expected "):
+        make_options({"protect": np.array(0)})
 
 
 def test_an_integer_option_takes_no_fraction_and_a_number_option_takes_an_integer():
@@ -145,14 +167,25 @@ def test_an_unknown_name_is_refused_and_the_known_ones_are_listed(name):
 def test_a_name_that_is_nearly_right_is_told(name, meant):
     with pytest.raises(TypeError, match=f"^unknown option '{name}' \\(did you mean {meant}\\?\\); expected one of: "):
         make_options({name: 1})
-    with pytest.raises(TypeError, match="^unknown option 'temperature'; expected one of: "):
-        make_options({"temperature": 1})
+    with pytest.raises(TypeError, match="^unknown option 'xyzzy'; expected one of: "):
+        make_options({"xyzzy": 1})
+
+
+@pytest.mark.parametrize(("theirs", "ours"), MEANT.items())
+def test_a_name_of_another_engine_is_told_what_it_is_here(theirs, ours):
+    if ours in FIELDS:
+        with pytest.raises(
+            TypeError, match=f"^unknown option '{theirs}' \\(did you mean {ours}\\?\\); expected one of: "
+        ):
+            make_options({theirs: 1})
+    with pytest.raises(TypeError, match=f"^unknown option '{theirs}'(?! .did you mean {ours})"):
+        make_options({theirs: 1}, Options(), ("max_batch_tokens",))  # not where that is none either
 
 
 def test_none_means_not_given_only_where_that_is_the_default():
     assert make_options({"max_length": None, "vocabulary": None}) == Options()
-    with pytest.raises(TypeError, match="^beam_size is None"):
-        make_options({"beam_size": None})
+    with pytest.raises(TypeError, match="^min_length is None"):
+        make_options({"min_length": None})
 
 
 def test_options_cannot_be_changed():
@@ -214,11 +247,8 @@ def test_its_way_to_limit_batches(given, expected):
 
 
 def test_its_options_that_we_do_not_have_are_accepted_when_they_are_off():
-    assert make_options({**CTRANSLATE2_OFF, "disable_unk": True}) == Options()
-    assert make_options({"repetition_penalty": 1.0, "disable_unk": False}) == Options()
-    for value in ("no", 1, None):
-        with pytest.raises(TypeError, match=f"^disable_unk is {value!r}, expected True or False$"):
-            make_options({"disable_unk": value})
+    assert make_options(CTRANSLATE2_OFF) == Options()
+    assert make_options({"end_token": None, "disable_unk": False}) == Options()
 
 
 @pytest.mark.parametrize("name", CTRANSLATE2_OFF)
@@ -240,7 +270,7 @@ def test_a_wrong_batch_type_is_refused():
 
 def test_scoring_takes_what_concerns_a_given_translation():
     assert set(SCORING) < set(FIELDS)
-    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "patience": 1}
+    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "end_token": None}
     assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
     with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: vocabulary, length_penalty, "):
         make_options({"beam_size": 4}, Options(), SCORING)

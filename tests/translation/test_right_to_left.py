@@ -8,7 +8,7 @@ import yaml
 
 from cpunmt import Translator
 from cpunmt.commands.models import convert
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.translation.splitting import split_pieces
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
@@ -36,6 +36,19 @@ def directory(tmp_path_factory):
 @pytest.fixture(scope="module")
 def translator(directory):
     return Translator(directory, compute_type="float32")
+
+
+def test_what_is_suppressed_is_read_from_the_left(translator):
+    vocabulary = translator.target_vocabulary
+    found = translator.translate(TEXTS, max_length=LIMIT, **WHOLE)
+    pairs = {tuple(r.pieces[place : place + 2]) for r in found for place in range(len(r.pieces) - 1)}
+    pairs = [list(pair) for pair in sorted(pairs) if vocabulary.unk_id not in vocabulary.ids(pair)]
+    assert len(pairs) > 5
+    for result in translator.translate_batch(
+        [translator.tokenize(text) for text in TEXTS], max_length=LIMIT, suppress_sequences=pairs
+    ):
+        (pieces,) = result.hypotheses
+        assert not [pair for pair in pairs for i in range(len(pieces)) if pieces[i : i + 2] == pair]
 
 
 def turned(ids):

@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt import ModelFileError, Pivot, Translator
 from cpunmt.commands.cli import main as cpunmt_main
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
@@ -93,6 +93,18 @@ def test_a_model_that_may_not_never_says_it(directories):
     assert not translator.options.replace_unknowns
     for text in [*TEXTS, *TEXT]:
         assert "<unk>" not in translator.translate(text, split="none").pieces
+
+
+def test_one_that_may_does_not_where_that_is_disabled(directories):
+    may, may_not = map(Translator, directories)
+    asked = {"split": "none", "replace_unknowns": False}
+    said = [text for text in [*TEXTS, *TEXT] if "<unk>" in may.translate(text, **asked).pieces]
+    assert said
+    for text in said:
+        found = may.translate(text, disable_unk=True, **asked)
+        assert found.pieces == may_not.translate(text, **asked).pieces
+        assert "<unk>" not in may.translate(text, disable_unk=True, suppress_sequences=[["<unk>"]], **asked).pieces
+    assert may_not.translate(TEXT, disable_unk=True) == may_not.translate(TEXT)
 
 
 def test_it_is_the_same_in_batches_and_in_a_chain(directories):

@@ -10,7 +10,8 @@ from bench.papers.devlin2017.work import Work
 from bench.programs.replaced import program_with
 from bench.timing import Timed, interleave
 from cpunmt.architectures.recurrent.network import MOST_KNOWN
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 
 
 class Rung(NamedTuple):

@@ -4,7 +4,8 @@ from bench.papers.devlin2017 import systems
 from bench.papers.devlin2017.ladder import SLICE
 from bench.papers.devlin2017.work import random_work
 from bench.timing import Timed, interleave
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 
 PAPER = {"S1": 418}  # words/s; what else its table has was not at hand

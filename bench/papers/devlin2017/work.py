@@ -7,7 +7,8 @@ from typing import NamedTuple
 from bench.packing import pack_quietly
 from bench.papers.devlin2017 import systems
 from cpunmt import Translator
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.model.model import Model
 
 

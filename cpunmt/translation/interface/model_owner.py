@@ -257,6 +257,12 @@ class ModelOwner:
             chosen, hashable = make_options(given, self._base(options), allowed), False
         if chosen.vocabulary == "shortlist" and not self.has_shortlist:
             raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
+        if chosen.suppress_sequences is not None or chosen.disable_unk:
+            with LOCK:
+                from cpunmt.translation.choices.suppressed import with_ids
+            no_unknown = chosen.disable_unk and self.config.replace_unknowns  # others never say it
+            sequences = with_ids(chosen.suppress_sequences, self.target_vocabulary, no_unknown)
+            chosen = replace(chosen, suppress_sequences=sequences)
         settings = settings_of(chosen)
         if hashable:
             if len(self._checked) >= 100:

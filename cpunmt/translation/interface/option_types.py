@@ -40,7 +40,20 @@ class _Lengths(TypedDict, total=False):
     max_length: int | None
 
 
-class _Search(_Scores, _Lengths, total=False):
+class _Pieces(TypedDict, total=False):
+    """Which pieces a translation may have, and whether they are drawn."""
+
+    repetition_penalty: float
+    no_repeat_ngram_size: int
+    suppress_sequences: Iterable[str | Iterable[str]] | None
+    disable_unk: bool
+    sampling_topk: int
+    sampling_topp: float
+    sampling_temperature: float
+    seed: int
+
+
+class _Search(_Scores, _Lengths, _Pieces, total=False):
     """How a translation is searched, and what is told of it."""
 
     beam_size: int
@@ -49,6 +62,10 @@ class _Search(_Scores, _Lengths, total=False):
     return_scores: bool
     return_token_log_probs: bool
     return_alignments: bool
+    patience: float | None
+    prefix_bias_beta: float
+    return_alternatives: bool
+    min_alternative_expansion_prob: float
 
 
 class _Texts(TypedDict, total=False):
@@ -79,26 +96,15 @@ class _TheirSearch(_TheirScores, total=False):
 
     max_decoding_length: int
     min_decoding_length: int
-    disable_unk: bool
-    repetition_penalty: float
-    no_repeat_ngram_size: int
-    suppress_sequences: list[list[str]] | None
     end_token: str | list[str] | list[int] | None
-    sampling_topk: int
-    sampling_topp: float
-    sampling_temperature: float
 
 
 class _TheirBatch(_TheirSearch, total=False):
     """Those of a search that tells what it found when it has ended."""
 
     return_attention: bool
-    patience: float
     return_end_token: bool
-    prefix_bias_beta: float
     return_logits_vocab: bool
-    return_alternatives: bool
-    min_alternative_expansion_prob: float
     callback: Callable[[Any], bool] | None
 
 
@@ -130,7 +136,7 @@ class StreamOptions(_Texts, _Search, _TheirBatch, total=False):
     max_batch_tokens: int
 
 
-class GenerationOptions(_Lengths, _TheirSearch, total=False):
+class GenerationOptions(_Lengths, _Pieces, _TheirSearch, total=False):
     """Keywords of `generate_tokens`."""
 
     vocabulary: Literal["shortlist", "full"] | None

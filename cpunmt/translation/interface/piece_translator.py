@@ -23,13 +23,14 @@ from cpunmt.translation.interface.scorer import WINDOW, Scorer
 from cpunmt.translation.joining import translate_sentences
 from cpunmt.translation.options import OF_PIECES, Options
 from cpunmt.translation.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
-from cpunmt.values.checks import switch
+from cpunmt.values.checks import shown, switch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import BatchOptions, GenerationOptions
     from cpunmt.translation.streams.item_stream import Item
+    from cpunmt.translation.streams.piece_stream import Callback
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     BatchOptions = GenerationOptions = Any
     Unpack = Union
@@ -84,12 +85,19 @@ class PieceTranslator(Scorer):
 
         </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
         sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
+
+        `callback` is given a GenerationStepResult for each piece as soon as it is found, `batch_id` being the number of
+        its sentence, and ends that sentence's translation if it returns True. Sentences are then translated one by one,
+        with a beam of 1; results are the same. Workers of `inter_threads` call it from their threads.
         """
+        callback = given.pop("callback", None)
         settings, pieces = self._settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
         is_asynchronous = switch("asynchronous", asynchronous)
-        call = self._pieces(pieces, sentences, forced, settings)
+        if callback is not None:
+            self._check_callback(callback, settings)
+        call = self._pieces(pieces, sentences, forced, settings, callback)
         return call.asynchronous() if is_asynchronous else call.results()
 
     def translate_file(
@@ -152,7 +160,8 @@ class PieceTranslator(Scorer):
         They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
         the length limit comes first. Of a blank source there are none.
 
-        Options are `vocabulary`, `min_length`, `max_length`, `max_length_factor` and `max_input_length`. Raises
+        Options are those of lengths, `vocabulary`, and those that say which pieces a translation may have: of
+        repetitions, of what is suppressed, and of sampling. Raises
         ValueError for a model that translates from right to left: the first piece is what it finds last.
         """
         with LOCK:
@@ -166,6 +175,19 @@ class PieceTranslator(Scorer):
         ids = source_ids(piece_list(source, 0), self.source_vocabulary)
         prefix = self._prefixes(target_ids).ids(target_prefix)
         return generated_pieces(self._model, settings, ids, prefix, switch("return_log_prob", return_log_prob))
+
+    def _check_callback(self, callback: object, settings: Settings) -> None:
+        """Raise TypeError for what is no function, ValueError where pieces cannot be told one by one."""
+        options = settings.options
+        if not callable(callback):
+            raise TypeError(f"callback is {shown(callback)}, expected a function of a GenerationStepResult, or None")
+        if self.config.right_to_left:
+            raise ValueError(
+                "callback is given, but the model translates from right to left (right-left: true); expected None"
+            )
+        for name, needed in (("beam_size", 1), ("num_hypotheses", 1), ("prefix_bias_beta", 0)):
+            if getattr(options, name) != needed:
+                raise ValueError(f"callback is given and {name} is {getattr(options, name)}, expected {needed} with it")
 
     def _prefixes(self, ids_of: IdsOf) -> Prefixes:
         return Prefixes(ids_of, self.target_vocabulary, self.config)
@@ -187,13 +209,21 @@ class PieceTranslator(Scorer):
         sentences: Sequence[list[int]],
         forced: Sequence[list[int]],
         settings: Settings,
+        callback: Callback | None = None,
     ) -> Call[TranslationResult]:
         """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
         model = self._model
 
         def translate(numbers: Sequence[int]) -> list[TranslationResult]:
             ids, pieces = [sentences[number] for number in numbers], [source[number] for number in numbers]
-            results = translate_sentences(model, settings, ids, [forced[number] for number in numbers], pieces)
+            prefixes = [forced[number] for number in numbers]
+            if callback is None:
+                results = translate_sentences(model, settings, ids, prefixes, pieces)
+            else:
+                with LOCK:
+                    from cpunmt.translation.streams.piece_stream import told_parts
+                told = told_parts(model.target_vocabulary, numbers, callback, settings.options.return_scores)
+                results = translate_sentences(model, settings, ids, prefixes, pieces, told)
             return [translation_result(result, settings.options) for result in results]
 
         return Call(self._workers, [len(ids) for ids in sentences], translate)

@@ -27,7 +27,11 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
         given: list[Any] = [kind.strip() for kind in value.split(",")]
     elif isinstance(value, re.Pattern) or callable(value):
         given = [value]
-    elif isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | Mapping):
+    elif (
+        isinstance(value, Iterable)
+        and not isinstance(value, bytes | bytearray | Mapping)
+        and getattr(value, "shape", None) != ()  # an array that has no items
+    ):
         given = list(value)
     else:
         raise TypeError(f"protect is {shown(value)}, expected {_EXPECTED}")

@@ -22,7 +22,7 @@ def forced_layer(model: LoadedModel, settings: Settings, unspaced: bool | None =
     """
     if model.config.right_to_left:
         return None
-    full = settings_of(replace(settings.options, vocabulary="full"))
+    full = settings_of(replace(settings.options, vocabulary="full", prefix_bias_beta=0.0))
     room = settings.options.max_input_length or model.config.max_source_length - 1
     room = min(room, model.config.max_source_length - 1)
     vocabulary = model.target_vocabulary

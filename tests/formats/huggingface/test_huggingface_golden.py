@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt.engine.engine import Engine, Search
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
 from cpunmt.formats.any_directory import read_model
 from cpunmt.model.model import Model
 from cpunmt.text.piece_vocabulary import PieceVocabulary

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.engine import Search
+from cpunmt.engine.search import Search
 from cpunmt.translation.options import make_options
 from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.reference.network import Reference

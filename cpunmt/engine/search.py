@@ -1,0 +1,83 @@
+"""How to search: what a caller says, and the record that compiled code reads."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.search.records import SEARCH
+
+
+class Search(NamedTuple):
+    """How to search.
+
+    score of a hypothesis = (log_prob - word_penalty * n) / n ** length_penalty + coverage_penalty * coverage,
+    where n counts its pieces and coverage is that of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14).
+    """
+
+    beam_size: int = 1
+    num_hypotheses: int = 1  # at most beam_size
+    length_penalty: float = 1.0
+    word_penalty: float = 0.0
+    coverage_penalty: float = 0.0
+    min_length: int = 0  # pieces before </s>
+    full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
+    token_log_probs: bool = False  # tell them
+    attention: bool = False  # tell it
+    to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
+    repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
+    no_repeat_ngram_size: int = 0
+    suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
+    patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it goes on until patience * beam_size have
+    prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
+    return_alternatives: bool = False  # beam_size hypotheses that differ behind the prefix, each searched greedily
+    min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, but for the best one
+    sampling_topk: int = 1  # see search.sampling; 1: nothing is drawn, else beam_size hypotheses are, each by itself
+    sampling_topp: float = 1.0
+    sampling_temperature: float = 1.0
+    seed: int = 0
+
+    @property
+    def sampling(self) -> bool:
+        """Whether pieces are drawn."""
+        return self.sampling_topk != 1
+
+    @property
+    def most_ended(self) -> int:
+        """Hypotheses that a beam which does not shrink ends with, at least."""
+        return max(1, int(self.beam_size * self.patience + 0.5))
+
+    @property
+    def room(self) -> int:
+        """Of one sentence and step hypotheses at most, and of a sentence those that have ended."""
+        return self.beam_size if not self.patience else self.beam_size + max(self.beam_size, self.most_ended)
+
+    @property
+    def apart(self) -> bool:
+        """Whether hypotheses do not compete."""
+        return self.sampling or self.return_alternatives
+
+
+GREEDY = Search()
+
+
+def search_record(search: Search) -> tuple[np.ndarray, object]:
+    """A SEARCH record, and what it points to."""
+    flat = np.array([piece for sequence in search.suppressed for piece in sequence] or [0], np.int32)
+    offsets = np.array([0, *itertools.accumulate(map(len, search.suppressed))], np.int64)
+    least = search.min_alternative_expansion_prob
+    fields = {
+        "restricted": bool(search.suppressed or search.no_repeat_ngram_size),
+        "full_beam": search.patience > 0,
+        "prefix_bias": search.prefix_bias_beta,
+        "suppressed": flat.ctypes.data,
+        "suppressed_offsets": offsets.ctypes.data,
+        "suppressed_count": len(search.suppressed),
+        "least_log_prob": math.log(least) if least else -math.inf,
+        "inverse_temperature": 1 / search.sampling_temperature,
+    }
+    record = np.zeros(1, SEARCH)
+    for name in SEARCH.names:
+        record[name] = fields[name] if name in fields else getattr(search, name)
+    return record, (flat, offsets)

@@ -1,0 +1,44 @@
+"""A prefix that a translation should begin with, but need not.
+
+As long as a hypothesis has said what the prefix says, the probability p of each piece becomes (1 - b) p, and that of
+the prefix's next piece (1 - b) p + b. A piece that is no candidate is not favoured.
+"""
+
+import numpy as np
+
+from cpunmt.architectures.records import ROW
+from cpunmt.kernels.activations import exp, log
+from cpunmt.search.records import BATCH, HYPOTHESIS, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.restrictions import column_of, has_said, pieces_said
+from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32
+from cpunmt.simd.jit import address, count, kernel
+from cpunmt.simd.vector import broadcast, first_lane
+
+
+@kernel
+def bias_prefix(batch: address, workspace: address, row: count, logits: address):
+    """Change a hypothesis's logits and their `normalizer` so that their difference is the biased log-probability.
+
+    All other pieces than the favoured one lose the same, which the normalizer takes.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
+    if b.prefix_offsets == 0:
+        return
+    sentence = at(SLOT, w.sentences, r.slot).sentence
+    first, end = load_i64(b.prefix_offsets, sentence), load_i64(b.prefix_offsets, sentence + 1)
+    if r.step >= end - first:
+        return
+    pieces_said(workspace, row)
+    if has_said(workspace, 0, b.prefixes + 4 * first, r.step) == 0:
+        return
+    column = column_of(batch, workspace, row, load_i32(b.prefixes, first + r.step))
+    if column < 0:
+        return
+    bias = np.float64(at(SEARCH, b.search, 0).prefix_bias)
+    share = np.float64(first_lane(exp(broadcast(load_f32(logits, column) - h.normalizer))))
+    favoured = (1.0 - bias) * share + bias
+    if favoured > 1.0:
+        favoured = 1.0  # rounded
+    h.normalizer = h.normalizer + np.float32(log(1.0 / (1.0 - bias)))
+    store_f32(logits, column, h.normalizer - np.float32(log(1.0 / favoured)))

@@ -1,0 +1,90 @@
+"""What a hypothesis may not say again, or not at all: by what it has said so far.
+
+Repetition penalty t: the logit s of each piece that it has said becomes s / t if it is above 0, else s t, in each model
+before its softmax (Keskar et al. 2019, https://arxiv.org/abs/1909.05858; as in CTranslate2).
+
+Forbidden are pieces that would end an n-gram which it has said before, n being `no_repeat_ngram_size`, and those that
+would end one of the sequences that are suppressed. They keep their share of the probability, as <unk> does, so that
+what is said has the log-probability that the model gives it. </s> is never forbidden.
+
+What a prefix forces counts as said, and is never forbidden.
+"""
+
+import numpy as np
+
+from cpunmt.architectures.records import ROW
+from cpunmt.kernels.softmax import LOWEST
+from cpunmt.search.history import item_place
+from cpunmt.search.records import BATCH, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.sentence import find_column
+from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i32
+from cpunmt.simd.jit import address, count, kernel, real
+
+
+@kernel
+def pieces_said(workspace: address, row: count) -> count:
+    """Write what the hypothesis of a row has said to int32 `w.said`; returns how many pieces."""
+    w = at(WORKSPACE, workspace, 0)
+    r = at(ROW, w.rows, row)
+    item = r.item
+    for step in range(r.step - 1, -1, -1):
+        entry = at(ITEM, w.history, item_place(workspace, r.slot, step, item))
+        store_i32(w.said, step, np.int64(entry.piece))
+        item = np.int64(entry.parent)
+    return r.step
+
+
+@kernel
+def column_of(batch: address, workspace: address, row: count, piece: count) -> count:
+    """Where a piece is among the logits of a row, or -1."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    if b.full_output:
+        return piece
+    slot = at(ROW, w.rows, row).slot
+    return find_column(w.candidate_ids + 64 * slot * w.candidate_panels, at(SLOT, w.sentences, slot).candidates, piece)
+
+
+@kernel
+def penalize(batch: address, workspace: address, row: count, logits: address, penalty: real):
+    """Make the logits of pieces that have been said less, or more with a penalty below 1."""
+    w = at(WORKSPACE, workspace, 0)
+    said = pieces_said(workspace, row)
+    for i in range(said):  # all are read before the first is written: a piece that was said twice is penalized once
+        column = column_of(batch, workspace, row, load_i32(w.said, i))
+        store_f32(w.said_logits, i, load_f32(logits, column) if column >= 0 else LOWEST)
+    for i in range(said):
+        column = column_of(batch, workspace, row, load_i32(w.said, i))
+        if column >= 0:
+            logit = load_f32(w.said_logits, i)
+            store_f32(logits, column, logit / penalty if logit > 0 else logit * penalty)
+
+
+@kernel
+def has_said(workspace: address, first: count, pieces: address, length: count) -> count:
+    """Whether int32 pieces [length] stand in `w.said` from `first` on."""
+    w = at(WORKSPACE, workspace, 0)
+    for i in range(length):
+        if load_i32(w.said, first + i) != load_i32(pieces, i):
+            return 0
+    return 1
+
+
+@kernel
+def forbid(batch: address, workspace: address, row: count, logits: address):
+    """Give LOWEST to the logits of what a hypothesis may not go on with."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    search = at(SEARCH, b.search, 0)
+    said, before = pieces_said(workspace, row), search.no_repeat_ngram_size - 1
+    if before >= 0:
+        for end in range(before, said):
+            if has_said(workspace, end - before, w.said + 4 * (said - before), before):
+                column = column_of(batch, workspace, row, load_i32(w.said, end))
+                if column >= 0:
+                    store_f32(logits, column, LOWEST)
+    for number in range(search.suppressed_count):
+        first, last = load_i64(search.suppressed_offsets, number), load_i64(search.suppressed_offsets, number + 1) - 1
+        length = last - first
+        if length <= said and has_said(workspace, said - length, search.suppressed + 4 * first, length):
+            column = column_of(batch, workspace, row, load_i32(search.suppressed, last))
+            if column >= 0:
+                store_f32(logits, column, LOWEST)

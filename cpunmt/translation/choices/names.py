@@ -1,0 +1,104 @@
+"""What other engines call the options of a translation: names that are taken, and names that are told what is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from cpunmt.values.checks import choice, same, shown, switch, whole
+from cpunmt.values.spelling import did_you_mean, hint
+
+# Marian's command line: flag -> (option, what the flag sets it to, or None: the value that follows)
+MARIAN_FLAGS = {
+    "-b": ("beam_size", None),
+    "-n": ("length_penalty", None),
+    "--normalize": ("length_penalty", None),
+    "--n-best": ("num_hypotheses", None),
+    "--mini-batch": ("max_batch_size", None),
+    "--mini-batch-words": ("max_batch_tokens", None),
+    "--no-shortlist": ("vocabulary", "full"),
+    "--alignment": ("return_alignments", None),
+    "--word-scores": ("return_token_log_probs", True),
+}
+
+# CTranslate2's names for options of ours. (`use_vmap` and `batch_type` are read by `our_names`.)
+CTRANSLATE2_NAMES = {
+    "max_decoding_length": "max_length",
+    "min_decoding_length": "min_length",
+    "return_attention": "return_alignments",
+}
+
+# Options of CTranslate2 that we do not have, and the value at which they do nothing: the only one accepted.
+CTRANSLATE2_OFF: dict[str, object] = {
+    "end_token": None,
+    "return_end_token": False,
+    "return_logits_vocab": False,
+    "callback": None,
+}
+
+# What transformers, Marian and fairseq call them: refused, for their values may mean something else, with a hint.
+MEANT = {
+    "num_beams": "beam_size",
+    "beam": "beam_size",
+    "num_return_sequences": "num_hypotheses",
+    "n_best": "num_hypotheses",
+    "nbest": "num_hypotheses",
+    "max_new_tokens": "max_length",
+    "max_len": "max_length",
+    "min_new_tokens": "min_length",
+    "normalize": "length_penalty",
+    "lenpen": "length_penalty",
+    "output_scores": "return_scores",
+    "word_scores": "return_token_log_probs",
+    "output_attentions": "return_alignments",
+    "alignment": "return_alignments",
+    "mini_batch": "max_batch_size",
+    "batch_size": "max_batch_size",
+    "do_sample": "sampling_topk",
+    "output_sampling": "sampling_topk",
+    "top_k": "sampling_topk",
+    "top_p": "sampling_topp",
+    "temperature": "sampling_temperature",
+    "random_seed": "seed",
+    "bad_words_ids": "suppress_sequences",
+}
+MEANT_FLAGS = {
+    f"--{theirs}".replace("_", "-"): f"--{ours}".replace("_", "-")
+    for theirs, ours in MEANT.items()
+    if not ours.startswith("return_")  # these have no flags
+}
+
+
+def our_names(given: Mapping[str, Any], allowed: Collection[str]) -> dict[str, Any]:
+    """`given` under our names. Raises TypeError for an unknown name, ValueError for what we cannot do."""
+    found: dict[str, Any] = {}
+    counts_tokens = choice("batch_type", given.get("batch_type", "examples"), ("examples", "tokens")) == "tokens"
+    for name, value in given.items():
+        ours = CTRANSLATE2_NAMES.get(name, name)
+        if name in CTRANSLATE2_OFF:
+            _refuse_unless_off(name, value)
+            continue
+        if name == "batch_type":
+            continue
+        if name == "use_vmap":
+            ours, value = "vocabulary", "shortlist" if switch(name, value) else "full"
+        elif name == "max_batch_size" and counts_tokens and whole(name, value, 0, 1 << 24):
+            ours = "max_batch_tokens"
+        if ours not in allowed:
+            raise TypeError(f"unknown option {name!r}{_meant(name, allowed)}; expected one of: {', '.join(allowed)}")
+        if ours in found:
+            raise TypeError(f"{ours} is given twice: {name!r} is another name of it")
+        found[ours] = value
+    return found
+
+
+def _meant(name: str, allowed: Collection[str]) -> str:
+    if MEANT.get(name) in allowed:
+        return hint(MEANT[name])
+    return did_you_mean(name, [*allowed, *CTRANSLATE2_NAMES])
+
+
+def _refuse_unless_off(name: str, value: object) -> None:
+    off = CTRANSLATE2_OFF[name]
+    if not same(value, off):
+        raise ValueError(f"{name} is {shown(value)}, which is not supported; expected {off!r}, which turns it off")
