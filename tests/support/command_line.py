@@ -11,7 +11,7 @@ import threading
 from tests.sample_models.real_model import ROOT, SENTENCES
 
 CPUNMT = [sys.executable, "-m", "cpunmt"]
-TIMEOUT = 60
+TIMEOUT = 180
 
 
 def sentences(count) -> list[str]:
