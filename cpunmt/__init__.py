@@ -74,7 +74,11 @@ def _found(name: str) -> object:
             with LOCK:
                 found = importlib.import_module(f"cpunmt.translation.{module}")
             return globals().setdefault(name, getattr(found, name))
-    raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
+    if name.startswith("_"):  # Python asks for some
+        raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
+    with LOCK:
+        from cpunmt.translation.choices.absent import said_of
+    raise AttributeError(said_of(name), name=name)
 
 
 if not TYPE_CHECKING:  # else every name would be one to a type checker

@@ -43,7 +43,7 @@ _EMPTY_BATCH = dict.fromkeys(_names(BATCH), 0)
 class Hypothesis(NamedTuple):
     """One translation of a sentence."""
 
-    ids: list[int]  # target pieces, with the final </s> unless the length limit cut it off
+    ids: list[int]  # target pieces, with the final </s>, or other end, unless the length limit cut it off
     log_prob: float  # sum over the pieces, </s> included
     score: float
     truncated: bool  # the length limit was reached
@@ -108,6 +108,7 @@ class Engine:
         self._keep(workspace)
         places, output, written, log_probs, scores, token_log_probs, attention, areas = kept[:8]
         eos, results, wanted = self.model.config.eos_id, [], search.num_hypotheses
+        are_forced = bool(search.end_pieces and prefixes and not search.prefix_bias_beta)
         for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
             found = []
             for rank in range(wanted):
@@ -122,7 +123,10 @@ class Engine:
                 if attention is not None:
                     first = areas[sentence] + rank * limit * len(source)
                     rows = attention[first : first + length * len(source)].reshape(length, -1).copy()
-                found.append(Hypothesis(pieces, log_probs[place], scores[place], pieces[-1] != eos, parts, rows))
+                truncated = pieces[-1] != eos
+                if truncated and pieces[-1] in search.end_pieces:
+                    truncated = are_forced and length <= len(prefixes[sentence])
+                found.append(Hypothesis(pieces, log_probs[place], scores[place], truncated, parts, rows))
             results.append(found)
         return results
 

@@ -29,6 +29,7 @@ class Search(NamedTuple):
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0
     suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
+    end_pieces: tuple[int, ...] = ()  # a translation ends with one of them too, unless a prefix forces it
     patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it goes on until patience * beam_size have
     prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
     return_alternatives: bool = False  # beam_size hypotheses that differ behind the prefix, each searched greedily
@@ -65,19 +66,24 @@ GREEDY = Search()
 def search_record(search: Search) -> tuple[np.ndarray, object]:
     """A SEARCH record, and what it points to."""
     flat = np.array([piece for sequence in search.suppressed for piece in sequence] or [0], np.int32)
+    ends = np.array(search.end_pieces or [0], np.int32)
     offsets = np.array([0, *itertools.accumulate(map(len, search.suppressed))], np.int64)
     least = search.min_alternative_expansion_prob
     fields = {
-        "restricted": bool(search.suppressed or search.no_repeat_ngram_size),
+        "restricted": bool(
+            search.suppressed or search.no_repeat_ngram_size or (search.end_pieces and search.min_length)
+        ),
         "full_beam": search.patience > 0,
         "prefix_bias": search.prefix_bias_beta,
         "suppressed": flat.ctypes.data,
         "suppressed_offsets": offsets.ctypes.data,
         "suppressed_count": len(search.suppressed),
+        "end_pieces": ends.ctypes.data,
+        "end_count": len(search.end_pieces),
         "least_log_prob": math.log(least) if least else -math.inf,
         "inverse_temperature": 1 / search.sampling_temperature,
     }
     record = np.zeros(1, SEARCH)
     for name in SEARCH.names:
         record[name] = fields[name] if name in fields else getattr(search, name)
-    return record, (flat, offsets)
+    return record, (flat, ends, offsets)

@@ -18,6 +18,8 @@ SEARCH = record(
     ("suppressed", ADDRESS),  # int32: sequences of pieces that are not said, one after the other
     ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: where each begins
     ("suppressed_count", COUNT),
+    ("end_pieces", ADDRESS),  # int32 [end_count]: pieces with which a translation ends too, as with </s>
+    ("end_count", COUNT),
     ("full_beam", COUNT),  # 1: the beam does not shrink, and
     ("most_ended", COUNT),  # the search is over once so many hypotheses have ended
     ("prefix_bias", np.float32),  # 0: what a prefix says is forced

@@ -3,9 +3,10 @@
 Repetition penalty t: the logit s of each piece that it has said becomes s / t if it is above 0, else s t, in each model
 before its softmax (Keskar et al. 2019, https://arxiv.org/abs/1909.05858; as in CTranslate2).
 
-Forbidden are pieces that would end an n-gram which it has said before, n being `no_repeat_ngram_size`, and those that
-would end one of the sequences that are suppressed. They keep their share of the probability, as <unk> does, so that
-what is said has the log-probability that the model gives it. </s> is never forbidden.
+Forbidden are pieces that would end an n-gram which it has said before, n being `no_repeat_ngram_size`, those that would
+end one of the sequences that are suppressed, and before `min_length` the `end_pieces`. They keep their share of the
+probability, as <unk> does, so that what is said has the log-probability that the model gives it. </s> is never
+forbidden.
 
 What a prefix forces counts as said, and is never forbidden.
 """
@@ -81,6 +82,11 @@ def forbid(batch: address, workspace: address, row: count, logits: address):
                 column = column_of(batch, workspace, row, load_i32(w.said, end))
                 if column >= 0:
                     store_f32(logits, column, LOWEST)
+    if said < search.min_length:
+        for i in range(search.end_count):
+            column = column_of(batch, workspace, row, load_i32(search.end_pieces, i))
+            if column >= 0:
+                store_f32(logits, column, LOWEST)
     for number in range(search.suppressed_count):
         first, last = load_i64(search.suppressed_offsets, number), load_i64(search.suppressed_offsets, number + 1) - 1
         length = last - first

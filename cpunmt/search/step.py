@@ -3,8 +3,9 @@
     choose        the best continuations of one hypothesis, by its own logits
     select        the best of all continuations of a sentence, by the sum of their log-probabilities
 
-A hypothesis that ends leaves the beam, which shrinks by one, as in Marian; <unk> is never chosen, but keeps its share
-of the probability. Of equal sums the one with the better parent is taken first, then the one with the lower id.
+A hypothesis ends with </s>, or one of `end_pieces` that no prefix forces. It leaves the beam, which shrinks by one, as
+in Marian; <unk> is never chosen, but keeps its share of the probability. Of equal sums the one with the better parent
+is taken first, then the one with the lower id.
 
 With patience (Kasai et al. 2022, https://arxiv.org/abs/2204.05424) the beam does not shrink: those of the best
 `beam_size` continuations that end leave it, the best others fill it, and the search is over once `most_ended` have
@@ -41,6 +42,16 @@ def forced_piece(batch: address, sentence: count, step: count) -> count:
         return -1
     place = load_i64(b.prefix_offsets, sentence) + step
     return load_i32(b.prefixes, place) if place < load_i64(b.prefix_offsets, sentence + 1) else -1
+
+
+@kernel
+def is_end(search: address, piece: count) -> count:
+    """Whether a piece is one of those, beside </s>, with which a translation ends."""
+    s = at(SEARCH, search, 0)
+    for i in range(s.end_count):
+        if load_i32(s.end_pieces, i) == piece:
+            return 1
+    return 0
 
 
 @kernel
@@ -183,7 +194,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             piece = forced
         elif b.full_output == 0:
             piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
-        ends = piece == m.eos_id or last
+        ends = piece == m.eos_id or last or (forced < 0 and is_end(b.search, piece))
         rank += 1
         if search.full_beam and ends and rank > search.beam_size:
             continue

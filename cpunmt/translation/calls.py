@@ -38,6 +38,7 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         changes = {"lower_capitals": not whole, **changes}
     options = replace(options, **changes) if changes else options
     sequences: Any = options.suppress_sequences
+    ends: Any = options.end_token
     alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
     alike["patience"] = options.patience or 0.0
     if options.apart:
@@ -45,6 +46,7 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     search = Search(
         **alike,
         suppressed=() if sequences is None else sequences.ids,
+        end_pieces=() if ends is None else ends.ids,
         full=options.vocabulary == "full",
         token_log_probs=options.return_token_log_probs,
         attention=options.return_alignments or options.replace_unknowns,

@@ -60,9 +60,12 @@ def translate_sentences(
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
+    over = set()  # sentences of which a part has ended them, so that what follows is left out
     lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
-        if hypotheses:
+        if hypotheses and part.sentence not in over:
+            if search.end_pieces and not hypotheses[0].truncated and hypotheses[0].ids[-1] in search.end_pieces:
+                over.add(part.sentence)
             found[part.sentence].append(hypotheses)
             lengths[part.sentence].append(len(part.ids) - 1)
     results = []
@@ -102,13 +105,24 @@ def make_result(
     known = source.pieces if options.replace_unknowns else None
     keep = options.return_alignments
     locate = keep and source.characters is not None
+    end = options.return_end_token and source.characters is None
     if len(found) == 1:
-        hypotheses = [_of_part(hypothesis, vocabulary, known, keep, locate) for hypothesis in found[0]]
+        hypotheses = [_of_part(hypothesis, vocabulary, known, keep, locate, end) for hypothesis in found[0]]
     else:
         ends = list(itertools.accumulate(lengths))
         parts = [
-            [_of_part(hypothesis, vocabulary, known and known[end - length : end], keep, locate) for hypothesis in some]
-            for some, length, end in zip(found, lengths, ends, strict=True)
+            [
+                _of_part(
+                    hypothesis,
+                    vocabulary,
+                    known and known[last - length : last],
+                    keep,
+                    locate,
+                    end and some is found[-1],
+                )
+                for hypothesis in some
+            ]
+            for some, length, last in zip(found, lengths, ends, strict=True)
         ]
         ranks = range(max(map(len, parts)))
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
@@ -125,9 +139,10 @@ def _of_part(
     source_pieces: Sequence[str] | None,
     keep_attention: bool,
     locate: bool,
+    keep_end: bool,
 ) -> Hypothesis:
     ids, log_prob, score, truncated, token_log_probs, attention = found
-    if not truncated:
+    if not (truncated or keep_end):
         ids = ids[:-1]
     pieces = vocabulary.pieces(ids)
     if attention is not None:
@@ -187,6 +202,8 @@ def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, o
     ids = prefix[:-1] if prefix[-1:] == [vocabulary.eos_id] else prefix
     log_prob = -math.inf if ids else 0.0
     terms = (-math.inf,) * len(ids) + (0.0,) if options.return_token_log_probs else None
+    if options.return_end_token and source.characters is None:
+        ids = [*ids, vocabulary.eos_id]
     attention = (np.zeros((len(ids), 0), np.float32),) if options.return_alignments else None
     text, pieces = vocabulary.decode(ids), vocabulary.pieces(ids)
     keep, characters = options.return_alignments, source.characters

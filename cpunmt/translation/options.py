@@ -11,6 +11,7 @@ from typing import Any, Literal
 from cpunmt.model.config import MOST_BEAM, ModelConfig
 from cpunmt.translation.choices.fields import (
     checked,
+    ending_tokens,
     glossary_terms,
     option,
     protected_kinds,
@@ -131,6 +132,16 @@ class Options:
     """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
     vocabulary does it, so that "Hund" is a word or the beginning of one. None: nothing."""
 
+    end_token: str | Iterable[str | int] | None = option(
+        None,
+        "a piece with which a sentence's translation ends besides </s>; it is left out",
+        read=ending_tokens,
+        takes="PIECE",
+    )
+    """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
+    is left out, as </s> is, see `return_end_token`. Where a prefix forces it, and before `min_length`, it ends nothing.
+    Two hypotheses may differ only in what ended them. None: </s> alone."""
+
     disable_unk: bool = option(False, "never choose <unk>, which only models of words may do at all")
     """Never choose `<unk>`. Only a model that was packed so that it may does it at all, see `replace_unknowns`."""
 
@@ -216,6 +227,10 @@ class Options:
 
     return_scores: bool = option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
     """Fill in `scores` of a `TranslationResult`. (A `Result` always has its score.)"""
+
+    return_end_token: bool = option(False, "keep the </s> of a TranslationResult (a Result has none)")
+    """Hypotheses of a `TranslationResult` have the piece that ended them, if one did, and its row of `attention`. The
+    pieces of a `Result` are without it."""
 
     return_token_log_probs: bool = option(False, "tell the log-probability of each piece")
     """Fill in `token_log_probs` of a `Result`: the log-probability of each piece."""

@@ -221,7 +221,7 @@ class TranslationResult:
                 alternatives
     scores      length-normalized score of each; empty unless asked for (return_scores)
     attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
-    logits      always empty
+    logits      always empty: `return_logits_vocab` is refused
     """
 
     hypotheses: list[list[str]]

@@ -20,7 +20,7 @@ def score_pairs(
     options, search = settings
     search = search._replace(beam_size=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False)
     search = search._replace(
-        repetition_penalty=1.0, sampling_topk=1, prefix_bias_beta=0.0
+        repetition_penalty=1.0, end_pieces=(), sampling_topk=1, prefix_bias_beta=0.0
     )  # the model's own log-probabilities
     most = options.max_input_length
     parts = []

@@ -1,6 +1,11 @@
-"""The directive `ctranslate2-names`: which of CTranslate2's public names are here, asked of the code."""
+"""The directive `ctranslate2-names`: which of CTranslate2's names are here, asked of the code."""
+
+import inspect
 
 import cpunmt
+from cpunmt.translation.choices.absent import ABSENT
+from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.translation.options import OF_PIECES
 from docs.extensions.markdown_table import Table
 
 # CTranslate2 4.8, ctranslate2/__init__.py and the bindings of python/cpp/translator.cc; what is for GPUs is left out.
@@ -21,15 +26,35 @@ NAMES = (
 )
 OTHERS = {"AsyncTranslationResult": "AsyncResult", "AsyncScoringResult": "AsyncResult"}  # theirs -> ours
 
+# Arguments of its constructor, and the options of `translate_batch`.
+ARGUMENTS = (
+    *("model_path", "device", "device_index", "compute_type", "inter_threads", "intra_threads", "max_queued_batches"),
+    *("flash_attention", "tensor_parallel", "files"),
+)
+OPTIONS = (
+    *("source", "target_prefix", "max_batch_size", "batch_type", "asynchronous", "beam_size", "patience"),
+    *("num_hypotheses", "length_penalty", "coverage_penalty", "repetition_penalty", "no_repeat_ngram_size"),
+    *("disable_unk", "suppress_sequences", "end_token", "return_end_token", "prefix_bias_beta", "max_input_length"),
+    *("max_decoding_length", "min_decoding_length", "use_vmap", "return_scores", "return_logits_vocab"),
+    *("return_attention", "return_alternatives", "min_alternative_expansion_prob", "sampling_topk", "sampling_topp"),
+    *("sampling_temperature", "replace_unknowns", "callback"),
+)
+# Arguments of the constructor that are taken at one value, or few: there is one CPU.
+OF_ONE_VALUE = ("device", "device_index", "intra_threads", "flash_attention", "tensor_parallel", "files")
+
 
 def ctranslate2_names() -> list[list[str]]:
-    """Rows (names of CTranslate2, what they are here), the first of which is the heading; Markdown."""
-    told = {name: "the same" if is_here(name) else "absent" for name in NAMES}
-    told |= {name: f"`{ours}`" for name, ours in OTHERS.items() if is_here(ours)}
-    found = [told[name] for name in NAMES]
-    kinds = sorted(set(found), key=lambda kind: (kind == "absent", kind != "the same"))
-    rows = [[", ".join(f"`{name}`" for name in NAMES if told[name] == kind), kind] for kind in kinds]
-    return [["CTranslate2", "here"], *rows]
+    """Rows (what, names of CTranslate2, what they are here), the first of which is the heading; Markdown."""
+    rows = [["", "CTranslate2", "here"]]
+    for what, names, told in (
+        ("module", NAMES, _of_module),
+        ("constructor", ARGUMENTS, _of_constructor),
+        ("`translate_batch`", OPTIONS, _of_translate_batch),
+    ):
+        kinds = dict.fromkeys(map(told, names))
+        for kind in sorted(kinds, key=lambda kind: (kind.startswith("refused"), kind != "the same")):
+            rows.append([what, ", ".join(f"`{name}`" for name in names if told(name) == kind), kind])
+    return rows
 
 
 def is_here(name: str) -> bool:
@@ -38,6 +63,32 @@ def is_here(name: str) -> bool:
     for part in name.split("."):
         found = getattr(found, part, None)
     return found is not None
+
+
+def _of_module(name: str) -> str:
+    if is_here(name):
+        return "the same"
+    if name in OTHERS and is_here(OTHERS[name]):
+        return f"`{OTHERS[name]}`"
+    return f"refused: {ABSENT[name]}" if name in ABSENT else "absent"
+
+
+def _of_constructor(name: str) -> str:
+    if name not in inspect.signature(cpunmt.Translator).parameters:
+        return "absent"
+    return (
+        "the same, at the values that mean what is done here; others are refused"
+        if name in OF_ONE_VALUE
+        else "the same"
+    )
+
+
+def _of_translate_batch(name: str) -> str:
+    own = {*inspect.signature(cpunmt.Translator.translate_batch).parameters, "callback", "batch_type", "use_vmap"}
+    if name in CTRANSLATE2_OFF and name not in own:
+        off, instead = CTRANSLATE2_OFF[name]
+        return f"refused but at `{off}`: {instead}"
+    return "the same" if name in own or CTRANSLATE2_NAMES.get(name, name) in OF_PIECES else "absent"
 
 
 def setup(app):

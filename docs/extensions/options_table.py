@@ -42,7 +42,9 @@ def ctranslate2_options() -> list[list[str]]:
     rows.append(["`use_vmap`", "`vocabulary`: `shortlist` or `full`; theirs works too"])
     rows.append(["`callback`", "the same in `translate_batch`, elsewhere accepted at `None`"])
     rows += [
-        [f"`{name}`", f"absent; accepted at `{off!r}`"] for name, off in CTRANSLATE2_OFF.items() if name != "callback"
+        [f"`{name}`", f"refused, accepted at `{off!r}`: {instead}"]
+        for name, (off, instead) in CTRANSLATE2_OFF.items()
+        if name != "callback"
     ]
     return rows
 

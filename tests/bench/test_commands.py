@@ -32,6 +32,7 @@ COMMANDS = {
     "bench.glossary": ["PAIRS", "PAIRS", *MODEL, "--rounds", "1", "--count", "2"],
     "bench.html": ["--rounds", "1", str(ROOT / "README.md")],
     "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
+    "bench.loops": [*MODEL, "--test", "set=SET", "--sentences", "5", "--rounds", "1"],
     "bench.marian_equality": [
         *("HOME/models/copy/model.npz", "--vocab", "HOME/data/vocab.deen.spm"),
         *("--python", "BERGAMOT", "--input", str(SENTENCES), "--sentences", "5"),
@@ -58,8 +59,9 @@ SAID = {  # by those that tell more than a speed
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.threads": "same bits",
+    "bench.loops": "no_repeat_ngram_size=3",
 }
-QUICK = ("bench.glossary", "bench.html", "bench.peers", "bench.sentences", "bench.threads")
+QUICK = ("bench.glossary", "bench.html", "bench.loops", "bench.peers", "bench.sentences", "bench.threads")
 
 
 def modules() -> set[str]:

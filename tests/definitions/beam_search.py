@@ -71,6 +71,7 @@ def beam_search(
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
     searching = Models(models, source)
     live, ended = [([], 0.0, [], [], None)], []  # ids, sum, log-probabilities, attention rows, number if apart
+    free = search.prefix_bias_beta > 0  # a prefix forces nothing
     for step in range(limit):
         said = [ids for ids, *_ in live]
         log_probs, attention = searching.step(said, candidates, vocabulary, search.repetition_penalty)
@@ -88,9 +89,11 @@ def beam_search(
                 allowed[:, vocabulary == config.unk_id] = -np.inf
             if step < search.min_length:
                 allowed[:, vocabulary == config.eos_id] = -np.inf
+                allowed[:, np.isin(vocabulary, search.end_pieces)] = -np.inf
             for row, ids in enumerate(said):
                 allowed[row, np.isin(vocabulary, forbidden(ids, search))] = -np.inf
-                if (search.no_repeat_ngram_size or search.suppressed) and not np.isfinite(allowed[row]).any():
+                restricted = search.no_repeat_ngram_size or search.suppressed or search.end_pieces
+                if restricted and not np.isfinite(allowed[row]).any():
                     allowed[row, vocabulary == config.eos_id] = log_probs[row, vocabulary == config.eos_id]
             if search.apart:
                 places = list(_apart(source, allowed, [number for *_, number in live], step, search))
@@ -99,7 +102,8 @@ def beam_search(
                 order = np.argsort(-sums, axis=None, kind="stable")
                 places = [(*np.unravel_index(i, sums.shape), None) for i in order if np.isfinite(sums.flat[i])]
                 if search.patience:
-                    ending = np.full(len(vocabulary), step + 1 == limit) | (vocabulary == config.eos_id)
+                    ending = (vocabulary == config.eos_id) | np.isin(vocabulary, search.end_pieces)
+                    ending |= step + 1 == limit
                     places = _of_full_beam(places, ending, search.beam_size)
                 else:
                     places = places[: search.beam_size - len(ended)]
@@ -111,7 +115,8 @@ def beam_search(
             log_prob = float(log_probs[row, column]) if inside else -np.inf
             total += log_prob if inside else 0.0
             hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, attention[row]], number)
-            if piece == config.eos_id or step + 1 == limit:
+            ends = piece == config.eos_id or (piece in search.end_pieces and (free or step >= len(prefix)))
+            if ends or step + 1 == limit:
                 ended.append(hypothesis)
             else:
                 following.append(hypothesis)
@@ -120,7 +125,8 @@ def beam_search(
         live = following
         if not live or (search.patience and len(ended) >= search.most_ended):
             break
-    made = [_hypothesis(search, *hypothesis[:4], config.eos_id) for hypothesis in ended]
+    begun = 0 if free else len(prefix)
+    made = [_hypothesis(search, *hypothesis[:4], config.eos_id, begun) for hypothesis in ended]
     made.sort(key=lambda ranked: -ranked[0])
     return [hypothesis for _, hypothesis in made[: search.num_hypotheses]]
 
@@ -145,7 +151,7 @@ def _apart(source, allowed, numbers, step, search):
                 yield row, column, n
 
 
-def _hypothesis(search, ids, total, parts, attended, eos):
+def _hypothesis(search, ids, total, parts, attended, eos, begun):
     """(score that ranks it, Hypothesis)."""
     attention = np.array(attended)
     coverage = np.log(np.clip(attention.sum(axis=0), 1e-10, 1.0)).sum()
@@ -153,4 +159,5 @@ def _hypothesis(search, ids, total, parts, attended, eos):
     score += search.coverage_penalty * float(coverage)
     outside = -np.inf in parts
     told = (-np.inf, -np.inf) if outside else (total, score)
-    return score, Hypothesis(ids, *told, ids[-1] != eos, parts, attention)
+    ends = ids[-1] == eos or (ids[-1] in search.end_pieces and len(ids) > begun)
+    return score, Hypothesis(ids, *told, not ends, parts, attention)

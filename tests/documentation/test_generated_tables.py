@@ -2,10 +2,13 @@
 
 import dataclasses
 
+import pytest
+
 import cpunmt
+from cpunmt.translation.choices.absent import ABSENT
 from cpunmt.translation.choices.names import MARIAN_FLAGS
 from docs.extensions.command_help import command_help
-from docs.extensions.ctranslate2_names import NAMES, ctranslate2_names
+from docs.extensions.ctranslate2_names import ARGUMENTS, NAMES, OPTIONS, ctranslate2_names
 from docs.extensions.options_table import ctranslate2_options, marian_flags, options_table
 
 
@@ -24,15 +27,98 @@ def test_every_option_has_a_row():
 def test_every_flag_has_a_row():
     assert [row[0] for row in marian_flags()[1:]] == [f"`{flag}`" for flag in MARIAN_FLAGS]
     assert ["`--no-shortlist`", "`vocabulary='full'`"] in marian_flags()
-    assert ["`end_token`", "absent; accepted at `None`"] in ctranslate2_options()
+    told = dict(ctranslate2_options())
+    assert told["`return_logits_vocab`"].startswith("refused, accepted at `False`: score tells ")
+    assert not [row for row in told.values() if "absent" in row]
 
 
 def test_what_ctranslate2_has_is_asked_of_the_code():
-    _, (same, first), *others, (absent, last) = ctranslate2_names()
-    assert (first, last) == ("the same", "absent")
-    assert "`Translator.translate_batch`" in same and "`contains_model`" in same
-    assert "`Generator`" in absent and "`StorageView`" in absent
-    assert sum(names.count("`") for names, _ in [(same, ""), *others, (absent, "")]) == 2 * len(NAMES)
+    _, *rows = ctranslate2_names()
+    found = {name.strip("`"): kind for _, names, kind in rows for name in names.split(", ")}
+    assert set(found) == {*NAMES, *ARGUMENTS, *OPTIONS}
+    assert found["Translator.score_iterable"] == found["contains_model"] == found["end_token"] == "the same"
+    assert found["callback"] == found["files"].partition(",")[0] == "the same"
+    assert found["return_logits_vocab"].startswith("refused but at `False`: score tells ")
+    assert found["set_random_seed"].startswith("refused: give the option seed to the call")
+
+
+def test_nothing_of_it_is_absent():
+    assert [row for row in ctranslate2_names() if "absent" in row[2]] == []
+    assert set(ABSENT) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_a_name_that_is_refused_says_what_to_do_instead(name):
+    with pytest.raises(AttributeError) as refused:
+        getattr(cpunmt, name)
+    assert str(refused.value) == f"cpunmt has no {name}; {ABSENT[name]}" and not hasattr(cpunmt, name)
+    with pytest.raises(ImportError, match=f"cannot import name '{name}' from 'cpunmt'"):
+        exec(f"from cpunmt import {name}")
+    with pytest.raises(AttributeError, match="^module 'cpunmt' has no attribute 'set_seed'$"):
+        _ = cpunmt.set_seed
+
+
+# What each option of its `translate_batch` is given, so that it does something: see test_each_option_runs
+GIVEN = {
+    "max_batch_size": 1,
+    "batch_type": "tokens",
+    "asynchronous": True,
+    "beam_size": 3,
+    "patience": 2,
+    "num_hypotheses": 2,
+    "length_penalty": 0.5,
+    "coverage_penalty": 0.2,
+    "repetition_penalty": 3,
+    "no_repeat_ngram_size": 2,
+    "disable_unk": True,
+    "suppress_sequences": [["▁Ein"]],
+    "end_token": "▁Mann",
+    "return_end_token": True,
+    "prefix_bias_beta": 0.5,
+    "max_input_length": 3,
+    "max_decoding_length": 3,
+    "min_decoding_length": 25,
+    "use_vmap": False,
+    "return_scores": True,
+    "return_attention": True,
+    "return_alternatives": True,
+    "min_alternative_expansion_prob": (0.9, {"return_alternatives": True, "num_hypotheses": 3}),
+    "sampling_topk": 0,
+    "sampling_topp": (0.5, {"sampling_topk": 0}),
+    "sampling_temperature": (2, {"sampling_topk": 0}),
+    "replace_unknowns": True,
+    "callback": lambda step: step.step == 1,
+    "target_prefix": [["▁Zwei"]],
+}
+CHANGING = (  # what it gives, for a sentence that shows it
+    *(
+        "num_hypotheses",
+        "suppress_sequences",
+        "end_token",
+        "return_end_token",
+        "max_input_length",
+        "repetition_penalty",
+    ),
+    *("max_decoding_length", "min_decoding_length", "return_scores", "return_attention", "callback", "target_prefix"),
+    *(
+        "min_alternative_expansion_prob",
+        "sampling_topp",
+        "sampling_temperature",
+        "sampling_topk",
+        "no_repeat_ngram_size",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("source", "return_logits_vocab")])
+def test_each_option_runs(student, name):
+    value, beside = GIVEN[name] if isinstance(GIVEN[name], tuple) else (GIVEN[name], {})
+    source = [student.tokenize("A man and a woman and a man and a woman walk.")]
+    made = student.translate_batch(source, **{name: value}, **beside)
+    if name == "asynchronous":
+        made = [one.result() for one in made]
+    assert len(made) == 1 and made[0].hypotheses[0]
+    assert name not in CHANGING or made != student.translate_batch(source, **beside)
 
 
 def test_help_of_commands():

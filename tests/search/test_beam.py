@@ -74,7 +74,9 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
         assert search.sampling or len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
         for h in hypotheses:
             assert EOS not in h.ids[:-1] and UNK not in h.ids[len(prefix) :]
-            assert h.truncated == (h.ids[-1] != EOS) and len(h.ids) <= limit
+            chosen = h.ids[len(prefix) :]
+            assert h.truncated == (h.ids[-1] != EOS and not {*chosen[-1:]} & {*search.end_pieces})
+            assert not {*chosen[:-1]} & {*search.end_pieces} and len(h.ids) <= limit
             assert not h.truncated or len(h.ids) == limit
             free = search.no_repeat_ngram_size != 1  # else all that is left may be forbidden
             assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix) or not free

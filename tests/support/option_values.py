@@ -27,6 +27,7 @@ READ = {  # option: pairs of values that mean the same
         ([["▁Ein"], "Mann"], (("▁Ein",), "Mann")),
         (["Zwei Hunde"], np.array(["Zwei Hunde"])),
     ],
+    "end_token": [(".", np.str_(".")), (["▁Hund"], ("▁Hund",)), ([5, "."], (np.int64(5), "."))],
     "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
 }
 REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)

@@ -22,6 +22,7 @@ def searches(draw):
         repetition_penalty=draw(st.sampled_from([1.0, 1.0, 1.3, 0.8])),
         no_repeat_ngram_size=draw(st.sampled_from([0, 0, 1, 2, 3])),
         suppressed=draw(st.sampled_from([(), (), ((5,), (6, 7)), tuple((i, j) for i in range(9) for j in (3, i + 1))])),
+        end_pieces=draw(st.sampled_from([(), (), (5,), tuple(range(2, 30, 3))])),
         patience=draw(st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.5])) if apart == "no" else 0.0,
         prefix_bias_beta=draw(st.sampled_from([0.0, 0.0, 0.3, 0.9])),
         return_alternatives=apart == "alternatives",

@@ -35,6 +35,7 @@ def test_nothing_given_gives_the_defaults():
         "repetition_penalty": 1.0,
         "no_repeat_ngram_size": 0,
         "suppress_sequences": None,
+        "end_token": None,
         "disable_unk": False,
         "sampling_topk": 1,
         "sampling_topp": 1.0,
@@ -51,6 +52,7 @@ def test_nothing_given_gives_the_defaults():
         "max_input_length": 0,
         "replace_unknowns": False,
         "return_scores": False,
+        "return_end_token": False,
         "return_token_log_probs": False,
         "return_alignments": False,
         "max_batch_size": 0,
@@ -247,13 +249,15 @@ def test_its_way_to_limit_batches(given, expected):
 
 
 def test_its_options_that_we_do_not_have_are_accepted_when_they_are_off():
-    assert make_options(CTRANSLATE2_OFF) == Options()
+    assert make_options({name: off for name, (off, _) in CTRANSLATE2_OFF.items()}) == Options()
     assert make_options({"end_token": None, "disable_unk": False}) == Options()
 
 
 @pytest.mark.parametrize("name", CTRANSLATE2_OFF)
 def test_they_are_refused_by_name_when_they_are_not(name):
-    with pytest.raises(ValueError, match=f"^{name} is 7, which is not supported; expected .*, which turns it off$"):
+    with pytest.raises(
+        ValueError, match=f"^{name} is 7, which is not supported here; expected .*, which turns it off \\(.+\\)$"
+    ):
         make_options({name: 7})
 
 
@@ -270,7 +274,7 @@ def test_a_wrong_batch_type_is_refused():
 
 def test_scoring_takes_what_concerns_a_given_translation():
     assert set(SCORING) < set(FIELDS)
-    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "end_token": None}
+    given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "return_logits_vocab": False}
     assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
     with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: vocabulary, length_penalty, "):
         make_options({"beam_size": 4}, Options(), SCORING)

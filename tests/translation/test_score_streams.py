@@ -218,8 +218,10 @@ def test_many_at_once_and_some_given_up(student):
 def test_what_is_no_greedy_search_is_refused_at_once(student):
     with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: repetition_penalty, no_"):
         student.generate_tokens(["▁A"], beam_size=2)
-    with pytest.raises(ValueError, match="^end_token is '.', which is not supported"):
-        student.generate_tokens(["▁A"], end_token=".")
+    with pytest.raises(ValueError, match="^end_token 0 is 'nonsense', expected a piece of the target vocabulary, as "):
+        student.generate_tokens(["▁A"], end_token="nonsense")
+    with pytest.raises(ValueError, match="^return_logits_vocab is True, which is not supported here; expected False, "):
+        student.generate_tokens(["▁A"], return_logits_vocab=True)
     with pytest.raises(TypeError, match="^sentence 0 is str, expected a list of pieces"):
         student.generate_tokens("A dog.")
     with pytest.raises(TypeError, match="^return_log_prob is 1, expected True or False$"):

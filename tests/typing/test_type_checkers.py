@@ -116,6 +116,7 @@ def test_types_are_what_is_checked(name):
         "protect": "all",
         "glossary": Glossary({"a": "b"}),
         "suppress_sequences": ("a",),
+        "end_token": ("a",),
         int: 1,
         float: 0.5,
         bool: True,

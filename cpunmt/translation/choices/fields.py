@@ -59,6 +59,13 @@ def suppressed_sequences(value: object) -> object:
     return suppressed(value)
 
 
+def ending_tokens(value: object) -> object:
+    """What `end_token` is."""
+    with LOCK:
+        from cpunmt.translation.choices.end_tokens import end_tokens
+    return end_tokens(value)
+
+
 def glossary_terms(value: object) -> object:
     """What `glossary` is."""
     with LOCK:

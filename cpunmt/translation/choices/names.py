@@ -28,12 +28,11 @@ CTRANSLATE2_NAMES = {
     "return_attention": "return_alignments",
 }
 
-# Options of CTranslate2 that we do not have, and the value at which they do nothing: the only one accepted.
-CTRANSLATE2_OFF: dict[str, object] = {
-    "end_token": None,
-    "return_end_token": False,
-    "return_logits_vocab": False,
-    "callback": None,
+# Options of CTranslate2 that we do not have, or only elsewhere: the value at which they do nothing, the only one
+# accepted, and what to do instead of another.
+CTRANSLATE2_OFF: dict[str, tuple[object, str]] = {
+    "return_logits_vocab": (False, "score tells the log-probabilities of pieces, return_token_log_probs of those said"),
+    "callback": (None, "translate_batch has it"),
 }
 
 # What transformers, Marian and fairseq call them: refused, for their values may mean something else, with a hint.
@@ -99,6 +98,8 @@ def _meant(name: str, allowed: Collection[str]) -> str:
 
 
 def _refuse_unless_off(name: str, value: object) -> None:
-    off = CTRANSLATE2_OFF[name]
+    off, instead = CTRANSLATE2_OFF[name]
     if not same(value, off):
-        raise ValueError(f"{name} is {shown(value)}, which is not supported; expected {off!r}, which turns it off")
+        raise ValueError(
+            f"{name} is {shown(value)}, which is not supported here; expected {off!r}, which turns it off ({instead})"
+        )

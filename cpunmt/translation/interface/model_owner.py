@@ -263,6 +263,15 @@ class ModelOwner:
             no_unknown = chosen.disable_unk and self.config.replace_unknowns  # others never say it
             sequences = with_ids(chosen.suppress_sequences, self.target_vocabulary, no_unknown)
             chosen = replace(chosen, suppress_sequences=sequences)
+        if chosen.end_token is not None:
+            with LOCK:
+                from cpunmt.translation.choices import end_tokens
+            if self.config.right_to_left:
+                raise ValueError(
+                    "end_token is given, but the model translates from right to left (right-left: true), so a "
+                    "translation does not end with what it says last; expected None"
+                )
+            chosen = replace(chosen, end_token=end_tokens.with_ids(chosen.end_token, self.target_vocabulary))
         settings = settings_of(chosen)
         if hashable:
             if len(self._checked) >= 100:

@@ -46,6 +46,7 @@ class _Pieces(TypedDict, total=False):
     repetition_penalty: float
     no_repeat_ngram_size: int
     suppress_sequences: Iterable[str | Iterable[str]] | None
+    end_token: str | Iterable[str | int] | None
     disable_unk: bool
     sampling_topk: int
     sampling_topp: float
@@ -60,6 +61,7 @@ class _Search(_Scores, _Lengths, _Pieces, total=False):
     num_hypotheses: int
     replace_unknowns: bool
     return_scores: bool
+    return_end_token: bool
     return_token_log_probs: bool
     return_alignments: bool
     patience: float | None
@@ -96,14 +98,12 @@ class _TheirSearch(_TheirScores, total=False):
 
     max_decoding_length: int
     min_decoding_length: int
-    end_token: str | list[str] | list[int] | None
 
 
 class _TheirBatch(_TheirSearch, total=False):
     """Those of a search that tells what it found when it has ended."""
 
     return_attention: bool
-    return_end_token: bool
     return_logits_vocab: bool
     callback: Callable[[Any], bool] | None
 

@@ -20,7 +20,7 @@ Callback = Callable[[GenerationStepResult], bool]
 
 # Options of a greedy search that pieces are told of before it ends.
 GENERATING = (
-    *("repetition_penalty", "no_repeat_ngram_size", "suppress_sequences", "disable_unk"),
+    *("repetition_penalty", "no_repeat_ngram_size", "suppress_sequences", "end_token", "disable_unk"),
     *("sampling_topk", "sampling_topp", "sampling_temperature", "seed"),
     *("vocabulary", "min_length", "max_length_factor", "max_length", "max_input_length"),
 )
@@ -45,13 +45,19 @@ def generated_pieces(
         last = part is None or part is parts[-1]
         found = _forced(prefix) if part is None else model.engine.pieces(part.ids, part.limit, search, part.prefix)
         limit = len(prefix) if part is None else part.limit
+        begun = limit if part is None else len(part.prefix)
         for place, (id_, log_prob) in enumerate(found, 1):
-            is_end = id_ == vocabulary.eos_id
-            if last or not is_end:
+            is_over = place > begun and id_ in search.end_pieces  # of all that is split
+            is_end = id_ == vocabulary.eos_id or is_over
+            if last or is_over or not is_end:
                 (piece,) = vocabulary.pieces([id_])
                 said = log_prob if with_log_prob else None
-                yield GenerationStepResult(step, 0, id_, 0, piece, said, last and (is_end or place == limit))
+                yield GenerationStepResult(
+                    step, 0, id_, 0, piece, said, is_over or (last and (is_end or place == limit))
+                )
                 step += 1
+            if is_over:
+                return
 
 
 def _one(search: Search) -> Search:
@@ -83,20 +89,26 @@ def told_parts(
                 found.append([])
                 continue
             said: list[int] = []
+            is_over = False
             for id_, log_prob in engine.pieces(part.ids, part.limit, _one(search), part.prefix):
                 said.append(id_)
-                is_end, is_last = id_ == vocabulary.eos_id, part is last[part.sentence]
+                is_over = len(said) > len(part.prefix) and id_ in search.end_pieces
+                is_end, is_last = id_ == vocabulary.eos_id, is_over or part is last[part.sentence]
                 if is_end and not is_last:
                     break
                 (piece,) = vocabulary.pieces([id_])
                 step, number = steps[part.sentence], numbers[part.sentence]
-                ended = is_last and (is_end or len(said) == part.limit)
+                ended = is_over or (is_last and (is_end or len(said) == part.limit))
                 value = log_prob if with_log_prob else None
                 steps[part.sentence] += 1
                 if callback(GenerationStepResult(step, number, id_, 0, piece, value, ended)):
                     stopped.add(part.sentence)
                     break
-            found += engine.translate([part.ids], [len(said)], search, [said])
+            again = engine.translate([part.ids], [len(said)], search, [said])
+            if is_over:  # what is forced ends nothing
+                stopped.add(part.sentence)
+                again = [[hypothesis._replace(truncated=False) for hypothesis in again[0]]]
+            found += again
         return found
 
     return translate

@@ -1,0 +1,1 @@
+"""Loops of translations, and options against them."""

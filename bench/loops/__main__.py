@@ -1,0 +1,91 @@
+"""Loops, BLEU and time with and without options that change what is said: python -m bench.loops --test FILE
+
+    --model DIR       a packed model (default: the shipped one); may be given several times
+    --test FILE       lines of source TAB reference
+    --sentences N     of its beginning (default: 500)
+    --rounds N        each translates all of it with each option in turn (default: 3)
+
+A loop is what `Result.repeats` tells. Time is that of the process on its cores per target piece, the least of all
+rounds, and the same beside that without options.
+"""
+
+import argparse
+import time
+
+import sacrebleu
+
+from bench.timing import machine, positive, save
+from bench.translate import SHIPPED
+from cpunmt import Translator
+from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
+
+CHOICES: tuple[dict[str, float], ...] = (
+    {},
+    {"no_repeat_ngram_size": 2},
+    {"no_repeat_ngram_size": 3},
+    {"no_repeat_ngram_size": 4},
+    {"repetition_penalty": 1.1},
+    {"repetition_penalty": 1.2},
+    {"sampling_topk": 10},
+    {"sampling_topk": 0},
+    {"sampling_topk": 0, "sampling_topp": 0.9},
+)
+
+
+def name_of(choice) -> str:
+    """Options as text."""
+    return ", ".join(f"{name}={value}" for name, value in choice.items()) or "none"
+
+
+def measure(translator, sources, references, rounds) -> dict:
+    """Figures of each choice of options, by its name."""
+    seconds, made = {}, {}
+    for _ in range(rounds):
+        for choice in CHOICES:
+            name = name_of(choice)
+            began = time.process_time()
+            made[name] = translator.translate(sources, **choice)
+            seconds[name] = min(seconds.get(name, float("inf")), time.process_time() - began)
+    found = {}
+    for name, results in made.items():
+        pieces = sum(len(result.pieces) + 1 for result in results)
+        found[name] = {
+            "loops": sum(result.repeats for result in results),
+            "bleu": round(sacrebleu.corpus_bleu([result.text for result in results], [references]).score, 2),
+            "pieces": pieces,
+            "microseconds": 1e6 * seconds[name] / pieces,
+        }
+    for figures in found.values():
+        figures["ratio"] = figures["microseconds"] / found["none"]["microseconds"]
+    return found
+
+
+def main(arguments=None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.loops", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", action="append")
+    parser.add_argument("--test", required=True, metavar="FILE")
+    parser.add_argument("--sentences", type=positive, default=500)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    options = parser.parse_args(arguments)
+    test = read_evaluation_set(*named_set(options.test))
+    sources = test.sources[: options.sentences]
+    references = [found[0] for found in test.references[: options.sentences]]
+    models = {}
+    for model in options.model or [str(SHIPPED)]:
+        translator = Translator(model)
+        translator.translate(sources[:20])
+        models[model] = measure(translator, sources, references, options.rounds)
+        print(f"{model}, {len(sources)} sentences\n{'':36} loops   BLEU  pieces  us/piece  ratio")
+        for name, one in models[model].items():
+            print(
+                f"{name:36} {one['loops']:5d} {one['bleu']:6.2f} {one['pieces']:7d} {one['microseconds']:9.2f} "
+                f"{one['ratio']:6.3f}",
+                flush=True,
+            )
+    save(options.json, {"machine": machine(), "models": models})
+
+
+if __name__ == "__main__":
+    main()
