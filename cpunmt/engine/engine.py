@@ -237,7 +237,9 @@ class Engine:
             record, kept = search_record(search)
             if len(self._searches) > 100:
                 self._searches.clear()
-            found = self._searches[search] = (record.ctypes.data, (record, kept))
+            found = record.ctypes.data, (record, kept)
+            if not search.suppressed:  # which may be long, and others at each call
+                self._searches[search] = found
         normalizers = self._powers.get(search.length_penalty)
         if normalizers is None or len(normalizers) <= steps:
             if len(self._powers) > 100:

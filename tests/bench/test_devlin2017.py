@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bench.papers.devlin2017 import baseline, ladder, sgemm, speeds, systems
+from bench.papers.devlin2017.__main__ import main
 from bench.papers.devlin2017.work import random_work
 
 TINY = systems.Sizes(vocabulary=500, divisor=16)
@@ -64,3 +65,10 @@ def test_every_rung_says_what_the_one_before_says():
     assert exact == {1.0}
     assert rows["+ early stopping"]["same"] == rows["+ 8-bit products"]["same"]
     assert 0 < found["unique_states"] <= 1
+
+
+@pytest.mark.parametrize("option", ["--input", "--mkl"])
+def test_a_file_that_is_missing_is_one_line(option, tmp_path):
+    with pytest.raises(SystemExit, match=r"error: .*missing") as told:
+        main([option, str(tmp_path / "missing")])
+    assert "\n" not in str(told.value)

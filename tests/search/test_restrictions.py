@@ -66,3 +66,11 @@ def test_options_that_change_nothing_change_no_bit(engines):
         plain = engine.translate(sources, [12] * 20, Search(beam_size=3, token_log_probs=True))
         same = Search(beam_size=3, token_log_probs=True, no_repeat_ngram_size=50, suppressed=((5, 6, 7, 8, 9, 10),))
         assert engine.translate(sources, [12] * 20, same) == plain
+
+
+def test_lists_of_what_is_suppressed_are_not_kept():
+    """They may be long, and others at each call."""
+    engine = engine_of(*random_checkpoint(1))
+    for piece in range(2, 6):
+        engine.translate([[5, 6, 0]], [6], Search(suppressed=((piece,),)))
+    assert not any(search.suppressed for search in engine._searches)

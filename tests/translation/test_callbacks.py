@@ -91,6 +91,7 @@ def test_what_cannot_be_told_is_refused(student, pieces):
         ({"beam_size": 2}, "callback is given and beam_size is 2, expected 1 with it"),
         ({"sampling_topk": 0, "num_hypotheses": 2}, "callback is given and num_hypotheses is 2, expected 1 with it"),
         ({"prefix_bias_beta": 0.5}, "callback is given and prefix_bias_beta is 0.5, expected 0 with it"),
+        ({"patience": 2}, "callback is given and patience is 2.0, expected 1 or None with it"),
     ):
         with pytest.raises(ValueError) as caught:
             student.translate_batch(pieces, callback=callback, **options)

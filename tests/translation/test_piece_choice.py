@@ -151,6 +151,8 @@ def test_texts_and_pieces_are_suppressed(student):
         (["Mann", ["</s>"]], ValueError, "suppress_sequences 1 has </s>, with which every translation ends; expected"),
         (["Mann", " "], ValueError, "suppress_sequences 1 is empty, expected text or pieces; they are counted from 0"),
         ([[]], ValueError, "suppress_sequences 0 is empty, expected"),
+        (["Mann", "\u200b"], ValueError, "suppress_sequences 1 is '\\u200b', of which the target vocabulary leaves "),
+        (["\u2581"], ValueError, "suppress_sequences 0 is '\u2581', of which the target vocabulary leaves nothing"),
         ("a,,b", ValueError, "suppress_sequences 1 is empty, expected"),
         (["a " * 101], ValueError, "suppress_sequences 0 has 101 pieces, expected at most 100"),
         (["a"] * 10_001, ValueError, "suppress_sequences has more than 10000 sequences, expected at most so many"),

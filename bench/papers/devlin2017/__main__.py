@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED
+from cpunmt.errors import CpunmtError
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MORE = 10  # times as many sentences for a trained model, which is smaller, and to see whether it says the same
@@ -45,10 +46,13 @@ def main(arguments=None):
     from bench.papers.devlin2017 import sgemm, systems
     from bench.peers.workloads import evenly, read_lines
 
-    found = [line for line in read_lines(chosen.input) if line.strip()]
+    try:
+        found = [line for line in read_lines(chosen.input) if line.strip()]
+        libraries = {"OpenBLAS": sgemm.openblas(), "MKL": sgemm.mkl(chosen.mkl)}
+    except (CpunmtError, OSError) as error:
+        raise SystemExit(f"python -m bench.papers.devlin2017: error: {error}") from None
     lines = evenly(found, chosen.sentences), evenly(found, MORE * chosen.sentences)
     sizes = systems.Sizes(chosen.vocabulary, chosen.divisor)
-    libraries = {"OpenBLAS": sgemm.openblas(), "MKL": sgemm.mkl(chosen.mkl)}
     results = {"machine": machine()}
     print(results["machine"])
     if libraries["MKL"] is None:
@@ -98,10 +102,12 @@ def _quality(chosen, folder, lines, sizes, libraries):
     from bench.papers.devlin2017 import quality
 
     sets = [read_evaluation_set(name, path) for name, path in chosen.test]
+    if not sets or not chosen.trained:
+        print("\nquality: left out, for it takes --trained and --test")
+        return []
     models = {name: [Path(path) for path in paths.split(",")] for name, paths in chosen.trained}
-    rows = quality.measure(models, folder, chosen.shortlist, sets, chosen.rounds) if sets else []
-    if rows:
-        quality.show(rows, sets)
+    rows = quality.measure(models, folder, chosen.shortlist, sets, chosen.rounds)
+    quality.show(rows, sets)
     return rows
 
 

@@ -61,6 +61,10 @@ def _ids(item: str | Iterable[str], number: int, vocabulary: AnyVocabulary) -> t
     else:
         pieces = list(item)
         ids = vocabulary.ids(pieces)
+    if not ids:
+        raise ValueError(
+            f"{NAME} {number} is {shown(item)}, of which the target vocabulary leaves nothing; expected other text"
+        )
     if vocabulary.eos_id in ids:
         raise ValueError(f"{NAME} {number} has </s>, with which every translation ends; expected other pieces")
     if vocabulary.unk_id in ids:

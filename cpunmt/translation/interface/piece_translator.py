@@ -188,6 +188,8 @@ class PieceTranslator(Scorer):
         for name, needed in (("beam_size", 1), ("num_hypotheses", 1), ("prefix_bias_beta", 0)):
             if getattr(options, name) != needed:
                 raise ValueError(f"callback is given and {name} is {getattr(options, name)}, expected {needed} with it")
+        if settings.search.patience and settings.search.most_ended > 1:
+            raise ValueError(f"callback is given and patience is {options.patience}, expected 1 or None with it")
 
     def _prefixes(self, ids_of: IdsOf) -> Prefixes:
         return Prefixes(ids_of, self.target_vocabulary, self.config)

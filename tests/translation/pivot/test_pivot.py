@@ -140,6 +140,28 @@ def test_options_of_all_and_of_each(pivot):
     assert pivot.translate([line, line], ["Die", None])[1].text == plain.text
 
 
+def test_what_is_suppressed_is_what_the_last_model_must_not_say(round_trip):
+    """The first may say it, and does not use up a generator."""
+    line = "Two dogs are playing in the snow."
+    plain = round_trip.translate(line)
+    assert "dogs" in plain.text and "snow" in plain.text
+    first, then = round_trip.translators
+    banned = ["dogs", ["\u2581snow"]]
+    without = then.translate(first.translate(line).text, split="none", suppress_sequences=banned)
+    assert "\u2581dogs" not in without.pieces and "\u2581snow" not in without.pieces
+    for options, given in (
+        (None, {"suppress_sequences": banned}),
+        (None, {"suppress_sequences": (text for text in banned)}),
+        ({"suppress_sequences": banned}, {}),
+        (Options(suppress_sequences=banned), {}),
+        ([None, {"suppress_sequences": banned}], {}),
+    ):
+        assert round_trip.translate(line, options=options, **given).text == without.text
+    of_first = round_trip.translate(line, options=[{"suppress_sequences": ["spielen"]}, None])
+    middle = first.translate(line, suppress_sequences=["spielen"])
+    assert "spielen" not in middle.text and of_first.text == then.translate(middle.text, split="none").text
+
+
 def test_truncated_if_either_was(pivot):
     line = "A man is riding a bicycle along the river."
     first, then = pivot.translators
