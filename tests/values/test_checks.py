@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cpunmt import CpunmtError, Glossary
 from cpunmt.engine.engine import Engine
+from cpunmt.translation.choices.end_tokens import EndTokens
 from cpunmt.translation.choices.fields import kind
 from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
 from cpunmt.translation.choices.suppressed import Suppressed
@@ -126,7 +127,7 @@ def test_options_hold_pythons_own_types(sets):
     assert made == Options(**plain)
     for name, value in vars(made).items():
         expected = (
-            (kind(FIELDS[name]), tuple, Suppressed, Glossary)
+            (kind(FIELDS[name]), tuple, Suppressed, EndTokens, Glossary)
             if FIELDS[name].metadata["takes"]
             else (kind(FIELDS[name]),)
         )
