@@ -57,7 +57,7 @@ def test_words_are_as_frequent_as_words_are():
 @pytest.mark.slow
 def test_every_rung_says_what_the_one_before_says():
     _, multiply, integer = sgemm.openblas()
-    libraries = {"OpenBLAS": baseline.library_products("test", multiply, integer)}
+    libraries = {"OpenBLAS": baseline.sgemm_products("test", multiply, integer)}
     found = ladder.measure(random_work("S1", LINES, TINY), libraries, rounds=1, beam=4)
     rows = {row["name"]: row for row in found["rows"]}
     assert rows["float32, OpenBLAS (baseline)"]["same"] == 1

@@ -76,9 +76,9 @@ def _ladder(chosen, folder, lines, sizes, libraries):
     competing = {}
     if libraries["OpenBLAS"]:
         _, multiply, integer = libraries["OpenBLAS"]
-        competing["OpenBLAS"] = baseline.library_products("openblas", multiply, integer)
+        competing["OpenBLAS"] = baseline.sgemm_products("openblas", multiply, integer)
     if libraries["MKL"]:
-        competing["MKL"] = baseline.library_products("mkl", libraries["MKL"].cblas_sgemm, sgemm.ctypes.c_int)
+        competing["MKL"] = baseline.sgemm_products("mkl", libraries["MKL"].cblas_sgemm, sgemm.ctypes.c_int)
     found = []
     works = [work.random_work("S1", lines[0], sizes)]
     if chosen.trained:

@@ -26,7 +26,7 @@ from cpunmt.simd.vector import broadcast, load, maximum, store
 BY_ROWS = 1  # in LINEAR.codes: weights lie [depth, columns]; else [columns, depth]
 
 
-def library_products(name: str, multiply, integer) -> dict[str, Kernel]:
+def sgemm_products(name: str, multiply, integer) -> dict[str, Kernel]:
     """What `replaced.program_with` takes, for a cblas_sgemm with integers of that type; `name` is any."""
     product = sgemm.declared(multiply, integer, *"eeeiiifpipifpi")
 
@@ -75,7 +75,7 @@ def gather_rows(table: address, pieces: address, candidates: count, depth: count
 
 
 def lay_by_rows(model: Model):
-    """Lay the float32 weights of a recurrent model's layers as `library_products` reads them: [depth, columns]."""
+    """Lay the float32 weights of a recurrent model's layers as `sgemm_products` reads them: [depth, columns]."""
     for layer in _layers(model):
         if layer["scheme"] == FLOAT32 and layer["panels"] and layer["codes"] == 0:
             panels, depth = int(layer["panels"]), int(layer["depth"])
