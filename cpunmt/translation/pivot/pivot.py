@@ -34,7 +34,7 @@ _AS_GIVEN: dict[str, Any] = {
     "lower_capitals": False,
     "glossary": None,
 }
-_OF_THE_LAST = "suppress_sequences"  # which the pieces of another language may be unable to say
+_OF_THE_LAST = ("suppress_sequences", "end_token")  # which the pieces of another language may be unable to say
 _HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
@@ -127,7 +127,7 @@ class Pivot:
         Options of texts (split, html, protect, copy_numbers, lower_capitals, glossary) are the first one's, and mean
         all models together: texts are cut to sentences once, and terms are those of the last translation.
         num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
-        translation on. So is suppress_sequences, unless `options` is a list.
+        translation on. So are suppress_sequences and end_token, unless `options` is a list.
         """
         if isinstance(text, str):
             if target_prefix is not None and not isinstance(target_prefix, str):
@@ -200,13 +200,13 @@ class Pivot:
         """The options of each model's call, checked."""
         count = len(self.translators)
         if options is None or isinstance(options, Options | Mapping):
-            options = [*[_without_suppressed(options)] * (count - 1), options]
+            options = [*[_without_pieces(options)] * (count - 1), options]
         chosen = list(in_order(options, "options", "Options, a dict, or a list with one for each model"))
         if len(chosen) != count:
             raise ValueError(f"options has {len(chosen)} items, expected one for each of the {count} models")
         found = []
         for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
-            own = given if number == count - 1 else _without_suppressed(given)
+            own = given if number == count - 1 else _without_pieces(given)
             if isinstance(leg, Mapping):
                 settings = translator._settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options):
@@ -236,11 +236,11 @@ def _base(language: str) -> str:
     return re.split("[-_]", language.lower())[0]
 
 
-def _without_suppressed(options: Any) -> Any:
-    """Options, or keywords, of a model whose translations are not those that must not say something."""
+def _without_pieces(options: Any) -> Any:
+    """Options, or keywords, of a model that is not the last one: without those that name pieces of its language."""
     if isinstance(options, Options):
-        return replace(options, suppress_sequences=None)
-    return options and {name: value for name, value in options.items() if name != _OF_THE_LAST}
+        return replace(options, suppress_sequences=None, end_token=None)
+    return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
 
 
 def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:

@@ -162,6 +162,22 @@ def test_what_is_suppressed_is_what_the_last_model_must_not_say(round_trip):
     assert "spielen" not in middle.text and of_first.text == then.translate(middle.text, split="none").text
 
 
+def test_an_end_is_that_of_the_last_model(round_trip):
+    line, ends = "Two dogs are playing in the snow.", ["\u2581Schnee", "\u2581snow"]
+    first, then = round_trip.translators
+    ended = then.translate(first.translate(line).text, split="none", end_token=ends).text
+    middle = first.translate(line, end_token=ends).text
+    assert ended and ended != then.translate(middle, split="none", end_token=ends).text
+    for options, given in (
+        (None, {"end_token": ends}),
+        ({"end_token": ends}, {}),
+        (Options(end_token=ends), {}),
+        ([None, {"end_token": ends}], {}),
+    ):
+        assert round_trip.translate(line, options=options, **given).text == ended
+    assert round_trip.translate(line, options=[{"end_token": ends}, None]).text == then.translate(middle).text
+
+
 def test_truncated_if_either_was(pivot):
     line = "A man is riding a bicycle along the river."
     first, then = pivot.translators
