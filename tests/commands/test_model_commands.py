@@ -130,7 +130,12 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     output, shown = capsys.readouterr()
     assert (output, shown) == (f"{out}: int8, {sum(f.stat().st_size for f in out.iterdir()) / 1e6:.1f} MB\n", "")
     names = {"config.json", "weights.safetensors"}
-    names |= {"source.spm", "target.spm"} if "two" in kind or "opus" in kind or "hug" in kind else {"vocabulary.spm"}
+    if "words" in kind:
+        names |= {"source.json", "target.json"} if "both" in kind else {"vocabulary.json"}
+    else:
+        names |= (
+            {"source.spm", "target.spm"} if "two" in kind or "opus" in kind or "hug" in kind else {"vocabulary.spm"}
+        )
     if "opus" in kind or "hug" in kind:
         names |= {"source.json", "target.json"} if "two" in kind else {"vocabulary.json"}
     names |= {"shortlist.bin"} if "bergamot" in kind or "marian" in kind else set()
