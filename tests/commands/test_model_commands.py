@@ -131,7 +131,7 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     assert (output, shown) == (f"{out}: int8, {sum(f.stat().st_size for f in out.iterdir()) / 1e6:.1f} MB\n", "")
     names = {"config.json", "weights.safetensors"}
     if "words" in kind:
-        names |= {"source.json", "target.json"} if "both" in kind else {"vocabulary.json"}
+        names |= {"vocabulary.json"} if "of both" in kind else {"source.json", "target.json"}  # one table, or two
     else:
         names |= (
             {"source.spm", "target.spm"} if "two" in kind or "opus" in kind or "hug" in kind else {"vocabulary.spm"}
