@@ -18,6 +18,8 @@ CONFIG = make_config(max_source_length=6, max_length_factor=2.0)
 class Letters:
     """A vocabulary whose pieces are letters, each a word of its own."""
 
+    mark = "▁"
+
     @staticmethod
     def pieces(ids):
         return ["▁" + chr(97 + id_) for id_ in ids]

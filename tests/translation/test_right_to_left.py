@@ -113,7 +113,7 @@ def test_the_parts_of_a_long_sentence_keep_their_order(directory, tmp_path):
     assert len(pieces) > 16
     (result,) = translator.translate_batch([pieces], max_length=6, return_attention=True)
     parts, begin = [], 0
-    for end in [*split_pieces(pieces, 8), len(pieces)]:
+    for end in [*split_pieces(pieces, 8, "▁"), len(pieces)]:
         parts += translator.translate_batch([pieces[begin:end]], max_length=6)[0].hypotheses[0]
         begin = end
     assert result.hypotheses[0] == parts

@@ -171,7 +171,7 @@ def test_every_length_is_translated(student, count, word):
     """No piece of the source is left out: the result is that of parts that make up the whole."""
     vocabulary = student.source_vocabulary
     pieces = vocabulary.pieces(vocabulary.encode(word * count)[:-1])
-    cuts = [0, *split_pieces(pieces, student.config.max_source_length - 1), len(pieces)]
+    cuts = [0, *split_pieces(pieces, student.config.max_source_length - 1, vocabulary.mark), len(pieces)]
     parts = [pieces[begin:end] for begin, end in itertools.pairwise(cuts)]
     translated = student.translate_batch(parts, max_length=4)
     result = student.translate(word * count, max_length=4, split="none")
