@@ -119,6 +119,14 @@ def test_the_parts_of_a_long_sentence_keep_their_order(directory, tmp_path):
     assert result.hypotheses[0] == parts
 
 
+def test_an_end_is_refused(translator):
+    with pytest.raises(ValueError, match="^end_token is given, but the model translates from right to left"):
+        translator.translate("A dog.", end_token=".")
+    (kept,) = translator.translate_batch([translator.tokenize("A dog.")], return_end_token=True)
+    (result,) = translator.translate_batch([translator.tokenize("A dog.")])
+    assert kept.hypotheses[0] in ([*result.hypotheses[0], "</s>"], result.hypotheses[0])
+
+
 def test_a_prefix_is_refused(translator):
     message = "^target_prefix is given, but the model translates from right to left"
     with pytest.raises(ValueError, match=message):
