@@ -1,5 +1,6 @@
 """Vocabularies whose ids a table gives (`piece_table`): what all of them have. How a text is cut, each kind says."""
 
+import abc
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
 
 
-class TableVocabulary:
+class TableVocabulary(abc.ABC):
     """The interface of `Vocabulary`; safe to share between threads.
 
     Attributes
@@ -61,23 +62,23 @@ class TableVocabulary:
         """The table, as `read_table` reads it."""
         return json.dumps(self._ids, indent=0).encode()
 
+    @abc.abstractmethod
     def encode(self, text: str) -> list[int]:
         """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
-        raise NotImplementedError
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Ids of each of `texts`: a list of lists."""
         return [self.encode(text) for text in texts]
 
+    @abc.abstractmethod
     def decode(self, ids: Ids) -> str:
         """Text of `ids` (list or integer array) up to the first `eos_id`.
 
         Raises ValueError if an id is not in the vocabulary.
         """
-        raise NotImplementedError
 
     def pieces(self, ids: Ids) -> list[str]:
         """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
@@ -86,21 +87,21 @@ class TableVocabulary:
             raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
         return [self._pieces[id_] for id_ in ids]
 
+    @abc.abstractmethod
     def surfaces(self, text: str) -> list[str]:
         """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def spans(self, text: str) -> list[Span]:
         """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
-        raise NotImplementedError
 
     def language_end(self, text: str) -> int:
         """Where the text begins after the name of the language to translate into; 0 if it names none."""
         return 0
 
+    @abc.abstractmethod
     def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""
-        raise NotImplementedError
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
