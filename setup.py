@@ -63,6 +63,8 @@ setup(
             "matplotlib>=3.6",
             "onnx>=1.16",
             "onnxruntime>=1.18",
+            "faiss-cpu>=1.10",
+            "scikit-learn>=1.3",
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
             "huggingface_hub>=1.3",
@@ -70,6 +72,7 @@ setup(
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
+        "clusters": ["faiss-cpu>=1.10"],
         "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
         "docs": DOCS,

@@ -9,10 +9,12 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from cpunmt.kernels.candidates import gather_output
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
+from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
 from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear
@@ -241,3 +243,32 @@ def repeat_rectified(
                 else:
                     sparse_linear(weights, given, rows, lists, s.quantized, s.row_scales, out, AFFINE)
             first += rows
+
+
+@kernel
+def score_sets(
+    gathered: count,
+    table: address,
+    output: address,
+    q: address,
+    scales: address,
+    x: address,
+    rows: count,
+    pieces: address,
+    sizes: address,
+    out: address,
+):
+    """Rows score one set of pieces of a TABLE record after the other: in place, or gathered as a LINEAR record.
+
+    pieces    int32 [sets, candidates]
+    sizes     int64 [2]: sets, candidates
+    out       float32 [rows, candidates rounded up to a multiple of 16], after int64 [16]
+    """
+    sets, candidates, depth = load_i64(sizes, 0), load_i64(sizes, 1), at(LINEAR, output, 0).depth
+    for number in range(sets):
+        chosen = pieces + 4 * number * candidates
+        if gathered:
+            gather_output(table, chosen, candidates, depth, out, output)
+            linear(output, x, q, scales, rows, out + 128, AFFINE)
+        else:
+            score_pieces(table, depth, x, q, scales, rows, chosen, candidates, out + 128)

@@ -6,7 +6,7 @@ Translator("models/ende-tiny").translate("A man is riding a bicycle.").text
 
 import importlib
 
-from cpunmt.errors import CpunmtError, ModelFileError, UnsupportedIsaError
+from cpunmt.errors import CancelledError, CpunmtError, ModelFileError, TimeLimitError, UnsupportedIsaError
 from cpunmt.process.first_use import LOCK
 
 TYPE_CHECKING = False  # typing's takes 5 ms to import
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpunmt.translation.loading import contains_model, get_supported_compute_types
     from cpunmt.translation.options import Options
     from cpunmt.translation.pivot.pivot import Pivot
+    from cpunmt.translation.reranking.bayes_risk import expected_utilities
     from cpunmt.translation.results import (
         ExecutionStats,
         GenerationStepResult,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AsyncResult",
+    "CancelledError",
     "CpunmtError",
     "ExecutionStats",
     "GenerationStepResult",
@@ -45,11 +47,13 @@ __all__ = [
     "ScoringOptions",
     "ScoringResult",
     "Sentence",
+    "TimeLimitError",
     "TranslationOptions",
     "TranslationResult",
     "Translator",
     "UnsupportedIsaError",
     "contains_model",
+    "expected_utilities",
     "get_supported_compute_types",
 ]
 
@@ -62,6 +66,7 @@ _MODULES = {
     "loading": ("contains_model", "get_supported_compute_types"),
     "options": ("Options",),
     "pivot.pivot": ("Pivot",),
+    "reranking.bayes_risk": ("expected_utilities",),
     "results": ("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
     "texts.sentence": ("Sentence",),
     "translator": ("Translator",),

@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.files.line_stream import encode_line
 from cpunmt.simd import isa
+from cpunmt.text.clusters import Clusters
 from cpunmt.translation.options import SCORING, TEXT_ONLY
 from tests.sample_models import real_model
 from tests.support.command_line import sentences
@@ -85,13 +87,27 @@ def test_law_2_alone_and_together(model, count):
     assert [bits(result) for result in streamed] == expected[: count // 4]
 
 
+def add_clusters(translator):
+    """Twenty of random centroids and pieces, so that hypotheses of a sentence are in different ones."""
+    engine, config, random_numbers = translator._model.engine, translator.config, np.random.default_rng(7)
+    few = [random_numbers.integers(0, config.vocab_size, 300) for _ in range(20)]
+    sets = [np.union1d(chosen, [config.eos_id]) for chosen in few]
+    centroids = random_numbers.standard_normal((len(sets), config.architecture.model_dim)).astype(np.float32)
+    offsets, ids = np.cumsum([0, *map(len, sets)]), np.concatenate(sets).astype(np.int32)
+    engine.clusters = Clusters(centroids, offsets, ids, config.vocab_size, config.eos_id)
+
+
 @pytest.mark.parametrize("count", FEW)
 @pytest.mark.parametrize("model", ["student", "float_student", "ensemble", "words"])
 def test_law_2_with_any_options(request, model, count):
     translator, lines = request.getfixturevalue(model), generated_lines(1000, seed=4, short=True)
     long = " ".join(sentences(40))  # more than the model takes at once: it is split
 
-    @given(consistent_options(), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
+    alone = model != "ensemble"  # which cannot have clusters
+    if alone:
+        add_clusters(translator)
+
+    @given(consistent_options(alone), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
         if model == "words":  # it has other pieces
@@ -116,7 +132,10 @@ for options in (
     {},
     {"beam_size": 3, "num_hypotheses": 2, "coverage_penalty": 0.1},
     {"beam_size": 2, "repetition_penalty": 1.2, "no_repeat_ngram_size": 2},
+    {"beam_size": 4, "num_hypotheses": 4, "num_beam_groups": 2, "diversity_penalty": 0.7},
     {"sampling_topk": 0, "num_hypotheses": 2, "sampling_topp": 0.9, "sampling_temperature": 1.5, "seed": 3},
+    {"sampling_topk": 0, "num_candidates": 8, "rerank": "mbr-chrf", "num_hypotheses": 2},
+    {"rerank": "mbr-bleu", "num_candidates": 4, "num_hypotheses": 2},
 ):
     for result in translator.translate(lines if not options else lines[: len(lines) // 10], **options):
         for h in result.hypotheses:
@@ -163,10 +182,13 @@ def test_law_4_hypotheses_prefixes_and_scores(request, model, count):
         sampled = options.get("sampling_topk", 1) != 1
         for result in results:
             scores = [h.score for h in result.hypotheses]
-            assert 1 <= len(scores) <= options.get("num_hypotheses", 1) and scores == sorted(scores, reverse=True)
+            assert 1 <= len(scores) <= options.get("num_hypotheses", 1)
+            assert options.get("rerank") or scores == sorted(scores, reverse=True)
+            assert not options.get("rerank") or len({h.text for h in result.hypotheses}) == len(scores)
             assert sampled or len({(h.pieces, h.truncated) for h in result.hypotheses}) == len(scores)
         for text, result in zip(chosen, results, strict=True):
-            assert sampled or bits(student.translate(text, **options | {"num_hypotheses": 1})) == bits(result)[:1]
+            alike = not sampled or options.get("rerank")  # then there are as many candidates
+            assert not alike or bits(student.translate(text, **options | {"num_hypotheses": 1})) == bits(result)[:1]
         ended = [(line, r.hypotheses[-1]) for line, r in zip(chosen, results, strict=True)]
         ended = [(line, h) for line, h in ended if not h.truncated]
         sources, targets = [student.tokenize(line) for line, _ in ended], [list(h.pieces) for _, h in ended]
@@ -184,8 +206,10 @@ def test_law_4_hypotheses_prefixes_and_scores(request, model, count):
             )
         if sampled or options.get("return_alternatives"):
             return
-        greedy = student.translate(chosen, **options | {"beam_size": 1, "num_hypotheses": 1})
-        without = {name: value for name, value in options.items() if name not in ("beam_size", "num_hypotheses")}
+        options |= {"rerank": None, "num_candidates": None}
+        of_beams = ("beam_size", "num_hypotheses", "num_beam_groups", "diversity_penalty")
+        without = {name: value for name, value in options.items() if name not in of_beams}
+        greedy = student.translate(chosen, **without, beam_size=1, num_hypotheses=1)
         assert [bits(r) for r in greedy] == [bits(student.translate(text, **without)) for text in chosen]
 
     check()
@@ -201,7 +225,8 @@ def resident():
 translator, count = Translator(sys.argv[1].split(",")), int(sys.argv[2])
 lines = generated_lines(5000, seed=9, short=True)
 seen = []
-for number, _ in enumerate(translator.translate_iterable(itertools.islice(itertools.cycle(lines), count))):
+stream = itertools.islice(itertools.cycle(lines), count)
+for number, _ in enumerate(translator.translate_iterable(stream, ordered=sys.argv[3] == "True")):
     if number % (count // 50) == 0:
         seen.append(resident()[0])
 before = resident()
@@ -215,13 +240,15 @@ print(json.dumps({"seen": seen, "mapped again": again, "own": pages - pages_befo
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much memory is used")
 @pytest.mark.parametrize("count", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("model", [MODEL, TOGETHER], ids=["one", "ensemble"])
-def test_law_8_memory_is_flat(model, count):
+@pytest.mark.parametrize(
+    "model, ordered", [(MODEL, True), (TOGETHER, True), (MODEL, False)], ids=["one", "ensemble", "unordered"]
+)
+def test_law_8_memory_is_flat(model, ordered, count):
     """After a warm-up of a fifth. A second Translator maps the same weights and shortlist: what the system counts for
     them again, of the ensemble 10 + 21 + 2 MB, it has once. Its vocabularies and its scratch memory are its own.
     """
     done = subprocess.run(
-        [sys.executable, "-c", _MEMORY, model, str(count)],
+        [sys.executable, "-c", _MEMORY, model, str(count), str(ordered)],
         env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},
         capture_output=True,
         text=True,

@@ -24,11 +24,17 @@ def segments(lines: list[str], low: int, high: int, count: int) -> list[str]:
 
     Each begins where a line begins and goes on into the next ones if it has more words.
     """
-    generator, found = random.Random(1), []
+    generator = random.Random(1)
+    return of_lengths(lines, [generator.randint(low, high) for _ in range(count)])
+
+
+def of_lengths(lines: list[str], lengths: list[int]) -> list[str]:
+    """Segments of so many words each, evenly spaced over the lines; each begins where a line begins."""
+    found = []
     words = [line.split() for line in lines]
     words = [line for line in words if line]
-    for number in range(count):
-        wanted, place, segment = generator.randint(low, high), number * len(words) // count, []
+    for number, wanted in enumerate(lengths):
+        place, segment = number * len(words) // len(lengths), []
         while len(segment) < wanted:
             segment += words[place % len(words)]
             place += 1

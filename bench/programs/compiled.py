@@ -42,7 +42,7 @@ def _define_repeats():
         wrapped = KERNELS[name]
         annotations = {k: v for k, v in wrapped.function.__annotations__.items() if k != "return"}
         arguments = ", ".join(annotations)
-        scope = {"wrapped": wrapped}
+        scope = {"wrapped": wrapped, "__name__": __name__}
         exec(f"def repeat_{name}(times, {arguments}):\n for _ in range(times): wrapped({arguments})", scope)
         function = scope[f"repeat_{name}"]
         function.__annotations__ = {"times": count, **annotations}

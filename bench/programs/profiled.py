@@ -1,4 +1,4 @@
-"""The program with a clock around every kernel: where the time of a real translation goes.
+"""The program with a clock around every kernel: where the time of a real translation goes, by phase.
 
 Kernels call one another by symbol. So each is renamed, and a wrapper takes its name: it reads the cycle counter
 before and after, and books the difference minus what was spent in kernels called from there. Nothing else changes.
@@ -6,6 +6,7 @@ A wrapper costs some 20 ns a call, which is booked on the caller.
 """
 
 import ctypes
+from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -15,7 +16,9 @@ from cpunmt.engine import program
 from cpunmt.simd import jit
 
 _LLVM = {"i": "i64", "f": "float", "v": "void"}
-PHASES = ("encoder", "decoder")
+ENTERED = {"encode": "encoder"}  # kernel -> the phase that it begins, which lasts until it returns
+ELSE = "decoder"  # the phase of what is in none
+PHASES = ("encoder", ELSE)
 
 _WRAPPER = """
 @profile = external global [{size} x i64]
@@ -55,16 +58,23 @@ define {result} @{symbol}({typed}) {{
 
 
 class Profiled(program.Program):
-    """A Program that counts; `counts` is int64 [phases, kernels, 2]: cycles of its own, and calls."""
+    """A Program that counts.
 
-    def __init__(self):
+    names    of all kernels
+    phases   those of ENTERED and what `entered` adds
+    counts   int64 [phases, kernels, 2]: cycles of its own, and calls
+    """
+
+    def __init__(self, entered: Mapping[str, str] | None = None):
+        """`entered`: as ENTERED, further kernels."""
         import cpunmt.search.beam  # noqa: F401  defines the kernels
 
-        self.names = list(jit.KERNELS)
-        size = 2 * len(PHASES) * len(self.names)
+        self.names, self._entered = list(jit.KERNELS), {**ENTERED, **(entered or {})}
+        self.phases = list(dict.fromkeys([*PHASES, *self._entered.values()]))
+        size = 2 * len(self.phases) * len(self.names)
         linked = llvm.parse_assembly(
             f"@profile = global [{size} x i64] zeroinitializer\n"
-            "@profile_inner = global i64 0\n@profile_phase = global i64 1\n"
+            f"@profile_inner = global i64 0\n@profile_phase = global i64 {self.phases.index(ELSE)}\n"
         )
         program._initialize_llvm()
         for index, kernel in enumerate(jit.KERNELS.values()):
@@ -76,10 +86,11 @@ class Profiled(program.Program):
         super().__init__(emit(linked), signatures)
         address = self._engine.get_global_value_address("profile")
         counters = (ctypes.c_int64 * size).from_address(address)
-        self.counts = np.frombuffer(counters, np.int64).reshape(len(PHASES), len(self.names), 2)
+        self.counts = np.frombuffer(counters, np.int64).reshape(len(self.phases), len(self.names), 2)
 
     def _wrapper(self, kernel, index, size):
         result, *arguments = [_LLVM[letter] for letter in kernel.letters]
+        phase = self._entered.get(kernel.name)
         return _WRAPPER.format(
             size=size,
             kernels=len(self.names),
@@ -91,5 +102,5 @@ class Profiled(program.Program):
             typed=", ".join(f"{kind} %a{i}" for i, kind in enumerate(arguments)),
             call="call" if result == "void" else "%value = call",
             value="" if result == "void" else "%value",
-            enter="store i64 0, ptr @profile_phase" if kernel.name == "encode" else "",
+            enter=f"store i64 {self.phases.index(phase)}, ptr @profile_phase" if phase else "",
         )

@@ -30,6 +30,8 @@ from cpunmt.translation.options import SCORING, Options, make_options
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
+NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: they are the translations themselves
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status; wrong usage raises SystemExit."""
@@ -93,7 +95,10 @@ def _checked(given, options):
         make_options(options)
         whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
-        given.parser.error(str(error))
+        message = str(error)
+        for name, flag in NAMED_OTHERWISE.items():
+            message = message.replace(f"{name}=True", flag).replace(name, flag)
+        given.parser.error(message)
     if (given.source_language is None) != (given.target_language is None):
         given.parser.error("give both --from and --to, or neither")
     if given.model is not None and given.source_language is not None:
@@ -299,8 +304,8 @@ def _add_options(parser, names, other_help=None):
         option = Options.__dataclass_fields__[name]
         rule = option.metadata
         flags = [] if name.startswith("return_") else ["--" + name.replace("_", "-")]
-        if name == "return_alternatives":
-            flags = ["--alternatives"]  # which are the translations themselves
+        if name in NAMED_OTHERWISE:
+            flags = [NAMED_OTHERWISE[name]]
         flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
         if not flags:
             continue

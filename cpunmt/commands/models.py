@@ -1,12 +1,14 @@
 """`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
 
 import math
+import re
 from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.architectures.families import family_of
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
+from cpunmt.formats.packed.clusters_file import read_clusters
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     WEIGHTS,
@@ -63,6 +65,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
         **unknown,
         "shortlist": "yes" if found.shortlist else "no",
+        "clusters": _clusters(found) if kind == "packed" and found.clusters else "no",
         "search": f"{searched} unless a call says otherwise",
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",
         "longest target": f"{config.max_length_factor:g} x source pieces",
@@ -73,6 +76,16 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     if verified and kind == "packed":
         lines |= {f"SHA-256 of {name}": digest for name, digest in verify(folder).items()}
     return lines
+
+
+def _clusters(found) -> str:
+    """How many there are, and how many pieces a step scores with them; of each target language, if they have names."""
+    told = []
+    for piece, clusters in read_clusters(found.clusters, found.config).items():
+        share = clusters.texts.get("active_share", "")
+        active = f"{100 * float(share):.2f} %" if re.fullmatch(r"[01]\.\d{1,9}", share) else "an unknown share"
+        told.append(f"{_line(piece)}: " * bool(piece) + f"{len(clusters.centroids)}, {active} of the pieces active")
+    return "; ".join(told)
 
 
 def describe_ensemble(paths: list[Path], weights: list[float] | None) -> str:

@@ -24,7 +24,7 @@ def translate_lines(source, target, model, options, form: OutputFormat, stats):
     source : path; None or "-" for standard input; or a list of texts, of which each line is one
     target : path; None or "-" for standard output
     model : dict of the arguments of a `Translator`
-    options : dict of translation options; `num_hypotheses` 0 means `beam_size`
+    options : dict of translation options; `num_hypotheses` 0 means all that a search keeps
     stats : bool
         Tell on stderr how long it took.
 
@@ -43,7 +43,8 @@ def translate_lines(source, target, model, options, form: OutputFormat, stats):
             streams.refuse_same_file(read_from, output, target)
         translator = Translator(**model)
         if options.get("num_hypotheses") == 0:
-            options = {**options, "num_hypotheses": options.get("beam_size", translator.options.beam_size)}
+            most = options.get("num_candidates") or options.get("beam_size", translator.options.beam_size)
+            options = {**options, "num_hypotheses": most}
         try:
             translator.translate([], **options)  # before the output is touched
         except ValueError as error:

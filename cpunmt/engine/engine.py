@@ -1,7 +1,7 @@
 """Ids in, ids out: one batch through compiled code, and the memory it needs."""
 
 import itertools
-import time
+import math
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,19 +10,21 @@ import numpy as np
 
 from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
+from cpunmt.engine.run import ONE_STEP, Made, Tell, Unwanted, run
 from cpunmt.engine.search import GREEDY, Search, search_record
+from cpunmt.engine.state_clusters import StateClusters
 from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.model import Model
+from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH
 
-BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
-LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
+REFILL = 0.5  # share of the slots that are free before they are filled again; found by bench/top_up
 KEPT = 16  # workspaces that are kept for later calls at most,
 USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
 
@@ -44,11 +46,12 @@ class Hypothesis(NamedTuple):
     """One translation of a sentence."""
 
     ids: list[int]  # target pieces, with the final </s>, or other end, unless the length limit cut it off
-    log_prob: float  # sum over the pieces, </s> included
+    log_prob: float  # sum over the pieces, </s> included; as the score no number, if the search is not scored
     score: float
     truncated: bool  # the length limit was reached
     token_log_probs: list[float] | None  # of each piece
     attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
+    logits: np.ndarray | None = None  # float32 [pieces, vocabulary]: what each was chosen by; -inf: no candidate
 
 
 class Engine:
@@ -57,14 +60,16 @@ class Engine:
     Safe to share between threads: memory belongs to a call. `model` is the first one.
     """
 
-    def __init__(self, model: Model | Sequence[Member], shortlist=None):
+    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters=None):
         """Several models have the same pieces and ids, source and target, and weights that add up to 1.
 
-        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models.
+        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models. `clusters`
+        are those of one model's states, see StateClusters.
         """
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
-        self.shortlist = shortlist
+        self.shortlist, self.clusters = shortlist, clusters
+        self._state_clusters = None
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
@@ -89,7 +94,15 @@ class Engine:
             self._longest_list = int(np.diff(shortlist.offsets).max())
 
     def translate(
-        self, sources: list, limits: list[int], search: Search = GREEDY, prefixes=None, slots: int | None = None
+        self,
+        sources: list,
+        limits: list[int],
+        search: Search = GREEDY,
+        prefixes=None,
+        slots: int | None = None,
+        tell: Tell | None = None,
+        unwanted: Unwanted | None = None,
+        refill: float = REFILL,
     ) -> list[list[Hypothesis]]:
         """Translations in order: of each sentence at least one hypothesis, the best first, all different.
 
@@ -100,18 +113,24 @@ class Engine:
         prefixes : None, or for each sentence the ids that its translations begin with. A piece that is not among
             the sentence's candidates has log-probability minus infinity, and so have they.
         slots : sentences side by side; changes speed only
+        tell : is told each piece of a greedy search when it is found, and ends a sentence there by returning True
+        refill : share of the slots, 0 to 1, that must be free before the next sentences take their places: 0 as soon
+            as one is, 1 when all are; changes speed only
+        unwanted : is asked several times a second; a sentence that it names has no hypothesis, unless it is done
+
+        Raises CancelledError or TimeLimitError where `process.stopping` says so.
         """
         if not sources:
             return []
-        record, workspace, kept = self._prepared(sources, limits, search, prefixes, slots)
-        self._run(_at(record), workspace)
+        record, workspace, made, _kept = self._prepared(sources, limits, search, prefixes, slots, refill)
+        dropped = run(self._program, record, workspace, made, tell, unwanted)
         self._keep(workspace)
-        places, output, written, log_probs, scores, token_log_probs, attention, areas = kept[:8]
+        places, _, output, written, log_probs, scores, token_log_probs, attention, areas, logits = made
         eos, results, wanted = self.model.config.eos_id, [], search.num_hypotheses
         are_forced = bool(search.end_pieces and prefixes and not search.prefix_bias_beta)
         for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
             found = []
-            for rank in range(wanted):
+            for rank in range(0 if sentence in dropped else wanted):
                 place = sentence * wanted + rank
                 length = written[place]
                 if length == 0:
@@ -123,37 +142,46 @@ class Engine:
                 if attention is not None:
                     first = areas[sentence] + rank * limit * len(source)
                     rows = attention[first : first + length * len(source)].reshape(length, -1).copy()
+                chosen_by = None if logits is None else logits[begin : begin + length].copy()
                 truncated = pieces[-1] != eos
                 if truncated and pieces[-1] in search.end_pieces:
                     truncated = are_forced and length <= len(prefixes[sentence])
-                found.append(Hypothesis(pieces, log_probs[place], scores[place], truncated, parts, rows))
+                told = (log_probs[place], scores[place]) if search.scored else (math.nan, math.nan)
+                found.append(Hypothesis(pieces, *told, truncated, parts, rows, chosen_by))
             results.append(found)
         return results
+
+    def usual_slots(self, search: Search) -> int:
+        """Sentences side by side where a call does not say: hypotheses are twice as many, if one has more than one."""
+        return min(self._slots, max(1, 2 * self._slots // search.beam_size))
 
     def pieces(self, source: list[int], limit: int, search: Search, prefix=None) -> Iterator[tuple[int, float]]:
         """(piece, its log-probability), one by one as they are found, of a sentence that is searched greedily.
 
         They are those of `translate`, whose arguments these are, each for one sentence.
         """
-        record, workspace, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
+        record, workspace, _made, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
         found = workspace.history[0, :, 0]  # the first slot that is taken is 0
         begin, step, more = 1, 0, True
         while more:
-            with native:  # a budget of one row is one step
-                more = self._program.translate(_at(record), workspace.address, begin, 1)
+            stopping.check()
+            with native:
+                more = self._program.translate(_at(record), workspace.address, begin, ONE_STEP)
             begin = 0
             yield int(found[step]["piece"]), float(found[step]["log_prob"])
             step += 1
         self._keep(workspace)
 
-    def _prepared(self, sources, limits, search, prefixes, slots) -> tuple[array, Workspace, tuple]:
+    def _prepared(
+        self, sources, limits, search, prefixes, slots, refill=REFILL
+    ) -> tuple[array, Workspace, Made, tuple]:
         """What compiled code reads and writes of a call, whose arguments are those of `translate`.
 
         Returns a BATCH record, the memory, and what the record points to: it must live as long as compiled code runs.
-        First is what is written: places, output, written, log_probs, scores, token_log_probs, attention, areas.
         """
         count = len(sources)
-        full = search.full or self.shortlist is None
+        listed, clustered = not search.full and self.shortlist is not None, search.clusters
+        full = not listed and not clustered
         lengths = [len(source) for source in sources]
         longest, steps = max(lengths), max(limits)
         for member in self._members:
@@ -161,8 +189,7 @@ class Engine:
         # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
         # in a third of the time of NumPy's.
         wanted = search.num_hypotheses
-        # sentences side by side, and hypotheses twice as many, if that is more than one sentence has
-        slots = min(count, slots or min(self._slots, max(1, 2 * self._slots // search.beam_size)))
+        slots = min(count, slots or self.usual_slots(search))
         ids = array("i", itertools.chain.from_iterable(sources))
         offsets = array("q", [0, *itertools.accumulate(lengths)])
         places = array("q", [0, *itertools.accumulate(limits if wanted == 1 else [wanted * n for n in limits])])
@@ -175,6 +202,7 @@ class Engine:
             **_EMPTY_BATCH,
             "sentences": count,
             "slots": slots,
+            "refill": max(0, min(slots - math.ceil(refill * slots), slots - 1)),
             "search": search_at,
             "normalizers": _address(normalizers),
             "ids": _at(ids),
@@ -186,10 +214,15 @@ class Engine:
             "log_probs": _at(log_probs),
             "scores": _at(scores),
         }
-        if full:
+        clusters = None
+        if clustered:
+            clusters = self._clustered()
+            batch["clusters"] = clusters.address
+        elif full:
             batch["full_output"] = self._output()
-        else:
+        if listed:
             batch |= self._shortlist_fields
+            batch["listed"] = 1
         forced = prefix_offsets = None
         if prefixes is not None:
             forced = array("i", itertools.chain.from_iterable(prefixes))
@@ -204,31 +237,27 @@ class Engine:
             areas = array("q", [0, *itertools.accumulate(sizes)])
             attention = np.empty(areas[-1], np.float32)  # large: only what is written becomes memory
             batch |= {"attention_offsets": _at(areas), "attention": _address(attention)}
+        logits = None
+        if search.vocab_logits:
+            logits = np.full((places[-1], self.model.config.vocab_size), -np.inf, np.float32)
+            batch["vocab_logits"] = _address(logits)
         keep_attention = attention is not None or search.coverage_penalty != 0
-        candidates = 0 if full else self._most_candidates(longest)
-        tokens = max(longest, min(self._tokens, sum(lengths)))
-        workspace = self._workspace(Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention)))
+        candidates = self._most_candidates(longest) if listed else 0
+        if clusters is not None:
+            candidates = min(candidates + clusters.most, self.model.config.vocab_size)
+        tokens, by_row = max(longest, min(self._tokens, sum(lengths))), clustered + (clustered and listed)
+        size = Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention), by_row)
+        workspace = self._workspace(size)
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
-        made = places, output, written, log_probs, scores, token_log_probs, attention, areas
-        read = search_record, normalizers, ids, offsets, longest_outputs, forced, prefix_offsets
-        return record, workspace, made + read
+        written_to = places, longest_outputs, output, written, log_probs, scores
+        made = Made(*written_to, token_log_probs, attention, areas, logits)
+        return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets)
 
     def _keep(self, workspace: Workspace):
         """For a later call; the oldest goes where there are many, or those of one kind would be all, for ever."""
         if workspace.bytes <= self._usual:
             self._workspaces.append(workspace)
             del self._workspaces[:-KEPT]
-
-    def _run(self, batch_at: int, workspace: Workspace):
-        """Translate a batch; an interrupt is handled between two calls of compiled code, an exit waits for one."""
-        begin, budget, more = 1, BUDGET, True
-        while more:
-            began = time.perf_counter()
-            with native:
-                more = self._program.translate(batch_at, workspace.address, begin, budget)
-            begin = 0
-            if time.perf_counter() - began < LONGEST_CALL / 4:
-                budget *= 2
 
     def _search(self, search: Search, steps: int):
         """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
@@ -257,7 +286,7 @@ class Engine:
         """One that no call uses, at least as large as asked for."""
         for workspace in self._workspaces[::-1]:
             have = workspace.size
-            if (have.candidates == 0) != (wanted.candidates == 0) or have.attention != wanted.attention:
+            if (have.candidates == 0, have[-2:]) != (wanted.candidates == 0, wanted[-2:]):
                 continue  # it stays for calls of its kind: making one takes as long as a short sentence
             try:
                 self._workspaces.remove(workspace)
@@ -271,6 +300,15 @@ class Engine:
         steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
         rounded = wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
         return Workspace(self._members, rounded)
+
+    def _clustered(self) -> StateClusters:
+        """Made on first use. Raises ValueError where there are no clusters."""
+        if self.clusters is None:
+            raise ValueError("the search is over clusters, but there are none")
+        with native, LOCK:
+            if self._state_clusters is None:
+                self._state_clusters = StateClusters(self.clusters, self.model)
+        return self._state_clusters
 
     def _output(self):
         """Address of the LINEAR records of the output layers over the whole vocabulary; packed on first use."""

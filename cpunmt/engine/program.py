@@ -37,7 +37,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.simd import isa
 
-ENTRY = "cpunmt.search.beam"  # importing it defines every kernel,
+ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # in modules whose names begin so
 _SOURCES = ("simd", "kernels", "layers", "architectures", "search", "engine/numba_settings.py", "engine/program.py")
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
@@ -193,7 +193,8 @@ def build(progress=iter, foreign: bool = False) -> bytes:
     `foreign`: kernels that others than cpunmt have defined in this process, too: a benchmark's.
     """
     with default_settings(), _rarely_collecting():
-        importlib.import_module(ENTRY)
+        for entry in ENTRIES:
+            importlib.import_module(entry)
         from cpunmt.simd import jit
 
         _initialize_llvm()

@@ -1,5 +1,7 @@
 """How to search: what a caller says, and the record that compiled code reads."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from typing import NamedTuple
@@ -23,14 +25,22 @@ class Search(NamedTuple):
     coverage_penalty: float = 0.0
     min_length: int = 0  # pieces before </s>
     full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
+    clusters: bool = False  # choose from the pieces of the state's cluster; if not `full`, also from the shortlist's
     token_log_probs: bool = False  # tell them
     attention: bool = False  # tell it
+    vocab_logits: bool = False  # tell what each piece was chosen by; of a beam of 1, see `forcing`
+    scored: bool = True  # False: log-probabilities and scores are not told, and of one hypothesis not even made
+    stepwise: bool = (
+        False  # look at whole rows of logits, not at blocks of them (search.fused_output): to time and test
+    )
     to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0
     suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
     end_pieces: tuple[int, ...] = ()  # a translation ends with one of them too, unless a prefix forces it
     patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it goes on until patience * beam_size have
+    num_beam_groups: int = 1  # see search.diverse_beams: as many beams of beam_size / num_beam_groups
+    diversity_penalty: float = 0.0
     prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
     return_alternatives: bool = False  # beam_size hypotheses that differ behind the prefix, each searched greedily
     min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, but for the best one
@@ -46,8 +56,9 @@ class Search(NamedTuple):
 
     @property
     def most_ended(self) -> int:
-        """Hypotheses that a beam which does not shrink ends with, at least."""
-        return max(1, int(self.beam_size * self.patience + 0.5))
+        """Hypotheses that a beam which does not shrink ends with, at least; of all groups together."""
+        groups = self.num_beam_groups
+        return groups * max(1, int(self.beam_size // groups * self.patience + 0.5))
 
     @property
     def room(self) -> int:
@@ -55,9 +66,34 @@ class Search(NamedTuple):
         return self.beam_size if not self.patience else self.beam_size + max(self.beam_size, self.most_ended)
 
     @property
+    def normalized(self) -> bool:
+        """Whether log-probabilities are made."""
+        return self.scored or self.beam_size > 1 or self.token_log_probs or self.patience > 0 or self.whole_logits
+
+    @property
+    def restricted(self) -> bool:
+        """Whether some pieces are forbidden."""
+        return bool(self.suppressed or self.no_repeat_ngram_size or (self.end_pieces and self.min_length))
+
+    @property
+    def whole_logits(self) -> bool:
+        """Whether logits are changed, or looked at more than once: no row of them is scored and forgotten in blocks."""
+        changed = self.restricted or self.repetition_penalty != 1 or self.prefix_bias_beta > 0
+        twice = self.sampling or self.vocab_logits or (self.patience > 0 and bool(self.end_pieces))
+        return self.stepwise or changed or twice
+
+    @property
     def apart(self) -> bool:
         """Whether hypotheses do not compete."""
         return self.sampling or self.return_alternatives
+
+    @property
+    def forcing(self) -> Search:
+        """What gives a translation, forced as a prefix, the log-probabilities that this search gave its pieces."""
+        plain = Search(
+            repetition_penalty=self.repetition_penalty, full=self.full, clusters=self.clusters, stepwise=self.stepwise
+        )
+        return plain._replace(token_log_probs=True)
 
 
 GREEDY = Search()
@@ -70,9 +106,6 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
     offsets = np.array([0, *itertools.accumulate(map(len, search.suppressed))], np.int64)
     least = search.min_alternative_expansion_prob
     fields = {
-        "restricted": bool(
-            search.suppressed or search.no_repeat_ngram_size or (search.end_pieces and search.min_length)
-        ),
         "full_beam": search.patience > 0,
         "prefix_bias": search.prefix_bias_beta,
         "suppressed": flat.ctypes.data,

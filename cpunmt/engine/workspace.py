@@ -14,7 +14,7 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
-from cpunmt.search.records import ENDED, HYPOTHESIS, ITEM, MEMBER, SLOT, WORKSPACE
+from cpunmt.search.records import ENDED, FUSED_ROWS, HYPOTHESIS, ITEM, LOGITS, MEMBER, SLOT, WORKSPACE
 
 LOGIT_ROWS = 16  # that share an output layer and are scored at once
 
@@ -36,11 +36,13 @@ class Size(NamedTuple):
     source: int  # pieces of the longest source
     candidates: int  # target pieces that a sentence chooses from; 0: the whole vocabulary
     attention: int  # 1: attention is kept
+    by_row: int = 0  # 1: each hypothesis chooses from pieces of its own, 2: and from its sentence's
 
 
 class Workspace:
-    """`record`: a WORKSPACE record whose buffers, `bytes` in all, one of them `history`, live as long as it does.
+    """`record`: a WORKSPACE record whose buffers, `bytes` in all, live as long as it does.
 
+    Two of them are `history` and `sentences`.
     `memories` are the records of the architectures, one of each model.
 
     Memory is reserved, not used: the operating system gives pages to what a call really touches.
@@ -51,15 +53,16 @@ class Workspace:
 
         self.size = size
         config = members[0].model.config  # all have its pieces
-        slots, beam, steps, tokens, source, candidates, attention = size
+        slots, beam, steps, tokens, source, candidates, attention, by_row = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
         multiplied = {_multiplied(member.model.config) for member in members}
-        together = int(not full and slots > 1 and beam <= tile_shapes.TOGETHER and multiplied == {"int8"})
+        shared_by = slots if not full and not by_row and multiplied == {"int8"} else 1
+        together = int(shared_by > 1 and beam <= tile_shapes.TOGETHER)
         shared = min(slots * panels, everything) + 1
-        logit_rows = LOGIT_ROWS if full or together else beam
+        logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
         columns = PANEL * (everything if full else shared if together else panels)
         self._kept, self.bytes = [], 0
         self.record = np.zeros(1, WORKSPACE)
@@ -69,7 +72,7 @@ class Workspace:
         layers = (1, shared) if together else (slots, panels)
         self.memories, searching = [], np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
-            self._member(part, member, wanted, None if full else layers)
+            self._member(part, member, wanted, None if full or by_row else layers)
         self._kept.append(searching)
         fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
@@ -82,12 +85,13 @@ class Workspace:
 
         float32 = np.float32
         buffer("pointers", np.int64, PANEL)
-        buffer("logits", float32, len(members), logit_rows, columns)
+        buffer("logits", float32, max(len(members) * logit_rows * columns, LOGITS, FUSED_ROWS * records.BLOCK))
+        buffer("wanted", records.WANTED, live)
         buffer("weights", float32, columns)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)
-        buffer("sentences", SLOT, slots)
+        self.sentences = buffer("sentences", SLOT, slots)
         for turn in ("", "next_"):
             buffer(turn + "rows", ROW, live)
             buffer(turn + "hypotheses", HYPOTHESIS, live)
@@ -96,13 +100,17 @@ class Workspace:
         self.history = buffer("history", ITEM, slots, steps, beam)
         buffer("ended", ENDED, slots, beam)
         buffer("coverage", float32, stride)
+        buffer("totals", float32, beam, beam)
+        buffer("others", np.int32, beam)
         buffer("said", np.int32, steps)
         buffer("said_logits", float32, steps)
         if attention:
             buffer("attention", float32, slots, steps, beam, stride)
         if attention and len(members) > 1:
             buffer("own_attention", float32, live, stride)
-        if not full:
+        if by_row == 2:
+            buffer("row_pieces", np.int32, live, PANEL * panels)
+        if not full and by_row != 1:
             fields["together"] = together
             buffer("candidate_ids", np.int32, slots, PANEL * panels)
             if together:
@@ -110,6 +118,8 @@ class Workspace:
                 buffer("places", np.int32, config.vocab_size)
                 buffer("columns", np.int32, slots, PANEL * panels)
                 buffer("picked", float32, 2, PANEL * panels)
+                buffer("own_counts", np.int64, live)
+                buffer("own_logits", float32, live, records.BLOCK)
 
     def _member(self, fields, member, wanted, layers):
         """Fill in a MEMBER record. `layers`: how many output layers of its own it has, each of how many panels."""

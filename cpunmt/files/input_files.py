@@ -17,7 +17,7 @@ from cpunmt.errors import ModelFileError
 
 _BLOCK = 1 << 20
 # kinds that are the user's own, and no part of a model
-_TEXTS = ("calibration text", "sentence pairs", "test set", "text of --activations")
+_TEXTS = ("calibration text", "sentence pairs", "test set", "text", "text of --activations")
 
 
 def read_bytes(path, kind, limit):

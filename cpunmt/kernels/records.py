@@ -55,6 +55,9 @@ NORM = record(
     ("multiplier", np.float32),
 )
 
+# What stands beside a row of a table, together: where pieces lie anywhere, four vectors are four cache lines of each.
+ENTRY = record(("scale", np.float32), ("total", np.float32), ("bias", np.float32), ("start", np.int32))
+
 # One row per piece. Source lookup, target lookup and output layer may share one.
 TABLE = record(
     ("scheme", COUNT),
@@ -63,6 +66,7 @@ TABLE = record(
     ("start", ADDRESS),  # int32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("totals", ADDRESS),  # float32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("bias", ADDRESS),  # float32 [pieces]: of the output layer
+    ("entries", ADDRESS),  # ENTRY [pieces]: these four of each once more, see kernels/matmul/row_products; 0: none
 )
 
 # What makes vectors of pieces at positions.
@@ -118,4 +122,25 @@ SCRATCH = record(
     ("sums", ADDRESS),  # float32 [heads]
     ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head
     ("pointers", ADDRESS),  # int64 [16]
+)
+
+BLOCK = 256  # scores that are added up at a time: see kernels/softmax
+
+# What is known of the scores of a row that have been seen.
+POWERS = record(
+    ("sums", np.float32, 16),  # of e^(score - peak), in 16 lanes
+    ("peak", np.float32),  # the largest
+)
+
+# What is looked for in a row of scores, and what has been found.
+WANTED = record(
+    ("normalized", COUNT),  # 1: the log-sum-exp is wanted
+    ("k", COUNT),  # best scores that are wanted; 0: none is
+    ("only", COUNT),  # column whose score is wanted, whatever it is; -1: none is
+    ("barred", COUNT),  # column that is never found, though the log-sum-exp counts it; -1: there is none
+    ("also_barred", COUNT),
+    ("found", COUNT),
+    ("columns", ADDRESS),  # int64 [k]
+    ("scores", ADDRESS),  # float32 [k]
+    ("powers", POWERS),
 )

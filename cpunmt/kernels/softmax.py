@@ -2,16 +2,27 @@
 
 softmax        p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
 log-sum-exp    max s + log(sum_i exp(s[i] - max s))
+
+The sum is taken in blocks of BLOCK scores with the maximum so far (Milakov and Gimelshein 2018,
+https://arxiv.org/abs/1805.02867; Hoang et al. 2018, algorithm 2). That order is the definition, so that whoever makes
+scores block by block, and keeps none, gets the same bits (kernels/fused_top_k). Powers are of
+two: with c the float32 next to log2(e), and m the maximum,
+
+    log-sum-exp = m + ln(sum_i 2^(c s[i] - round(c m))) - (c m - round(c m)) ln(2)
 """
 
 import numpy as np
 
-from cpunmt.kernels.activations import exp, log
-from cpunmt.simd.intrinsics import load_f32, store_f32
+from cpunmt.kernels.activations import LOG2_E, exp, exp2, log
+from cpunmt.kernels.records import BLOCK, POWERS
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, local_record, store_f32
 from cpunmt.simd.jit import address, count, kernel, real
-from cpunmt.simd.vector import broadcast, first_lanes, largest, load, maximum, store, total
+from cpunmt.simd.vector import broadcast, first_lane, first_lanes, fma, largest, load, maximum, store, total
 
 LOWEST = np.float32(-3.0e38)  # a score that no candidate has
+LN2 = 0.6931471805599453
+
+new_powers = local_record(POWERS)
 
 
 @kernel
@@ -68,14 +79,46 @@ def softmax_columns(scores: address, rows: count, panels: count, factor: real):
 
 
 @kernel
+def no_powers(powers: address):
+    """Make POWERS of no score."""
+    store(powers, 0, broadcast(np.float32(0.0)))
+    at(POWERS, powers, 0).peak = LOWEST
+
+
+@kernel
+def add_powers(powers: address, scores: address, length: count) -> real:
+    """Add float32 scores [length], a multiple of 16, to POWERS; returns the largest of these."""
+    p = at(POWERS, powers, 0)
+    peaks = load(scores, 0)
+    for j in range(16, length, 16):
+        peaks = maximum(peaks, load(scores, j))
+    top, sums, factor = largest(peaks), load(powers, 0), broadcast(LOG2_E)
+    if top > p.peak:
+        sums = sums * exp2(broadcast(p.peak) * factor - broadcast(top) * factor)
+        p.peak = top
+    less = broadcast(np.float32(0.0)) - broadcast(p.peak) * factor
+    for j in range(0, length, 16):
+        sums = sums + exp2(fma(load(scores, j), factor, less))
+    store(powers, 0, sums)
+    return top
+
+
+@kernel
+def log_of_powers(powers: address) -> real:
+    """The log-sum-exp of all scores that have been added. It is not below the largest of them."""
+    peak = at(POWERS, powers, 0).peak
+    factor = broadcast(LOG2_E)
+    rounded = broadcast(peak) * factor
+    rest = np.float64(first_lane(fma(broadcast(peak), factor, broadcast(np.float32(0.0)) - rounded)))
+    found = np.float32(np.float64(peak) + (log(np.float64(total(load(powers, 0)))) - rest * LN2))
+    return found if found > peak else peak
+
+
+@kernel
 def log_sum_exp(scores: address, length: count) -> real:
     """log(sum_j exp(s[j])) of float32 [length], a multiple of 16; unused places hold LOWEST."""
-    peak = broadcast(LOWEST)
-    for j in range(0, length, 16):
-        peak = maximum(peak, load(scores, j))
-    top = largest(peak)
-    most = broadcast(top)
-    sums = broadcast(np.float32(0.0))
-    for j in range(0, length, 16):
-        sums = sums + exp(load(scores, j) - most)
-    return np.float32(np.float64(top) + log(np.float64(total(sums))))
+    powers = address_of(new_powers())
+    no_powers(powers)
+    for first in range(0, length, BLOCK):
+        add_powers(powers, scores + 4 * first, lesser(BLOCK, length - first))
+    return log_of_powers(powers)

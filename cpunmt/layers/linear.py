@@ -4,15 +4,19 @@ An activation is a float row; beside it, where its reader multiplies integers, s
 a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quantize` below).
 """
 
+import numpy as np
+
 from cpunmt.kernels.matmul.float_matmul import float_linear
 from cpunmt.kernels.matmul.int8_matmul import int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.matmul.sparse_matmul import sparse_linear
-from cpunmt.kernels.records import INT8, INT16, LINEAR, SCRATCH
-from cpunmt.simd.intrinsics import address_of, at
+from cpunmt.kernels.records import INT8, INT16, LINEAR, SCRATCH, WEIGHT_BYTES
+from cpunmt.simd.intrinsics import address_of, at, lesser
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile import PLANES
+
+_WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 
 
 @kernel
@@ -73,3 +77,19 @@ def quantize_again(
     reader = at(LINEAR, weights, 0)
     if reader.scheme != scheme or reader.multiplier != multiplier:
         quantize(weights, x, rows, quantized, row_scales)
+
+
+@kernel
+def cut_panels(weights: address, first: count, panels: count, part: address) -> count:
+    """Make the LINEAR record `part` of a layer's panels from `first` on, at most `panels`; returns how many."""
+    w, p = at(LINEAR, weights, 0), at(LINEAR, part, 0)
+    bytes_before = 16 * first * w.depth * _WEIGHT_BYTES[w.scheme]
+    p.scheme, p.depth, p.panels = w.scheme, w.depth, lesser(panels, w.panels - first)
+    p.weights, p.codes, p.levels = w.weights + bytes_before, 0, w.levels
+    if w.codes != 0:
+        p.codes = w.codes + bytes_before // 2
+    p.scales, p.start = w.scales + 64 * first, w.start + 64 * first
+    p.totals, p.bias = w.totals + 64 * first, w.bias + 64 * first
+    p.by_depth, p.next, p.next_bytes, p.sparse_start = 0, 0, 0, 0
+    p.multiplier = w.multiplier
+    return p.panels

@@ -10,9 +10,11 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import is_ending
+from cpunmt.process.stopping import Watch, under
 
 
 class _Pool:
@@ -70,27 +72,32 @@ class Workers:
     def map(self, function: Callable, items: Iterable, apart: bool = False) -> Iterator:
         """`function` of each item, in order; `apart`: never called by this thread, which only waits.
 
-        Of one worker that thread lives for this call only: if the call is interrupted, the item that it is busy with is
-        finished for nobody, and another call need not wait for that.
+        Of one worker that thread lives for this call only: if the call is interrupted, it may be busy for a moment yet,
+        and another call need not wait for that.
         """
         if self.count > 1:
             return self._results(function, items)
         return Workers(1)._results(function, items) if apart else map(function, items)
 
     def _results(self, function, items):
-        """What has not begun is left undone if one raises, if this thread is interrupted, or if nobody wants it."""
-        futures = deque()
+        """What is not done is left undone if one raises, if this thread is interrupted, or if nobody wants it."""
+        futures, watch = deque(), Watch()
         try:
-            for item in items:
-                futures.append(self.submit(function, item))
+            with under(watch):
+                for item in items:
+                    futures.append(self.submit(function, item))
             while futures:
                 yield futures.popleft().result()
         finally:
+            watch.leave()
             for future in futures:
                 future.cancel()
 
     def submit(self, function: Callable, *arguments):
-        """A concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only one."""
+        """A concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only one.
+
+        It does so in a copy of the context of this thread (`contextvars`).
+        """
         pool = self._pool
         if pool is None or pool.process != os.getpid():
             pool = self._started()
@@ -103,7 +110,7 @@ class Workers:
             future.add_done_callback(lambda _: pool.room.release())
         pool.open.add(future)
         future.add_done_callback(pool.open.discard)
-        pool.waiting.put((future, function, arguments))
+        pool.waiting.put((future, copy_context().run, (function, *arguments)))
         return future
 
     def _started(self) -> _Pool:

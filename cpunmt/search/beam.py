@@ -1,9 +1,9 @@
 """Beam search: one compiled loop translates a batch. Greedy search is the beam of one hypothesis.
 
 Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
-A sentence that ends leaves at once; when half of the slots are free, the next sentences are encoded and take
-their places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation does not
-depend on its batch.
+A sentence that ends leaves at once; when no more than so many are left, `refill` of the BATCH, the next sentences are
+encoded and take the free places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation
+does not depend on its batch.
 
 Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
 hypothesis has said is a chain of items in the history of its sentence.
@@ -12,11 +12,14 @@ All that it knows between two steps is in the workspace, so that it can stop the
 handles an interrupt only outside compiled code.
 """
 
+from cpunmt.search.diverse_beams import select_groups
 from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
-from cpunmt.search.output_layer import row_columns, score_rows, unite
-from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
+from cpunmt.search.fused_output import choose_fused
+from cpunmt.search.output.candidates import name_candidates
+from cpunmt.search.output.layer import keep_logits, row_columns, score_rows, unite
+from cpunmt.search.records import BATCH, MEMBER, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
-from cpunmt.search.step import choose, select
+from cpunmt.search.step import choose, forced_piece, select
 from cpunmt.simd.intrinsics import at, load_i64, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
@@ -32,6 +35,8 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     model = at(MEMBER, w.members, 0).model  # all have its pieces
+    fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0
+    grouped = at(SEARCH, b.search, 0).num_beam_groups > 1
     if begin:
         w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
@@ -39,7 +44,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
             store_i64(w.free_slots, slot, w.slots - 1 - slot)
     waiting, active, rows, filling, spent = w.waiting, w.active_count, w.row_count, w.filling, 0
     while (waiting < b.sentences or active > 0) and spent < budget:
-        if filling or 2 * active <= b.slots:
+        if filling or active <= b.refill:
             while waiting < b.sentences and active < b.slots and spent < budget:
                 first, tokens = waiting, 0
                 while waiting < b.sentences and active + waiting - first < b.slots:
@@ -67,20 +72,30 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
             unite(model, workspace, active)
         step_rows(workspace, rows)
         spent += rows
+        name_candidates(batch, workspace, rows)
         row = 0
         while row < rows:
+            if fused:
+                row += choose_fused(batch, workspace, row, rows)
+                continue
             scored = score_rows(batch, workspace, row, rows)
             for i in range(scored):
                 logits = row_logits(batch, workspace, row + i, i)
-                choose(model, batch, workspace, row + i, logits, row_columns(batch, workspace, row + i))
+                if b.vocab_logits:
+                    keep_logits(batch, workspace, row + i, logits)
+                choose(batch, workspace, row + i, logits, row_columns(batch, workspace, row + i))
             row += scored
         row, next_row, kept = 0, 0, 0
         for i in range(active):
             slot = load_i64(w.active, i)
-            live = at(SLOT, w.sentences, slot).live
-            next_row = select(model, batch, workspace, slot, row, next_row)
+            s = at(SLOT, w.sentences, slot)
+            live = s.live
+            if grouped and forced_piece(batch, s.sentence, s.step) < 0:
+                next_row = select_groups(model, batch, workspace, slot, row, next_row)
+            else:
+                next_row = select(model, batch, workspace, slot, row, next_row)
             row += live
-            if at(SLOT, w.sentences, slot).live > 0:
+            if s.live > 0:
                 store_i64(w.active, kept, slot)
                 kept += 1
             else:

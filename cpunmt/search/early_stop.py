@@ -13,7 +13,7 @@ search is over once `num_hypotheses` of the hypotheses that have ended have a sc
 one that goes on. It changes no bit of what is returned:
 
 - Each inequality holds of the float32 numbers as they are computed, since sum, difference, product and quotient are
-  rounded monotonically; no logit is above the log-sum-exp of its row, whose polynomial says exactly 1 of e^0.
+  rounded monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.
 - `sentence.rank_ended` moves a hypothesis before one that has ended earlier only if its score is larger. Among the
   ended from rank `num_hypotheses` on stands at least one whose score is not less than the bound: what would end
   later stays behind that one, and the ranks before it are as they are. A score that is no number moves before none.

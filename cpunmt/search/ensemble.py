@@ -19,7 +19,7 @@ from cpunmt.architectures.records import ROW
 from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.weighted_sums import add_weighted
 from cpunmt.search.history import attention_address
-from cpunmt.search.output_layer import own_logits, row_columns
+from cpunmt.search.output.layer import own_logits, row_columns
 from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.restrictions import penalize
 from cpunmt.simd.intrinsics import at, store_f32

@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from cpunmt.kernels.records import ADDRESS, COUNT, SHORTLIST, record
+from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
+
+# Of fused_output: logits of all rows in one block, unless that would be less than kernels.records.BLOCK of each; and
+# rows at most that share one pass over the weights.
+LOGITS, FUSED_ROWS = 16384, 128
 
 # How to search: see engine.Search.
 SEARCH = record(
@@ -12,6 +16,8 @@ SEARCH = record(
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
     ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
+    ("whole_logits", COUNT),  # 1: a hypothesis's logits are looked at when all are there: see fused_output
+    ("normalized", COUNT),  # 0: log-probabilities are not wanted, and not needed to choose
     ("repetition_penalty", np.float32),  # 1: none
     ("restricted", COUNT),  # 1: some pieces are forbidden
     ("no_repeat_ngram_size", COUNT),  # 0: any n-gram may be repeated
@@ -22,6 +28,8 @@ SEARCH = record(
     ("end_count", COUNT),
     ("full_beam", COUNT),  # 1: the beam does not shrink, and
     ("most_ended", COUNT),  # the search is over once so many hypotheses have ended
+    ("num_beam_groups", COUNT),  # of a beam; 1: there are none. See diverse_beams
+    ("diversity_penalty", np.float32),
     ("prefix_bias", np.float32),  # 0: what a prefix says is forced
     ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
     ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
@@ -36,6 +44,7 @@ SEARCH = record(
 BATCH = record(
     ("sentences", COUNT),
     ("slots", COUNT),  # of them are decoded side by side
+    ("refill", COUNT),  # free slots are filled again once no more than so many are in use
     ("search", ADDRESS),  # a SEARCH record
     ("normalizers", ADDRESS),  # float32 [longest limit + 1]: what a score of n pieces is divided by
     ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
@@ -46,13 +55,26 @@ BATCH = record(
     ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`, int32 [N, limit]
     ("output", ADDRESS),  # int32 [output_offsets[-1]]
     ("token_log_probs", ADDRESS),  # float32 [output_offsets[-1]]: of each piece; 0: not wanted
+    (
+        "vocab_logits",
+        ADDRESS,
+    ),  # float32 [output_offsets[-1], vocab_size]: what each was chosen by; 0: not wanted
     ("attention_offsets", ADDRESS),  # int64 [sentences + 1]: as above in `attention`, float32 [N, limit, source]
     ("attention", ADDRESS),  # float32 [attention_offsets[-1]]; 0: not wanted
     ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: there is no such hypothesis
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
-    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: each sentence has a shortlist
+    ("listed", COUNT),  # 1: each sentence has candidates of its shortlist
+    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
+    ("clusters", ADDRESS),  # CLUSTERS; 0: none: what a hypothesis chooses from does not depend on its state
+)
+
+# Clusters of decoder states, and which pieces are worth scoring in each: see output/candidates.
+CLUSTERS = record(
+    ("centroids", LINEAR),  # a state's products with them, minus half of their squared lengths
+    ("offsets", ADDRESS),  # int64 [clusters + 1]: where the pieces of each begin
+    ("ids", ADDRESS),  # int32 [offsets[-1]], ascending in each cluster; </s> is in all
 )
 
 # A sentence that is being decoded. It owns a slot: what the architecture has encoded, candidates and a history.
@@ -72,9 +94,14 @@ SLOT = record(
 HYPOTHESIS = record(
     ("log_prob", np.float32),  # sum over its pieces
     ("normalizer", np.float32),  # log-sum-exp of the logits of its next piece
+    ("pieces", ADDRESS),  # int32 [candidates] that it chooses from, ascending; 0: all
+    ("candidates", COUNT),
+    ("unk_column", COUNT),  # where <unk> is among them, or -1
+    ("eos_column", COUNT),  # where </s> is
     ("found", COUNT),  # how many continuations were found
     ("taken", COUNT),  # how many of them are items of the next step
-    ("number", COUNT),  # which of the hypotheses that go on by themselves; -1: the one that all of them begin with
+    ("number", COUNT),  # of those that go on by themselves, or its group; -1: the one that all of them begin with
+    ("penalty", np.float32),  # sum of what its pieces were penalized by; not there unless there are groups
 )
 
 # What became of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
@@ -89,6 +116,8 @@ ITEM = record(
 ENDED = record(
     ("step", COUNT),  # of its last piece
     ("item", COUNT),
+    ("group", COUNT),  # not there unless there are groups, as what follows
+    ("penalty", np.float32),
     ("score", np.float32),  # normalized
     ("log_prob", np.float32),
 )
@@ -117,16 +146,23 @@ WORKSPACE = record(
     ("logit_rows", COUNT),  # rows of logits at once
     ("pointers", ADDRESS),  # int64 [16]
     ("logit_columns", COUNT),
-    ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns]
+    ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns], or a block of all rows: see fused_output
+    ("wanted", ADDRESS),  # WANTED [slots * beam]: what is looked for in the logits of each row
     ("weights", ADDRESS),  # float32 [logit_columns]: those of a row, when pieces are drawn
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]
+    (
+        "row_pieces",
+        ADDRESS,
+    ),  # int32 [slots * beam, 16 * candidate_panels]: of each row, if it has its sentence's and more
     ("together", COUNT),  # 1: output layers are over the candidates of all slots
     ("united", COUNT),  # sentences whose candidates those are; 0: some are missing
     ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
     ("places", ADDRESS),  # int32 [vocab_size]: where a piece is among them
     ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: where each slot's candidates are
     ("picked", ADDRESS),  # float32 [2, 16 * candidate_panels]: logits of one slot's candidates
+    ("own_counts", ADDRESS),  # int64 [slots * beam]: how many of a row's own candidates have been taken,
+    ("own_logits", ADDRESS),  # float32 [slots * beam, BLOCK]: and the logits of the last of them
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
     ("row_count", COUNT),  # hypotheses that go on, over all slots
@@ -147,6 +183,8 @@ WORKSPACE = record(
     ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
     ("own_attention", ADDRESS),  # float32 [slots * beam, source_stride]: of one of several models, by row
     ("coverage", ADDRESS),  # float32 [source_stride]
+    ("totals", ADDRESS),  # float32 [beam, beam]: of one group each hypothesis's continuations, see diverse_beams
+    ("others", ADDRESS),  # int32 [beam]: pieces with which earlier groups go on
     ("said", ADDRESS),  # int32 [steps]: what a hypothesis has said,
     ("said_logits", ADDRESS),  # float32 [steps]: and the logits of that
 )

@@ -16,8 +16,8 @@ import numpy as np
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.search.history import item_place
-from cpunmt.search.records import BATCH, ITEM, SEARCH, SLOT, WORKSPACE
-from cpunmt.search.sentence import find_column
+from cpunmt.search.output.candidates import column_of
+from cpunmt.search.records import BATCH, ITEM, SEARCH, WORKSPACE
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i32
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -36,25 +36,15 @@ def pieces_said(workspace: address, row: count) -> count:
 
 
 @kernel
-def column_of(batch: address, workspace: address, row: count, piece: count) -> count:
-    """Where a piece is among the logits of a row, or -1."""
-    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    if b.full_output:
-        return piece
-    slot = at(ROW, w.rows, row).slot
-    return find_column(w.candidate_ids + 64 * slot * w.candidate_panels, at(SLOT, w.sentences, slot).candidates, piece)
-
-
-@kernel
 def penalize(batch: address, workspace: address, row: count, logits: address, penalty: real):
     """Make the logits of pieces that have been said less, or more with a penalty below 1."""
     w = at(WORKSPACE, workspace, 0)
     said = pieces_said(workspace, row)
     for i in range(said):  # all are read before the first is written: a piece that was said twice is penalized once
-        column = column_of(batch, workspace, row, load_i32(w.said, i))
+        column = column_of(workspace, row, load_i32(w.said, i))
         store_f32(w.said_logits, i, load_f32(logits, column) if column >= 0 else LOWEST)
     for i in range(said):
-        column = column_of(batch, workspace, row, load_i32(w.said, i))
+        column = column_of(workspace, row, load_i32(w.said, i))
         if column >= 0:
             logit = load_f32(w.said_logits, i)
             store_f32(logits, column, logit / penalty if logit > 0 else logit * penalty)
@@ -79,18 +69,18 @@ def forbid(batch: address, workspace: address, row: count, logits: address):
     if before >= 0:
         for end in range(before, said):
             if has_said(workspace, end - before, w.said + 4 * (said - before), before):
-                column = column_of(batch, workspace, row, load_i32(w.said, end))
+                column = column_of(workspace, row, load_i32(w.said, end))
                 if column >= 0:
                     store_f32(logits, column, LOWEST)
     if said < search.min_length:
         for i in range(search.end_count):
-            column = column_of(batch, workspace, row, load_i32(search.end_pieces, i))
+            column = column_of(workspace, row, load_i32(search.end_pieces, i))
             if column >= 0:
                 store_f32(logits, column, LOWEST)
     for number in range(search.suppressed_count):
         first, last = load_i64(search.suppressed_offsets, number), load_i64(search.suppressed_offsets, number + 1) - 1
         length = last - first
         if length <= said and has_said(workspace, said - length, search.suppressed + 4 * first, length):
-            column = column_of(batch, workspace, row, load_i32(search.suppressed, last))
+            column = column_of(workspace, row, load_i32(search.suppressed, last))
             if column >= 0:
                 store_f32(logits, column, LOWEST)

@@ -6,28 +6,14 @@ from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.candidates import find_candidates
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
-from cpunmt.search.output_layer import gather_slot
+from cpunmt.search.output.candidates import find_column
+from cpunmt.search.output.layer import gather_slot
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sampling import sentence_key
-from cpunmt.simd.intrinsics import address_of, at, load_i32, load_i64, store_f32, store_i32, store_i64
+from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
 MINUS_INFINITY = np.float32(-np.inf)
-
-
-@kernel
-def find_column(pieces: address, candidates: count, piece: count) -> count:
-    """Where `piece` is among ascending int32 pieces [candidates], or -1."""
-    low, high = 0, candidates
-    while low < high:
-        middle = (low + high) // 2
-        if load_i32(pieces, middle) < piece:
-            low = middle + 1
-        else:
-            high = middle
-    if low < candidates and load_i32(pieces, low) == piece:
-        return low
-    return -1
 
 
 @kernel
@@ -47,11 +33,12 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     r.alignment = attention_address(workspace, slot, 0, 0)
     h = at(HYPOTHESIS, w.hypotheses, row)
     h.log_prob, h.number = np.float32(0.0), -1
-    if b.full_output == 0:
+    if b.listed:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first
         found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
-        gather_slot(workspace, slot, found)
+        if b.clusters == 0:
+            gather_slot(workspace, slot, found)
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)
 
 

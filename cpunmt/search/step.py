@@ -23,11 +23,12 @@ from cpunmt.kernels.softmax import LOWEST
 from cpunmt.kernels.top_k import top_k
 from cpunmt.search.early_stop import is_settled
 from cpunmt.search.history import attention_address, item_place
+from cpunmt.search.output.candidates import column_of, column_piece
 from cpunmt.search.prefix_bias import bias_prefix
 from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.restrictions import forbid
 from cpunmt.search.sampling import draw
-from cpunmt.search.sentence import MINUS_INFINITY, find_column
+from cpunmt.search.sentence import MINUS_INFINITY
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -55,18 +56,69 @@ def is_end(search: address, piece: count) -> count:
 
 
 @kernel
-def choose(model: address, batch: address, workspace: address, row: count, logits: address, columns: count):
+def wanted_continuations(batch: address, workspace: address, row: count) -> count:
+    """With how many pieces the sentence of a hypothesis may go on from there."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    search = at(SEARCH, b.search, 0)
+    if search.full_beam:
+        return search.beam_size + 1  # one of them may end
+    if search.apart and at(HYPOTHESIS, w.hypotheses, row).number >= 0:
+        return 1
+    return search.beam_size - at(SLOT, w.sentences, at(ROW, w.rows, row).slot).ended
+
+
+@kernel
+def drop_improbable(batch: address, workspace: address, row: count):
+    """Of the continuations with which alternatives begin keep those that are probable enough, and the best one."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
+    best_logits = w.best_logits + 4 * row * w.beam
+    if search.apart and h.number < 0 and search.sampling == 0:
+        while h.found > 1 and load_f32(best_logits, h.found - 1) - h.normalizer < search.least_log_prob:
+            h.found -= 1
+
+
+@kernel
+def best_of_full_beam(batch: address, workspace: address, row: count, logits: address, columns: count):
+    """Find the best `beam_size` continuations, and whatever else the best `beam_size` that end nothing are.
+
+    Of the first any number may end. All together are at most twice `beam_size`; the logits of those that end are lost.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
+    best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+    h.found = top_k(logits, columns, search.beam_size, best_columns, best_logits)
+    store_f32(logits, h.eos_column, LOWEST)
+    for i in range(search.end_count):
+        column = column_of(workspace, row, load_i32(search.end_pieces, i))
+        if column >= 0:
+            store_f32(logits, column, LOWEST)
+    known = 0  # they come first in what is found now
+    for i in range(h.found):
+        if load_f32(logits, load_i64(best_columns, i)) > LOWEST:
+            known += 1
+    others, other_logits = best_columns + 8 * h.found, best_logits + 4 * h.found
+    found = top_k(logits, columns, search.beam_size, others, other_logits)
+    if not load_f32(other_logits, 0) > LOWEST:
+        found = 0
+    for i in range(known, found):
+        store_i64(others, i - known, load_i64(others, i))
+        store_f32(other_logits, i - known, load_f32(other_logits, i))
+    if found > known:
+        h.found += found - known
+
+
+@kernel
+def choose(batch: address, workspace: address, row: count, logits: address, columns: count):
     """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
-    m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
     s = at(SLOT, w.sentences, r.slot)
-    h.taken = 0
     best_columns, best_logits = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+    h.taken = 0
     forced = forced_piece(batch, s.sentence, r.step)
     if forced >= 0:
-        column = forced
-        if b.full_output == 0:
-            column = find_column(w.candidate_ids + 64 * r.slot * w.candidate_panels, s.candidates, forced)
+        column = column_of(workspace, row, forced)
         h.found = 1
         store_i64(best_columns, 0, column)
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
@@ -74,30 +126,26 @@ def choose(model: address, batch: address, workspace: address, row: count, logit
     search = at(SEARCH, b.search, 0)
     if search.prefix_bias > 0:
         bias_prefix(batch, workspace, row, logits)
-    ending = load_f32(logits, m.eos_id)
-    if s.unk_column >= 0:
-        store_f32(logits, s.unk_column, LOWEST)
+    ending = load_f32(logits, h.eos_column)
+    if h.unk_column >= 0:
+        store_f32(logits, h.unk_column, LOWEST)
     if r.step < search.min_length:
-        store_f32(logits, m.eos_id, LOWEST)  # </s> is among the first candidates: its column is its id
+        store_f32(logits, h.eos_column, LOWEST)
     if search.restricted:
         forbid(batch, workspace, row, logits)
-    wanted = search.beam_size - s.ended
-    if search.full_beam:
-        wanted = search.beam_size + 1  # one of them may end
-    elif search.apart and h.number >= 0:
-        wanted = 1
+    wanted = wanted_continuations(batch, workspace, row)
     h.found = 0
     if search.sampling:
         h.found = draw(batch, workspace, row, logits, columns, wanted)
-    if h.found == 0:
+    if search.full_beam and search.end_count > 0:
+        best_of_full_beam(batch, workspace, row, logits, columns)
+    elif h.found == 0:
         h.found = top_k(logits, columns, wanted, best_columns, best_logits)
     if search.restricted and not load_f32(best_logits, 0) > LOWEST:  # all is forbidden: it ends
         h.found = 1
-        store_i64(best_columns, 0, m.eos_id)
+        store_i64(best_columns, 0, h.eos_column)
         store_f32(best_logits, 0, ending)
-    if search.apart and h.number < 0 and not search.sampling:
-        while h.found > 1 and load_f32(best_logits, h.found - 1) - h.normalizer < search.least_log_prob:
-            h.found -= 1
+    drop_improbable(batch, workspace, row)
 
 
 @kernel
@@ -166,6 +214,20 @@ def next_row_apart(workspace: address, first: count, rows: count) -> count:
 
 
 @kernel
+def add_child(workspace: address, slot: count, row: count, piece: count, item: count, total: real, next_row: count):
+    """Make `next_row` what the hypothesis of a row becomes with a piece, `item` of this step."""
+    w = at(WORKSPACE, workspace, 0)
+    s, origin = at(SLOT, w.sentences, slot), at(ROW, w.rows, row)
+    child = at(ROW, w.next_rows, next_row)
+    child.slot, child.source_length, child.step, child.piece = slot, s.source_length, s.step + 1, piece
+    child.item, child.parent_item, child.parent = item, origin.item, row
+    child.alignment = attention_address(workspace, slot, s.step + 1, item)
+    following = at(HYPOTHESIS, w.next_hypotheses, next_row)
+    following.log_prob, following.number = total, at(HYPOTHESIS, w.hypotheses, row).number
+    s.live += 1
+
+
+@kernel
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
@@ -189,11 +251,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         column = load_i64(w.best_columns, row * w.beam + parent.taken)
         log_prob = load_f32(w.best_logits, row * w.beam + parent.taken) - parent.normalizer
         parent.taken += 1
-        piece = column
-        if forced >= 0:
-            piece = forced
-        elif b.full_output == 0:
-            piece = load_i32(w.candidate_ids + 64 * slot * w.candidate_panels, column)
+        piece = forced if forced >= 0 else column_piece(workspace, row, column)
         ends = piece == m.eos_id or last or (forced < 0 and is_end(b.search, piece))
         rank += 1
         if search.full_beam and ends and rank > search.beam_size:
@@ -209,15 +267,9 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         if ends:
             end_hypothesis(batch, workspace, slot, step, item)
         else:
-            child = at(ROW, w.next_rows, next_row)
-            child.slot, child.source_length, child.step, child.piece = slot, s.source_length, step + 1, piece
-            child.item, child.parent_item, child.parent = item, origin.item, row
-            child.alignment = attention_address(workspace, slot, step + 1, item)
-            following = at(HYPOTHESIS, w.next_hypotheses, next_row)
-            following.log_prob, following.number = total, parent.number
+            add_child(workspace, slot, row, piece, item, total, next_row)
             if search.apart and forced < 0 and parent.number < 0:
-                following.number = parent.taken - 1
-            s.live += 1
+                at(HYPOTHESIS, w.next_hypotheses, next_row).number = parent.taken - 1
             next_row += 1
         item += 1
         if search.full_beam and s.live == search.beam_size:

@@ -96,6 +96,12 @@ def prefetch_line(builder, address):
     prefetch(builder, address, constant(0))
 
 
+@function(void(int64))
+def prefetch_early(builder, address):
+    """The same into the L2 cache: of more lines at once than the L1 cache waits for."""
+    prefetch(builder, address, constant(0), level=2)
+
+
 @intrinsic
 def address_of(typing_context, record):
     """Address of a record, or of a record inside a record."""

@@ -59,7 +59,7 @@ class _Row(NamedTuple):
     sparse_shares: tuple[float, ...]
     # From so many rows on int8 products use matrix registers (simd/matrix_tile); 0: there are none.
     matrix_rows: int = 0
-    # Up to so many hypotheses of each, sentences side by side share an output layer (search/output_layer), whose
+    # Up to so many hypotheses of each, sentences side by side share an output layer (search/output/layer), whose
     # product has three times the columns, but reads far fewer weights.
     together: int = 0
     # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with

@@ -201,6 +201,12 @@ def where_above(builder, x, y, chosen):
     return builder.select(builder.fcmp_ordered(">", x, y), chosen, broadcast_constant(0.0, ir.FloatType()))
 
 
+@function(int64(f32x16, f32x16))
+def lanes_above(builder, x, y):
+    """One bit for each lane, the first one lowest: whether x > y."""
+    return builder.zext(builder.bitcast(builder.fcmp_ordered(">", x, y), _i16), _i64)
+
+
 @function(i32x16(f32x16))
 def float_bits_of(builder, x):
     """The same bits, read as integers."""

@@ -73,14 +73,17 @@ def wrong_item(name: str, number: int, item: object, expected: str) -> TypeError
     return TypeError(f"{name} {number} is {said}, expected {expected}; they are counted from 0")
 
 
-def piece_list(pieces: object, number: int, name: str = "sentence") -> list[str]:
-    """A sentence given as pieces, as a list of them. `number`: which it is, for the message."""
+def piece_list(pieces: object, number: int, name: str = "sentence", most: int | None = None) -> list[str]:
+    """A sentence given as pieces, as a list of them, of which there may be more than `most` only in what is not read.
+
+    `number`: which it is, for the message.
+    """
     if isinstance(pieces, str):
         raise TypeError(f"{name} {number} is str, expected {_PIECES}; translate and score take text")
     if pieces is None or not isinstance(pieces, Iterable):
         raise wrong_item(name, number, pieces, _PIECES)
     what = f"{name} {number}"
-    items = in_order(pieces, what, _PIECES)
+    items = islice(in_order(pieces, what, _PIECES), most)
     return [plain_text(piece, place, f"{what}: piece") for place, piece in enumerate(items)]
 
 

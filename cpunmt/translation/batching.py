@@ -2,19 +2,22 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.run import Step
 from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
+from cpunmt.process.stopping import SharedWork
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.translation.options import Options
 from cpunmt.translation.splitting import split_pieces
 
+TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part is to end there
 MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
 
 
@@ -72,25 +75,52 @@ def target_limit(source: int, prefix: int, options: Options, config: ModelConfig
     return max(limit, prefix)
 
 
-def translate_parts(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
+def translate_parts(
+    engine: Engine, parts: list[Part], options: Options, search: Search, shared: SharedWork | None = None
+) -> list[list[Hypothesis]]:
     """The engine's hypotheses of each part, in order.
 
     A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
+
+    `shared` : names sentences that nobody wants any more: their parts have no hypotheses, unless they are done.
     """
     if not engine.model.config.right_to_left:
-        return search_parts(engine, parts, options, search)
+        return search_parts(engine, parts, options, search, shared)
     search = search._replace(suppressed=tuple(sequence[::-1] for sequence in search.suppressed))
     parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
-    found = search_parts(engine, parts, options, search)
+    found = search_parts(engine, parts, options, search, shared)
     return [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]
 
 
-def search_parts(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
-    """The same, of parts as the model reads them, and translations as it says them."""
+def search_parts(
+    engine: Engine,
+    parts: list[Part],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None = None,
+    tell: TellPart | None = None,
+) -> list[list[Hypothesis]]:
+    """The same, of parts as the model reads them, and translations as it says them.
+
+    `tell` : is told each piece of a greedy search when it is found.
+    """
+    if search.vocab_logits:
+        return _with_logits(engine, parts, options, search, shared, tell)
+    outputs = [search.num_hypotheses * part.limit * (len(part.ids) if search.attention else 1) for part in parts]
+    return _translated(engine, parts, outputs, options, search, shared, tell)
+
+
+def _translated(
+    engine: Engine,
+    parts: list[Part],
+    outputs: list[int],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None,
+    tell: TellPart | None = None,
+) -> list[list[Hypothesis]]:
+    """The same. `outputs`: numbers that the translation of each part may write."""
     sizes = [len(part.ids) for part in parts]
-    outputs = [search.num_hypotheses * part.limit for part in parts]
-    if search.attention:
-        outputs = [size * output for size, output in zip(sizes, outputs, strict=True)]
     found: list[list[Hypothesis]] = [[] for _ in parts]
     for batch in batches(sizes, outputs, options):
         sources, limits, prefixes = [], [], []
@@ -98,10 +128,50 @@ def search_parts(engine: Engine, parts: list[Part], options: Options, search: Se
             sources.append(parts[i].ids)
             limits.append(parts[i].limit)
             prefixes.append(parts[i].prefix)
-        translated = engine.translate(sources, limits, search, prefixes if any(prefixes) else None)
+        forced = prefixes if any(prefixes) else None
+        translated = engine.translate(sources, limits, search, forced, **_of_batch(batch, parts, shared, tell))
         for i, hypotheses in zip(batch, translated, strict=True):
             found[i] = hypotheses
+            if shared is not None and not hypotheses:
+                shared.missing.add(parts[i].sentence)
     return found
+
+
+def _of_batch(batch: list[int], parts: list[Part], shared: SharedWork | None, tell: TellPart | None) -> dict[str, Any]:
+    """What the engine is to tell, and to ask, of a batch, as arguments."""
+    asked: dict[str, Any] = {}
+    if tell is not None:
+        asked["tell"] = lambda step: tell(batch[step.sentence], step)
+    if shared is not None:
+
+        def unwanted() -> Collection[int]:
+            named = shared.unwanted()
+            return [place for place, i in enumerate(batch) if parts[i].sentence in named] if named else ()
+
+        asked["unwanted"] = unwanted
+    return asked
+
+
+def _with_logits(
+    engine: Engine,
+    parts: list[Part],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None,
+    tell: TellPart | None,
+) -> list[list[Hypothesis]]:
+    """The same, with logits: each hypothesis is forced once more, which gives the bits that it was found by.
+
+    So a search keeps none of them, of which most would be of hypotheses that are dropped.
+    """
+    found = search_parts(engine, parts, options, search._replace(vocab_logits=False), shared, tell)
+    pairs = list(zip(parts, found, strict=True))
+    again = [part._replace(prefix=h.ids, limit=len(h.ids)) for part, hypotheses in pairs for h in hypotheses]
+    outputs = [part.limit * engine.model.config.vocab_size for part in again]
+    forced = iter(_translated(engine, again, outputs, options, search.forcing._replace(vocab_logits=True), shared))
+    return [
+        [h._replace(logits=made[0].logits) if (made := next(forced)) else h for h in hypotheses] for hypotheses in found
+    ]
 
 
 def _reversed(found: Hypothesis) -> Hypothesis:
@@ -110,7 +180,11 @@ def _reversed(found: Hypothesis) -> Hypothesis:
         rows, columns = map(range, attention.shape)
         attention = attention[np.ix_(reversed_pieces(rows, ended), reversed_pieces(columns))]
     terms = terms and reversed_pieces(terms, ended)
-    return found._replace(ids=reversed_pieces(found.ids, ended), token_log_probs=terms, attention=attention)
+    logits = found.logits
+    if logits is not None:
+        logits = logits[reversed_pieces(range(len(logits)), ended)]
+    ids = reversed_pieces(found.ids, ended)
+    return found._replace(ids=ids, token_log_probs=terms, attention=attention, logits=logits)
 
 
 def batches(sizes: list[int], outputs: list[int], options: Options) -> Iterator[list[int]]:

@@ -3,12 +3,15 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from cpunmt.engine import engine
 from cpunmt.engine.search import Search
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import check
 from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.alignments import Matrix
@@ -51,7 +54,8 @@ def translate_sentences(
 
     Parameters
     ----------
-    translate : what gives the hypotheses of parts; none for a part that is left out, which is never a sentence's first
+    translate : what gives the hypotheses of parts; none for a part that is left out, which is a sentence's first only
+        if nobody wants that sentence: its result is that of a blank one then
     prefixes : for each sentence the target ids that its translation begins with
     given : each sentence as it was given: a text, or its pieces without </s>
     """
@@ -64,16 +68,24 @@ def translate_sentences(
     lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
         if hypotheses and part.sentence not in over:
+            size = len(part.ids) - 1
+            if options.rerank is not None:
+                pieces = _known(sources[part.sentence], options, sum(lengths[part.sentence]), size)
+                hypotheses = _reranked(hypotheses, vocabulary, pieces, options)
             if search.end_pieces and not hypotheses[0].truncated and hypotheses[0].ids[-1] in search.end_pieces:
                 over.add(part.sentence)
             found[part.sentence].append(hypotheses)
-            lengths[part.sentence].append(len(part.ids) - 1)
+            lengths[part.sentence].append(size)
     results = []
     for number, of_sentence in enumerate(found):
         if of_sentence:
             results.append(make_result(of_sentence, lengths[number], vocabulary, sources[number], options))
         else:
-            results.append(blank_result(prefixes[number], vocabulary, sources[number], options))
+            blank = blank_result(prefixes[number], vocabulary, sources[number], options)
+            if search.vocab_logits:
+                none = np.zeros((0, model.config.vocab_size), np.float32)
+                blank = replace(blank, hypotheses=(replace(blank.hypotheses[0], logits=none),))
+            results.append(blank)
     return results
 
 
@@ -102,11 +114,11 @@ def make_result(
     lengths : source pieces of each part, without </s>
     vocabulary : the target's
     """
-    known = source.pieces if options.replace_unknowns else None
     keep = options.return_alignments
     locate = keep and source.characters is not None
     end = options.return_end_token and source.characters is None
     if len(found) == 1:
+        known = _known(source, options, 0, lengths[0])
         hypotheses = [_of_part(hypothesis, vocabulary, known, keep, locate, end) for hypothesis in found[0]]
     else:
         ends = list(itertools.accumulate(lengths))
@@ -115,7 +127,7 @@ def make_result(
                 _of_part(
                     hypothesis,
                     vocabulary,
-                    known and known[last - length : last],
+                    _known(source, options, last - length, length),
                     keep,
                     locate,
                     end and some is found[-1],
@@ -133,6 +145,25 @@ def make_result(
     return Result(tuple(hypotheses), tuple(source.pieces[:count]), spans, count, source.characters or 0)
 
 
+def _known(source: Source, options: Options, begin: int, size: int) -> Sequence[str] | None:
+    """The source pieces of a part that <unk> may become; None: it becomes nothing."""
+    if source.pieces is None or not options.replace_unknowns:
+        return None
+    return source.pieces[begin : begin + size]
+
+
+def _reranked(
+    found: list[engine.Hypothesis], vocabulary: AnyVocabulary, source_pieces: Sequence[str] | None, options: Options
+) -> list[engine.Hypothesis]:
+    """Of the candidates of a part those that are returned."""
+    with LOCK:  # a process that does not ask for it starts without it
+        from cpunmt.translation.reranking.bayes_risk import reranked
+    check()  # they may be many, and long
+    texts = [_of_part(hypothesis, vocabulary, source_pieces, False, False, False).text for hypothesis in found]
+    assert options.rerank is not None
+    return reranked(found, texts, options.rerank, options.num_hypotheses)
+
+
 def _of_part(
     found: engine.Hypothesis,
     vocabulary: AnyVocabulary,
@@ -141,7 +172,7 @@ def _of_part(
     locate: bool,
     keep_end: bool,
 ) -> Hypothesis:
-    ids, log_prob, score, truncated, token_log_probs, attention = found
+    ids, log_prob, score, truncated, token_log_probs, attention, logits = found
     if not (truncated or keep_end):
         ids = ids[:-1]
     pieces = vocabulary.pieces(ids)
@@ -155,7 +186,7 @@ def _of_part(
     terms = None if token_log_probs is None else tuple(token_log_probs)
     kept = (attention,) if keep_attention and attention is not None else None
     spans = tuple(target_spans(pieces, text)) if locate else None
-    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept, spans)
+    return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept, spans, logits=logits)
 
 
 def replaced(
@@ -182,7 +213,13 @@ def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
         None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
         None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
         None if given.spans is None else tuple(_shifted(parts)),
+        logits=_stacked([part.logits for part in parts]),
     )
+
+
+def _stacked(parts: Sequence[Matrix | None]) -> Matrix | None:
+    given = [part for part in parts if part is not None]
+    return np.concatenate(given) if given else None
 
 
 def _shifted(parts: list[Hypothesis]) -> Iterator[Span]:

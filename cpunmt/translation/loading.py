@@ -1,10 +1,12 @@
 """A model directory as a `Translator` wants it: checked, its files fit each other, ready to translate."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpunmt.engine.engine import Engine
 from cpunmt.errors import ModelFileError
@@ -16,9 +18,13 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.model import Model
 from cpunmt.model.tensors import expected_tensors
+from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.values.checks import choice, inner, shown
+
+if TYPE_CHECKING:
+    from cpunmt.text.clusters import Clusters
 
 _TRIES = 20  # to load a directory that is replaced meanwhile
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
@@ -129,7 +135,12 @@ def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) 
         sizes = config.source_size, config.vocab_size
         shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
         _check_shortlist(shortlist, config)
-    return _loaded(packed, source, target, shortlist)
+    clusters = None
+    if packed.clusters is not None:
+        with LOCK:
+            from cpunmt.formats.packed.clusters_file import read_clusters
+        clusters = read_clusters(packed.clusters, config).get("")
+    return _loaded(packed, source, target, shortlist, clusters)
 
 
 def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple[AnyVocabulary, AnyVocabulary]:
@@ -141,10 +152,15 @@ def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple[AnyVoca
 
 
 def _loaded(
-    found: ForeignModel | PackedDirectory, source: AnyVocabulary, target: AnyVocabulary, shortlist: Shortlist | None
+    found: ForeignModel | PackedDirectory,
+    source: AnyVocabulary,
+    target: AnyVocabulary,
+    shortlist: Shortlist | None,
+    clusters: Clusters | None = None,
 ) -> LoadedModel:
     tensors: dict[str, Any] = found.tensors
-    return LoadedModel(found.config, found.metadata, source, target, Engine(Model(found.config, tensors), shortlist))
+    engine = Engine(Model(found.config, tensors), shortlist, clusters)
+    return LoadedModel(found.config, found.metadata, source, target, engine)
 
 
 def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
+from cpunmt.translation.choices.consistent import refuse_contradictions
 from cpunmt.translation.choices.fields import (
     checked,
     ending_tokens,
@@ -21,7 +22,9 @@ from cpunmt.translation.choices.fields import (
 from cpunmt.translation.choices.names import our_names
 from cpunmt.translation.texts.units import NAMES, Protected, Splitter
 
-VOCABULARIES = ("shortlist", "full")
+VOCABULARIES = ("shortlist", "full", "clusters", "both")
+RERANKINGS = ("mbr-chrf", "mbr-bleu")
+CANDIDATES = 32  # samples that are reranked, unless another number is asked for
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,7 @@ class Options:
     """No sequence of so many pieces, 1 to 100, is in a translation twice. 0: any may be."""
 
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
-        None,
-        "what translations must not say: texts, with commas between",
-        read=suppressed_sequences,
-        takes="TEXT,...",
+        None, "what translations must not say: texts, with commas between", read=suppressed_sequences, takes="TEXT,..."
     )
     """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
     vocabulary does it, so that "Hund" is a word or the beginning of one. None: nothing."""
@@ -139,8 +139,8 @@ class Options:
         takes="PIECE",
     )
     """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
-    is left out, as </s> is, see `return_end_token`. Where a prefix forces it, and before `min_length`, it ends nothing.
-    Two hypotheses may differ only in what ended them. None: </s> alone."""
+    is left out, as </s> is, see `return_end_token`. Where a prefix forces it, it ends nothing; before `min_length` it
+    is not said. Two hypotheses may differ only in what ended them. None: </s> alone."""
 
     disable_unk: bool = option(False, "never choose <unk>, which only models of words may do at all")
     """Never choose `<unk>`. Only a model that was packed so that it may does it at all, see `replace_unknowns`."""
@@ -176,6 +176,19 @@ class Options:
     """The beam stays as wide as it is until so many times `beam_size` hypotheses have ended, 0.1 to 4; 1 is usual
     elsewhere. None: it shrinks as hypotheses end, until none is left."""
 
+    num_beam_groups: int = option(
+        1, "groups of a beam, each of which avoids what those before it say (with --diversity-penalty)", 1, MOST_BEAM
+    )
+    """Groups that a beam has, 1 to 64, equally many hypotheses in each: a group avoids what those before it say at the
+    same step, by `diversity_penalty`. What several of them find is returned once, so there may be fewer translations.
+    1: the beam is one."""
+
+    diversity_penalty: float = option(
+        0.0, "subtracted in a group for each hypothesis of an earlier one that says the same", 0.0, 100.0
+    )
+    """Subtracted from a log-probability, 0 to 100, for each hypothesis of an earlier group that goes on with that piece
+    at the same step; it chooses, and is in no score."""
+
     prefix_bias_beta: float = option(
         0.0, "0: a prefix is forced; else its pieces are this much more probable", 0.0, 0.99
     )
@@ -193,13 +206,30 @@ class Options:
     )
     """Alternatives but for the best begin with pieces of at least this probability, 0 to 1."""
 
-    vocabulary: Literal["shortlist", "full"] | None = option(
+    rerank: Literal["mbr-chrf", "mbr-bleu"] | None = option(
         None,
-        "target pieces to choose from: the sentence's lexical shortlist, or all (default: shortlist if there is one)",
+        "choose what is most like the other candidates, by sentence chrF or BLEU, not by score: see --num-candidates",
+        choices=RERANKINGS,
+    )
+    """How the best of `num_candidates` translations of a sentence are chosen. "mbr-chrf", "mbr-bleu": by minimum Bayes
+    risk, those most like all candidates, as sentence chrF or BLEU tell it; of equal texts there is one. None: by
+    score."""
+
+    num_candidates: int | None = option(
+        None, f"translations that are reranked (default: beam_size; of samples {CANDIDATES})", 2, MOST_BEAM
+    )
+    """Translations of a sentence that are found for `rerank`, 2 to 64, of which `num_hypotheses` are returned. Without
+    a `beam_size` the beam is at least as wide. None: `beam_size`; of samples and alternatives 32, or `num_hypotheses`
+    if that is more."""
+
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None = option(
+        None,
+        "target pieces to choose from: the sentence's lexical shortlist, all, those of the decoder state's cluster, or "
+        "shortlist and cluster (default: shortlist if there is one)",
         choices=VOCABULARIES,
     )
-    """Target pieces to choose from: those of the sentence's lexical shortlist, or all. None: the shortlist, if there
-    is one; where a given translation is scored, all."""
+    """Target pieces to choose from: the sentence's lexical shortlist, all, those of the decoder state's cluster, or of
+    both. None: the shortlist, if there is one; where a given translation is scored, all."""
 
     min_length: int = option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
     """At least so many target pieces, 0 to 4096, </s> not counted."""
@@ -219,8 +249,7 @@ class Options:
     takes is split, and the translations are joined."""
 
     replace_unknowns: bool = option(
-        False,
-        "write the source piece with most attention for <unk>, which a prefix forced or the model may choose",
+        False, "write the source piece with most attention for <unk>, which a prefix forced or the model may choose"
     )
     """Write the source piece with most attention for <unk>. A search never chooses that, but a prefix may force it, and
     models whose pieces are words may be packed so that they do (then this is their default)."""
@@ -242,52 +271,31 @@ class Options:
     """Sentences in one compiled call, 0 to 16777216; 0: as `max_batch_tokens` allows. Changes speed only."""
 
     max_batch_tokens: int = option(
-        1 << 16,
-        "source pieces translated in one compiled call; more sorts better, less starts sooner",
-        1,
-        1 << 24,
+        1 << 16, "source pieces in one compiled call; more sorts better, less starts sooner", 1, 1 << 24
     )
     """Source pieces in one compiled call, 1 to 16777216; more sorts better, less starts sooner. Changes speed only."""
 
     def __post_init__(self) -> None:
         for one in _FIELDS:
             object.__setattr__(self, one.name, checked(one, getattr(self, one.name)))
-        apart = self.apart
         if self.beam_size is None:
-            object.__setattr__(self, "beam_size", 1 if apart else self.num_hypotheses)
-        if self.return_alternatives and self.sampling_topk != 1:
-            raise ValueError(
-                f"return_alternatives is True and sampling_topk is {self.sampling_topk}, expected only one of them"
-            )
-        if apart and self.patience not in (None, 1):
-            raise ValueError(f"patience is {self.patience}, expected 1: there is no beam of samples or alternatives")
-        if self.patience and self.num_hypotheses > max(1, int(self.beam_size * self.patience + 0.5)) and not apart:
-            raise ValueError(
-                f"num_hypotheses is {self.num_hypotheses}, beam_size {self.beam_size} and patience {self.patience}, "
-                "expected at most beam_size times patience"
-            )
-        if apart and self.beam_size > 1:
-            name = "return_alternatives" if self.return_alternatives else "sampling_topk"
-            raise ValueError(
-                f"beam_size is {self.beam_size} and {name} is {getattr(self, name)}, expected 1: each of the "
-                "num_hypotheses translations is searched by itself"
-            )
-        if not apart and self.num_hypotheses > self.beam_size:
-            raise ValueError(
-                f"num_hypotheses is {self.num_hypotheses} and beam_size is {self.beam_size}, expected at most beam_size"
-            )
-        for name, (needed, off, advice) in _NEEDS.items():
-            if getattr(self, name) != _KNOWN[name].default and getattr(self, needed) == off:
-                raise ValueError(f"{name} is {getattr(self, name)} and {needed} is {off}; expected {advice}")
-        if self.max_length is not None and self.min_length > self.max_length:
-            raise ValueError(
-                f"min_length is {self.min_length} and max_length is {self.max_length}, expected at most max_length"
-            )
+            most = max(self.num_hypotheses, self.num_candidates or 1)
+            object.__setattr__(self, "beam_size", 1 if self.apart else most)
+        refuse_contradictions(self, {one.name: one.default for one in _FIELDS})
 
     @property
     def apart(self) -> bool:
         """Whether translations are searched each by itself, as samples and alternatives are, not as a beam."""
         return self.sampling_topk != 1 or self.return_alternatives
+
+    @property
+    def candidates(self) -> int:
+        """Translations that are searched, of which `num_hypotheses` are returned."""
+        if self.rerank is None or self.num_candidates:
+            return self.num_candidates or self.num_hypotheses
+        if self.apart:
+            return max(CANDIDATES, self.num_hypotheses)
+        return min(self.beam_size, max(1, int(self.beam_size * (self.patience or 1) + 0.5)))
 
 
 # Those that say something about a translation that is given, and how it is scored.
@@ -301,13 +309,8 @@ SCORING = (
     "max_batch_tokens",
 )
 _FIELDS = dataclasses.fields(Options)
-# Options that do something only beside another one: what that is where it is off, and what to give instead.
-_NEEDS = {
-    "sampling_topp": ("sampling_topk", 1, "sampling_topk 0, which draws from all pieces, or more than 1"),
-    "sampling_temperature": ("sampling_topk", 1, "sampling_topk 0, which draws from all pieces, or more than 1"),
-    "min_alternative_expansion_prob": ("return_alternatives", False, "return_alternatives=True"),
-}
 _KNOWN = {one.name: one for one in _FIELDS}
+_AS_WIDE = ("num_hypotheses", "num_candidates")  # as these a beam is at least
 TEXT_ONLY = ("split", "html", "protect", "copy_numbers", "lower_capitals", "glossary")  # pieces are given as they are
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 
@@ -320,7 +323,7 @@ def make_options(
 ) -> Options:
     """Options from keyword arguments, CTranslate2's names included; what is not given is as in `defaults`.
 
-    More `num_hypotheses` than the beam of the defaults raise it, unless a `beam_size` is given too.
+    More `num_hypotheses` or `num_candidates` than the beam of the defaults raise it, unless a `beam_size` is given too.
 
     Raises TypeError for a name that is unknown, or not among those `allowed`, TypeError or ValueError for a value.
     """
@@ -336,9 +339,8 @@ def make_options(
             "return_alternatives", defaults.return_alternatives
         ):
             values["beam_size"] = None
-        elif "num_hypotheses" in values:
-            wanted = checked(_KNOWN["num_hypotheses"], values["num_hypotheses"])
-            values["beam_size"] = max(wanted, defaults.beam_size)
+        elif wanted := [checked(_KNOWN[name], values[name]) or 1 for name in _AS_WIDE if name in values]:
+            values["beam_size"] = max(*wanted, defaults.beam_size)
     return dataclasses.replace(defaults, **values)
 
 

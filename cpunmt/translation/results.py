@@ -37,6 +37,7 @@ class Hypothesis:
                      unless asked for (return_alignments)
     spans            where each piece stands in `text`: begin and end, in code points; None unless alignments of a text
                      were asked for
+    logits           float32 [pieces, vocabulary], a row for </s> too: see `TranslationResult`; None unless asked for
 
     Of a text that was translated in parts, sentences or parts of them, `pieces` are those of all parts, `log_prob` is
     the sum over the parts, and there is one </s> for each; `score` is the mean of their scores, weighted by their
@@ -52,6 +53,7 @@ class Hypothesis:
     attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
     _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
+    logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
@@ -221,13 +223,15 @@ class TranslationResult:
                 alternatives
     scores      length-normalized score of each; empty unless asked for (return_scores)
     attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
-    logits      always empty: `return_logits_vocab` is refused
+    logits      of each a float32 array [pieces, vocabulary]: what each piece, and the </s> at the end, was chosen by,
+                before the softmax; minus infinity: the shortlist has it not. Of an ensemble they are log-probabilities.
+                Empty unless asked for (return_logits_vocab); comparisons leave them out
     """
 
     hypotheses: list[list[str]]
     scores: list[float] = field(default_factory=list)
     attention: list[list[list[float]]] = field(default_factory=list)
-    logits: list[Any] = field(default_factory=list)
+    logits: list[npt.NDArray[np.float32]] = field(default_factory=list, compare=False)
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -319,8 +323,7 @@ class GenerationStepResult:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStats:
-    """What `translate_file` or `score_file` did: target pieces (those of the best translations), sentences,
-    milliseconds."""
+    """What `translate_file` or `score_file` did: target pieces (of the best translations), sentences, milliseconds."""
 
     num_tokens: int
     num_examples: int
@@ -332,10 +335,7 @@ class ExecutionStats:
 
 
 def translation_result(result: Result, options: Options) -> TranslationResult:
-    """`result` in CTranslate2's shape: `num_hypotheses` of them, the last again and again if the search found fewer.
-
-    Alternatives are as many as there are.
-    """
+    """In CTranslate2's shape: `num_hypotheses`, the last again if the search found fewer; alternatives as there are."""
     found = list(result.hypotheses)
     if not options.return_alternatives:
         found += found[-1:] * (options.num_hypotheses - len(found))
@@ -345,4 +345,5 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
         [list(matrix_rows(hypothesis.attention_parts or ())) for hypothesis in found]
         if options.return_alignments
         else [],
+        [hypothesis.logits for hypothesis in found if hypothesis.logits is not None],
     )

@@ -3,6 +3,7 @@
 import math
 
 from cpunmt.engine.engine import Hypothesis
+from cpunmt.process.stopping import SharedWork
 from cpunmt.translation.batching import Part, translate_parts
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.loading import LoadedModel
@@ -14,11 +15,21 @@ LONGEST = 4096  # pieces of a source or target that can be scored: attention cos
 
 
 def score_pairs(
-    model: LoadedModel, settings: Settings, sources: list[Ids], targets: list[Ids], offset: int
+    model: LoadedModel,
+    settings: Settings,
+    sources: list[Ids],
+    targets: list[Ids],
+    offset: int,
+    shared: SharedWork | None = None,
 ) -> list[ScoringResult]:
-    """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target."""
+    """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target.
+
+    `shared` : names pairs whose result nobody wants any more: any will do.
+    """
     options, search = settings
-    search = search._replace(beam_size=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False)
+    search = search._replace(
+        beam_size=1, num_beam_groups=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False
+    )
     search = search._replace(
         repetition_penalty=1.0, end_pieces=(), sampling_topk=1, prefix_bias_beta=0.0
     )  # the model's own log-probabilities
@@ -30,8 +41,8 @@ def score_pairs(
         if len(source) > 1:
             parts.append(Part(number, source, target, len(target)))
     found: list[Hypothesis | None] = [None] * len(sources)
-    for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search), strict=True):
-        found[part.sentence] = hypotheses[0]
+    for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search, shared), strict=True):
+        found[part.sentence] = hypotheses[0] if hypotheses else None
     tokens = model.target_vocabulary.pieces
     return [scoring_result(tokens(t), h, options, offset) for t, h in zip(targets, found, strict=True)]
 

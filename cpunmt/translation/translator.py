@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import SharedWork, under, watched
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
-from cpunmt.translation.calls import Call, Settings
+from cpunmt.translation.calls import LETTERS, Call, Settings, watch_of
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
@@ -21,17 +22,21 @@ from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from cpunmt.translation.texts.forcing import forced_layer
 from cpunmt.translation.texts.languages import is_unspaced
-from cpunmt.translation.texts.sentence_layer import Cutter
+from cpunmt.translation.texts.sentence_layer import Cutter, found_of
 from cpunmt.translation.texts.units import PLAIN
+from cpunmt.values.checks import switch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.translation.interface.option_types import StreamOptions, TranslationOptions
     from cpunmt.translation.streams.item_stream import Item
+    from cpunmt.translation.streams.piece_stream import Callback
+else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
+    TranslationOptions = Any
+    Unpack = Union
 
-LETTERS = 4  # of a piece, about
-_DIGIT = re.compile("[0-9]")
+_DIGIT = re.compile(r"\d")
 
 
 class Translator(PieceTranslator):
@@ -87,9 +92,16 @@ class Translator(PieceTranslator):
         `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
         It is that of the text's first sentence. What options say of lengths holds for each sentence.
 
+        Two keywords, of all calls, are no options: they end a call, and change no translation. `time_limit`: after so
+        many seconds TimeLimitError is raised, unless all is done. `cancel`: a `threading.Event`, or a function that is
+        asked several times a second; once it is set, or says so, CancelledError is raised.
+
         Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
         ValueError for a wrong value.
         """
+        if given and (watch := watch_of(given)):
+            with under(watch):
+                return self.translate(text, target_prefix, options=options, **given)
         settings = self._settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
             text = str.__str__(text)  # the characters of a subclass, which may print as others
@@ -108,6 +120,7 @@ class Translator(PieceTranslator):
         max_batch_size: int | None = None,
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
+        ordered: Literal[True] = True,
         options: Options | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[Result]: ...
@@ -120,9 +133,36 @@ class Translator(PieceTranslator):
         max_batch_size: int | None = None,
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
+        ordered: Literal[True] = True,
         options: Options | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[TranslationResult]: ...
+
+    @overload
+    def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self,
+        source: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[False],
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[tuple[int, Result]]: ...
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[False],
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[tuple[int, TranslationResult]]: ...
 
     def translate_iterable(
         self,
@@ -131,6 +171,7 @@ class Translator(PieceTranslator):
         max_batch_size: int | None = None,
         batch_type: str = "examples",
         *,
+        ordered: bool = True,
         options: Options | None = None,
         **given: Any,
     ) -> Iterator[Any]:
@@ -141,50 +182,133 @@ class Translator(PieceTranslator):
         result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
         item is wrong, the results of what came before are given first.
 
+        With `ordered=False` pairs come, (number of the item, its result), as soon as they are there: some dozens or
+        hundreds of a window that are about equally long, and then the next ones; one thread begins with the shortest.
+
         `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too, or `itertools.repeat`.
-        `max_batch_size`, if given, counts what `batch_type` says. Raises ValueError, as the first result is asked for,
-        if `split` is given and the items are pieces: those are not split.
+        `max_batch_size`, if given, counts what `batch_type` says. `callback` is as of `translate_batch`, for results in
+        order; its `batch_id` is the number of the item. `time_limit` is that of the whole stream, from this call on;
+        results of the windows before are given. Raises ValueError, as the first result is asked for, if `split` is
+        given and the items are pieces, which are not split, or `callback`, and they are texts.
         """
         with LOCK:  # a process that translates one text starts without it
-            from cpunmt.translation.streams.item_stream import checked_items, texts_only
+            from cpunmt.translation.streams.item_stream import checked_items, pieces_only, texts_only
+        callback, watch = given.pop("callback", None), watch_of(given)
         settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         items = checked_items(source, target_prefix, vocabularies, self.config)
-        of_texts = [name for name in TEXT_ONLY if name in given]
-        return self._stream(texts_only(items, of_texts[0]) if of_texts else items, settings)
+        if of_texts := [name for name in TEXT_ONLY if name in given]:
+            items = texts_only(items, of_texts[0])
+        if callback is not None:
+            self._check_callback(callback, settings)
+            items = pieces_only(items)
+        if switch("ordered", ordered):
+            return self._stream(items, settings, watch, callback)
+        if callback is not None:
+            raise ValueError("callback is given and ordered is False, expected True with it")
+        return self._unordered(items, settings, watch)
+
+    def generate_text(
+        self,
+        text: str,
+        target_prefix: str | None = None,
+        *,
+        options: Options | None = None,
+        **given: Unpack[TranslationOptions],
+    ) -> Iterator[str]:
+        """Translate a text, and give its translation as it is found: together it is that of `translate`, to the letter.
+
+        Increments are some characters, where pieces are told before a search ends (`beam_size` 1) and nothing is done
+        to the sentence before or after; else sentences; of HTML, and of models that translate from right to left, what
+        is known at its end. One sentence is translated after the other. Whoever wants no more of it closes the
+        iterator, or drops it. Arguments are those of `translate`.
+        """
+        watch = watch_of(chosen := {**given})
+        settings = self._settings(chosen, options)
+        if not isinstance(text, str):
+            raise TypeError(f"generate_text takes a text, not {type(text).__name__}; use translate_iterable")
+        prefix = self._prefixes(text_ids).ids(target_prefix)
+        return watched(self._increments(str.__str__(text), prefix, settings), watch)
+
+    def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
+        with LOCK:  # a process that translates whole texts starts without it
+            from cpunmt.translation.streams.text_stream import joined_increments, sentence_increments, tells_pieces
+        model, tells = self._model, self._takes_alone(settings) and tells_pieces(settings)
+
+        def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
+            forced = prefix if is_first else []
+            ids = self._ids_alone(sentence, settings, bool(forced)) if tells else None
+            if ids is None:
+                yield found_of(self._sentences([sentence], [forced], settings)[0]).text
+                return
+            yield from sentence_increments(
+                model, settings, (sentence, ids, forced), lambda result: self._mended(sentence, result, settings).text
+            )
+
+        cutter = self._cutter(settings)
+        cut = None if cutter is None or settings.options.html else cutter.cut(text, bool(prefix))
+        if cutter is not None and cut is not None and cut.spans:
+            found = joined_increments(cut, cutter.unspaced(text), translated)
+        elif cutter is None and not settings.options.html:
+            found = translated(text)
+        else:
+            found = (result.text for result in self._texts([text], [prefix], settings))
+        yield from filter(None, found)
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
         """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
-        options, search = settings
-        model = self._model
-        config, vocabulary = model.config, model.source_vocabulary
-        if search.attention or options.max_input_length or config.right_to_left or self._cache is not None:
+        options, model = settings.options, self._model
+        if self._cache is not None or not self._takes_alone(settings):
             return None
-        if options.html or options.glossary is not None:
-            return None
-        plain = PLAIN.fullmatch(text) is not None and options.protect in ("all", "none") and not text.isupper()
-        if not plain and not self._layers.leave(text, options):
-            return None
-        if options.split != "none" and not (plain and isinstance(options.split, str)):
+        if options.split != "none" and not (isinstance(options.split, str) and PLAIN.fullmatch(text)):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
-        ids = vocabulary.encode(text)
-        if not 1 < len(ids) <= config.max_source_length:
+        ids = self._ids_alone(text, settings)
+        if ids is None:
             return None
-        if plain and vocabulary.unk_id in ids and options.protect != "none":
-            return None
-        limit = target_limit(len(ids), 0, options, config)
-        found = model.engine.translate([ids], [limit], search)
-        result = make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options)
-        if plain and not _DIGIT.search(text):
-            return result
-        return self._layers.mended(text, result, options, lambda: self._engine_layer(settings)(None))
+        found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
+        return self._mended(
+            text, make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options), settings
+        )
 
-    def _results(self, items: Sequence[Item], settings: Settings) -> list[Any]:
+    def _takes_alone(self, settings: Settings) -> bool:
+        """Whether a sentence may be translated by itself, with nothing told but its translation and scores."""
+        options = settings.options
+        if options.html or options.rerank is not None or self.config.right_to_left:
+            return False
+        return not (settings.search.attention or options.max_input_length)
+
+    def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
+        """The ids of a sentence that no layer changes before it is translated, in one part; None of others.
+
+        `begun`: its translation begins with something, so that no layer changes it after that.
+        """
+        options, vocabulary = settings.options, self.source_vocabulary
+        if options.glossary is not None and not begun:
+            return None
+        plain = PLAIN.fullmatch(text) is not None and options.protect in ("all", "none") and not text.isupper()
+        if not (plain or begun or self._layers.leave(text, options)):
+            return None
+        ids = vocabulary.encode(text)
+        if not 1 < len(ids) <= self.config.max_source_length:
+            return None
+        if plain and not begun and vocabulary.unk_id in ids and options.protect != "none":
+            return None
+        return ids
+
+    def _mended(self, text: str, result: Result, settings: Settings) -> Result:
+        """What the layers make of the translation of a sentence that they left as it was."""
+        if not _DIGIT.search(text):
+            return result
+        return self._layers.mended(text, result, settings.options, lambda: self._engine_layer(settings)(None))
+
+    def _results(
+        self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
+    ) -> list[Any]:
         """Results of items, all of which are texts, or all pieces."""
         if items[0].ids is not None:
-            return super()._results(items, settings)
+            return super()._results(items, settings, callback, first)
         return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
@@ -205,7 +329,7 @@ class Translator(PieceTranslator):
         return self._cache.all_of(texts, keys, make)
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        def translate(numbers: Sequence[int]) -> list[Aligned]:
+        def translate(numbers: Sequence[int], _: SharedWork | None) -> list[Aligned]:
             return self._layers.translate(
                 [texts[number] for number in numbers],
                 [forced[number] for number in numbers],

@@ -84,10 +84,7 @@ def _of_constructor(name: str) -> str:
 
 
 def _of_translate_batch(name: str) -> str:
-    own = {*inspect.signature(cpunmt.Translator.translate_batch).parameters, "callback", "batch_type", "use_vmap"}
-    if name in CTRANSLATE2_OFF and name not in own:
-        off, instead = CTRANSLATE2_OFF[name]
-        return f"refused but at `{off}`: {instead}"
+    own = {*inspect.signature(cpunmt.Translator.translate_batch).parameters, *CTRANSLATE2_OFF, "batch_type", "use_vmap"}
     return "the same" if name in own or CTRANSLATE2_NAMES.get(name, name) in OF_PIECES else "absent"
 
 

@@ -40,11 +40,10 @@ def ctranslate2_options() -> list[list[str]]:
     rows += [[f"`{theirs}`", f"`{ours}`; their name works too"] for theirs, ours in CTRANSLATE2_NAMES.items()]
     rows.append(['`max_batch_size` with `batch_type="tokens"`', "`max_batch_tokens`; theirs work too"])
     rows.append(["`use_vmap`", "`vocabulary`: `shortlist` or `full`; theirs works too"])
-    rows.append(["`callback`", "the same in `translate_batch`, elsewhere accepted at `None`"])
+    where = {"callback": "`translate_batch` and `translate_iterable`"}
     rows += [
-        [f"`{name}`", f"refused, accepted at `{off!r}`: {instead}"]
-        for name, (off, instead) in CTRANSLATE2_OFF.items()
-        if name != "callback"
+        [f"`{name}`", f"the same in {where.get(name, '`translate_batch`')}, elsewhere accepted at `{off!r}`"]
+        for name, (off, _) in CTRANSLATE2_OFF.items()
     ]
     return rows
 

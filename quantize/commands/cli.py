@@ -3,13 +3,14 @@
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say
 from cpunmt.values.command_line import Parser
+from quantize.commands import clusters as clusters_command
 from quantize.commands import export_onnx as export_onnx_command
 from quantize.commands import pack as pack_command
 from quantize.commands import report as report_command
 from quantize.commands import shortlist as shortlist_command
 
 # modules with `add_parser(commands)`, which gives the parser, and `run(given)`; given.parser is that parser
-COMMANDS = (pack_command, report_command, shortlist_command, export_onnx_command)
+COMMANDS = (pack_command, report_command, shortlist_command, clusters_command, export_onnx_command)
 
 
 def main(arguments: list[str] | None = None) -> int:

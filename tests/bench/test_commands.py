@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import row_products
 from bench.peers import __main__ as peers
 from bench.sparse_product import __main__ as sparse_product
 from cpunmt.formats.conversion import packed_tensors
@@ -29,6 +30,11 @@ MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
 # module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.first_products": [*FEW, *MODEL],
+    "bench.fused_output": [
+        *("--rounds", "1", "--vocabularies", "320", "--beams", "1", "2", "--batches", "1", "3", "--depth", "64"),
+        *("--whole", "--sentences", "3"),
+    ],
     "bench.glossary": ["PAIRS", "PAIRS", *MODEL, "--rounds", "1", "--count", "2"],
     "bench.html": ["--rounds", "1", str(ROOT / "README.md")],
     "bench.kernels": ["--rounds", "1", "--rows", "1", "28"],
@@ -42,13 +48,26 @@ COMMANDS = {
         *("--rounds", "1", "--rows", "1", "4", "--sentences", "2", "--divisor", "16", "--vocabulary", "500"),
         *("--trained", "tiny=CHECKPOINT", "--trained", "two=CHECKPOINT,CHECKPOINT", "--test", "set=SET"),
     ],
+    "bench.papers.gpu2018": [
+        *("--rounds", "1", "--sentences", "6", "--vocabulary", "320", "--batches", "2", "4"),
+        *("--trained", str(ROOT / "models" / "ende-tiny")),
+    ],
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
+    "bench.papers.wnmt2018": [*FEW, "--size", "pilot", "--student", "one=CHECKPOINT", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.protection": [*MODEL, "--test", "set=SET"],
+    "bench.reranking": [
+        *(*MODEL, "--test", "set=SET", "--sentences", "4", "--rounds", "1", "--candidates", "3"),
+        *("--backward", str(ROOT / "models" / "deen-student")),
+    ],
+    "bench.row_products": [
+        *("--rounds", "1", "--vocabularies", "320", "--depths", "64", "--counts", "20", "300", "--rows", "2"),
+    ],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
+    "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
     "bench.translate": [*FEW, *MODEL],
 }
 
@@ -56,12 +75,27 @@ SAID = {  # by those that tell more than a speed
     "bench.decode_step": "int8_linear",
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
+    "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.threads": "same bits",
+    "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
+    "bench.first_products": "the first products once more",
+    "bench.papers.gpu2018": "+ top-up",
+    "bench.papers.wnmt2018": "AAN, 16 bits",
+    "bench.top_up": "top-up at once",
+    "bench.reranking": "3 topp 0.9, mbr-chrf",
 }
-QUICK = ("bench.glossary", "bench.html", "bench.loops", "bench.peers", "bench.sentences", "bench.threads")
+QUICK = (
+    "bench.glossary",
+    "bench.html",
+    "bench.loops",
+    "bench.peers",
+    "bench.reranking",
+    "bench.sentences",
+    "bench.threads",
+)
 
 
 def modules() -> set[str]:
@@ -87,6 +121,13 @@ def test_sparse_product_takes_numbers_of_rows_that_it_has_memory_for(rows, capsy
     with pytest.raises(SystemExit):
         sparse_product.main(["--rows", rows])
     assert "argument --rows: " in capsys.readouterr().err
+
+
+def test_row_products_take_depths_that_kernels_can_multiply(capsys):
+    """Others would leave the rows' memory."""
+    with pytest.raises(SystemExit):
+        row_products.main(["--depths", "64", "72"])
+    assert "argument --depths: [64, 72]: expected multiples of 16" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("module", COMMANDS)
@@ -197,3 +238,12 @@ def test_a_home_without_the_files_is_one_error(tmp_path, capsys):
         peers.main(["--home", str(tmp_path)])
     shown = capsys.readouterr().err
     assert f"--home {tmp_path}: there is no data/wmt14.en, no data/vocab.deen.spm, " in shown
+
+
+@pytest.mark.parametrize("module", ["bench.top_up", "bench.first_products", "bench.papers.gpu2018"])
+def test_a_text_that_is_not_there_is_one_error(module, tmp_path):
+    place = ROOT.joinpath(*module.split("."))
+    main = importlib.import_module(f"{module}.__main__" if place.is_dir() else module).main
+    trained = ["--trained", str(DIRECTORIES["int8"])] if "gpu2018" in module else []
+    with pytest.raises(SystemExit, match=f"^python -m {module}: error: {tmp_path}/none: .*not found"):
+        main(["--input", str(tmp_path / "none"), "--sentences", "2", *trained])

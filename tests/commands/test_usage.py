@@ -33,6 +33,12 @@ from tests.support.command_line import ROOT, run
         (["translate", "--max-length-factor", "nan"], "max_length_factor is nan, expected 0.1 to 100.0"),
         (["translate", "--vocabulary", "half"], "argument --vocabulary: invalid choice: 'half'"),
         (["translate", "--n-best", "3", "-b", "2"], "error: num_hypotheses is 3 and beam_size is 2, expected at most "),
+        (
+            ["translate", "--min-alternative-expansion-prob", "0.1"],
+            "min_alternative_expansion_prob is 0.1 and --alternatives is False; expected --alternatives; see ",
+        ),
+        (["translate", "--alternatives", "-b", "2"], "beam_size is 2 and --alternatives is True, expected 1"),
+        (["translate", "--seed", "4"], "seed is 4 and sampling_topk is 1; expected sampling_topk 0, which draws from "),
         (["translate", "--n-best", "-1"], "num_hypotheses is -1, expected 1 to 64"),
         (["translate", "--alignment", "soggy"], "argument --alignment: 'soggy' is no kind of alignment, expected"),
         (["translate", "--cpu-threads", "0"], "inter_threads is 0, expected 1 to 256"),

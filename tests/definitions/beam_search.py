@@ -8,6 +8,9 @@ Of several models, an ensemble, the log-probability of a piece is the weighted s
 
 Translations that are searched apart, samples and alternatives, begin with the pieces that are drawn, or the best ones,
 behind the prefix; each goes on with one piece at a time.
+
+A beam of groups is several beams, one after the other at each step. A group ranks continuations by their sum less the
+diversity penalty for each hypothesis of an earlier group that goes on with that piece at that step; penalties stay.
 """
 
 from collections.abc import Sequence
@@ -70,7 +73,9 @@ def beam_search(
     config = models[0][0].config
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
     searching = Models(models, source)
-    live, ended = [([], 0.0, [], [], None)], []  # ids, sum, log-probabilities, attention rows, number if apart
+    # ids, sum, log-probabilities, attention rows, number if apart, (group, its penalties) if there are groups
+    live, ended = [([], 0.0, [], [], None)], []
+    ends_with = np.isin(vocabulary, [config.eos_id, *search.end_pieces])
     free = search.prefix_bias_beta > 0  # a prefix forces nothing
     for step in range(limit):
         said = [ids for ids, *_ in live]
@@ -97,14 +102,14 @@ def beam_search(
                     allowed[row, vocabulary == config.eos_id] = log_probs[row, vocabulary == config.eos_id]
             if search.apart:
                 places = list(_apart(source, allowed, [number for *_, number in live], step, search))
+            elif search.num_beam_groups > 1:
+                places = list(_of_groups(live, ended, allowed, ends_with, step + 1 == limit, search))
             else:
                 sums = np.array([total for _, total, *_ in live])[:, None] + allowed
                 order = np.argsort(-sums, axis=None, kind="stable")
                 places = [(*np.unravel_index(i, sums.shape), None) for i in order if np.isfinite(sums.flat[i])]
                 if search.patience:
-                    ending = (vocabulary == config.eos_id) | np.isin(vocabulary, search.end_pieces)
-                    ending |= step + 1 == limit
-                    places = _of_full_beam(places, ending, search.beam_size)
+                    places = _of_full_beam(places, ends_with | (step + 1 == limit), search.beam_size)
                 else:
                     places = places[: search.beam_size - len(ended)]
             chosen = [(row, column, int(vocabulary[column]), number) for row, column, number in places]
@@ -121,10 +126,17 @@ def beam_search(
             else:
                 following.append(hypothesis)
                 rows.append(row)
+        if search.num_beam_groups > 1 and search.patience:
+            over = [_ended_of(ended, g) >= search.most_ended / search.num_beam_groups for g in range(search.beam_size)]
+            kept = [i for i, (*_, number) in enumerate(following) if number is None or not over[number[0]]]
+            following, rows = [following[i] for i in kept], [rows[i] for i in kept]
         searching.keep(rows)
         live = following
-        if not live or (search.patience and len(ended) >= search.most_ended):
+        of_one_beam = search.patience and search.num_beam_groups == 1
+        if not live or (of_one_beam and len(ended) >= search.most_ended):
             break
+    if search.num_beam_groups > 1:
+        ended = _best_of_groups(ended, search, config.eos_id)
     begun = 0 if free else len(prefix)
     made = [_hypothesis(search, *hypothesis[:4], config.eos_id, begun) for hypothesis in ended]
     made.sort(key=lambda ranked: -ranked[0])
@@ -136,6 +148,52 @@ def _of_full_beam(places, ending, beam):
     going_on = [place for place in places if not ending[place[1]]][:beam]
     kept = [place for place in places[:beam] if ending[place[1]]] + going_on
     return sorted(kept, key=places.index)
+
+
+def _ended_of(ended, group):
+    return sum(number is not None and number[0] == group for *_, number in ended)
+
+
+def _best_of_groups(ended, search, eos):
+    """The best of each group, by their scores less the penalties: as many as end it. Those that several have, once."""
+    most = (search.most_ended if search.patience else search.beam_size) // search.num_beam_groups
+    ranks = []
+    for hypothesis in ended:
+        ids, *_, of = hypothesis
+        penalties = 0 if of is None else of[1] / len(ids) ** search.length_penalty
+        ranks.append(_hypothesis(search, *hypothesis[:4], eos, 0)[0] - penalties)
+    groups = {None if of is None else of[0] for *_, of in ended}
+    best = set()
+    for group in groups:
+        own = [i for i, (*_, of) in enumerate(ended) if group == (None if of is None else of[0])]
+        best |= set(sorted(own, key=lambda i: -ranks[i])[:most])
+    found = {}
+    for i in sorted(best):
+        found.setdefault(tuple(ended[i][0]), ended[i])
+    return list(found.values())
+
+
+def _of_groups(live, ended, allowed, ends_with, last, search):
+    """(row, column, (group, penalties)) of each hypothesis that goes on or ends, one group after the other."""
+    groups = search.num_beam_groups
+    size, others = search.beam_size // groups, np.zeros(allowed.shape[1])
+    for group in range(groups):
+        added = search.diversity_penalty * others
+        totals = np.full(allowed.shape, -np.inf)
+        for row, (_, total, _, _, number) in enumerate(live):
+            if number is None or number[0] == group:
+                totals[row] = total + allowed[row] - added - (0 if number is None else number[1])
+        order = np.argsort(-totals, axis=None, kind="stable")
+        places = [np.unravel_index(i, totals.shape) for i in order if np.isfinite(totals.flat[i])]
+        if search.patience:
+            places = _of_full_beam(places, ends_with | last, size)
+        else:
+            places = places[: size - _ended_of(ended, group)]
+        for row, column in places:
+            before = live[row][4]
+            yield row, column, (group, added[column] + (0 if before is None else before[1]))
+        for _, column in places:
+            others[column] += not ends_with[column]
 
 
 def _apart(source, allowed, numbers, step, search):

@@ -59,6 +59,23 @@ def int8_linear_reference(q, row_scales, packed, columns, scales, totals, bias, 
     return np.maximum(out, 0) if relu else out
 
 
+def row_products_reference(rows, vectors, x, row_scales, pieces) -> np.ndarray:
+    """Logits of int32 `pieces` in float64, after the conversion of integer sums to float32: [rows of x, pieces].
+
+    rows          int8, int16 or float32 [pieces of the table, depth]
+    vectors       of the table, by the names that records.TABLE gives them; those that its scheme has
+    x             of the rows' type: [rows, depth]
+    row_scales    float32 [rows, 2]: scale and shift; integers only
+    """
+    chosen = {name: vector[pieces] for name, vector in vectors.items()}
+    if rows.dtype == np.float32:
+        return x.astype(np.float64) @ rows[pieces].T.astype(np.float64) + chosen["bias"]
+    sums = x.astype(np.int64) @ rows[pieces].T.astype(np.int64) + chosen.get("start", 0)
+    scale, shift = row_scales.astype(np.float64).T[:, :, None]
+    values = sums.astype(np.float32).astype(np.float64) * chosen["scales"] * scale
+    return values + shift * chosen.get("totals", 0.0) + chosen["bias"]
+
+
 def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """float32 [rows, depth] -> (int8 [rows, depth], scales, shifts), float32 [rows]: the same bits as the kernel."""
     x = np.where(np.isnan(x), -LARGEST_FLOAT, np.clip(x, -LARGEST_FLOAT, LARGEST_FLOAT))

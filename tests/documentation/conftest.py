@@ -14,7 +14,7 @@ from tests.registry.http_server import serving
 from tests.registry.shapes import firefox_records, serve_firefox, serve_opus, sha256
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES, ROOT
-from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 
 def firefox_model(folder):
@@ -55,6 +55,7 @@ def readers_folder(tmp_path, registries, monkeypatch) -> Path:
     piece = vocabulary.pieces([5])[0]
     (tmp_path / "lex.s2t.gz").write_bytes(gzip.compress(f"{piece} {piece} 0.5\n".encode()))
     (tmp_path / "input.txt").write_text("One man.\n\nTwo men.\n", "utf-8")
+    (tmp_path / "english.txt").write_text("".join(f"{line}\n" for line in TEXT[::2] * 30), "utf-8")
     (tmp_path / "test.tsv").write_text("a b c\ta c\nd\td\n" * 10, "utf-8")
     (tmp_path / "pairs.tsv.gz").write_bytes(gzip.compress(b"a b c\ta c\nd\td\n" * 50))
     monkeypatch.chdir(tmp_path)

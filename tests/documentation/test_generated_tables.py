@@ -20,7 +20,7 @@ def test_every_option_has_a_row():
     assert found["`beam_size`"][:3] == ["`int`", "", "1 to 64"]
     assert found["`num_hypotheses`"][:3] == ["`int`", "`1`", "1 to 64"]
     assert found["`length_penalty`"][:3] == ["`float`", "`1`", "0 to 5"]
-    assert found["`vocabulary`"][:3] == ["`str`", "", "`shortlist`, `full`"]
+    assert found["`vocabulary`"][:3] == ["`str`", "", "`shortlist`, `full`, `clusters`, `both`"]
     assert "\\</s\\>" in found["`min_length`"][3]
 
 
@@ -28,7 +28,7 @@ def test_every_flag_has_a_row():
     assert [row[0] for row in marian_flags()[1:]] == [f"`{flag}`" for flag in MARIAN_FLAGS]
     assert ["`--no-shortlist`", "`vocabulary='full'`"] in marian_flags()
     told = dict(ctranslate2_options())
-    assert told["`return_logits_vocab`"].startswith("refused, accepted at `False`: score tells ")
+    assert told["`return_logits_vocab`"] == "the same in `translate_batch`, elsewhere accepted at `False`"
     assert not [row for row in told.values() if "absent" in row]
 
 
@@ -38,7 +38,7 @@ def test_what_ctranslate2_has_is_asked_of_the_code():
     assert set(found) == {*NAMES, *ARGUMENTS, *OPTIONS}
     assert found["Translator.score_iterable"] == found["contains_model"] == found["end_token"] == "the same"
     assert found["callback"] == found["files"].partition(",")[0] == "the same"
-    assert found["return_logits_vocab"].startswith("refused but at `False`: score tells ")
+    assert found["return_logits_vocab"] == "the same"
     assert found["set_random_seed"].startswith("refused: give the option seed to the call")
 
 
@@ -80,6 +80,7 @@ GIVEN = {
     "min_decoding_length": 25,
     "use_vmap": False,
     "return_scores": True,
+    "return_logits_vocab": True,
     "return_attention": True,
     "return_alternatives": True,
     "min_alternative_expansion_prob": (0.9, {"return_alternatives": True, "num_hypotheses": 3}),
@@ -110,7 +111,7 @@ CHANGING = (  # what it gives, for a sentence that shows it
 )
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("source", "return_logits_vocab")])
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name != "source"])
 def test_each_option_runs(student, name):
     value, beside = GIVEN[name] if isinstance(GIVEN[name], tuple) else (GIVEN[name], {})
     source = [student.tokenize("A man and a woman and a man and a woman walk.")]

@@ -29,6 +29,7 @@ from cpunmt.formats.marian.marian import read_marian, read_marian_file
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.marian.marian_options import parse_options
 from cpunmt.formats.marian.npz import read_npz
+from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
@@ -37,6 +38,7 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
 from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
+from tests.sample_models.random_clusters import random_clusters, use_clusters
 from tests.sample_models.random_models import random_tensors as random_weights
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
@@ -155,6 +157,19 @@ def use_shortlist(shortlist):
     assert found[0] >= 0 and found[-1] < 1000
 
 
+CLUSTERED = make_config(vocab_size=1000)
+
+
+def write_clusters(path):
+    sets = {piece: random_clusters(4, CLUSTERED, 50, 20, active_share="0.02") for piece in ("", ">>de<<")}
+    path.write_bytes(clusters_bytes(sets))
+
+
+def read_all_clusters(path):
+    for clusters in read_clusters(path, CLUSTERED).values():
+        use_clusters(clusters, CLUSTERED)
+
+
 @functools.cache
 def small_vocabulary():
     with tempfile.TemporaryDirectory() as folder:
@@ -242,6 +257,7 @@ READERS = {
     "safetensors": Reader(write_tensors, read_tensors),
     "binary shortlist": Reader(write_shortlist, read_shortlist, checksums=True),
     "forged shortlist": Reader(write_shortlist, read_forged_shortlist),
+    "clusters": Reader(write_clusters, read_all_clusters),
     "text shortlist": Reader(write_text(zipped=False), read_text),
     "text shortlist .gz": Reader(write_text(zipped=True), read_text),
     "vocabulary": Reader(train_vocabulary, read_vocabulary),

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from cpunmt.kernels.activations import LOG2_E
+from cpunmt.kernels.records import POWERS
 from cpunmt.kernels.tables import sigmoid_table
 from tests.definitions.kernels import sigmoid_reference
 from tests.support.float_steps import UNIT, same_bits
@@ -109,6 +111,31 @@ def test_exp_from_minus_20_to_0_is_within_its_bound(program):
 def test_exp_stays_a_normal_number(program, x):
     made = exp(program, np.full(15, x, np.float32))
     assert np.abs(made / np.exp(-87.0) - 1).max() < 2e-7 and (made >= np.finfo(np.float32).tiny).all()
+
+
+def powers_of_two(program, x):
+    """exp2 of c x for float32 x [15 n] below 0: each lane of `add_powers` is one, beside the largest score 0."""
+    found = []
+    for part in np.ascontiguousarray(x, np.float32).reshape(-1, 15):
+        powers = np.zeros(1, POWERS)
+        program.no_powers(powers)
+        program.add_powers(powers, np.concatenate([np.zeros(1, np.float32), part]), 16)
+        assert powers["sums"][0, 0] == 1 and powers["peak"][0] == 0
+        found.append(powers["sums"][0, 1:])
+    return np.concatenate(found)
+
+
+def test_exp2_is_within_its_bound(program):
+    """With c x rounded once, its argument is off by half a unit in its last place, at most 4e-6 at -126."""
+    x = np.concatenate([np.linspace(-87, -1, 15 << 10), np.linspace(-1, 0, 15 << 10)]).astype(np.float32)
+    argument = (x.astype(np.float64) * np.float64(LOG2_E)).astype(np.float32)
+    exact = np.exp2(argument.astype(np.float64))
+    assert (np.abs(powers_of_two(program, x) - exact) <= 2e-7 * exact).all()
+
+
+@pytest.mark.parametrize("x", [-87.4, -88.0, -1e10, -3.4e38, -np.inf])
+def test_exp2_stays_a_normal_number(program, x):
+    assert (powers_of_two(program, np.full(15, x)) == np.float32(2.0**-126)).all()
 
 
 def test_log_is_within_its_bound(program):

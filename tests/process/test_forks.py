@@ -74,9 +74,11 @@ for path in sys.argv[1:]:
     options = {"return_alignments": True, "replace_unknowns": True, "return_token_log_probs": True}
     translator.translate("One man. " * 300, beam_size=4, num_hypotheses=2, **options).hypotheses[0].attention
     translator.translate(["One man."] * 300)
+    translator.translate("One man.", rerank="mbr-bleu", num_candidates=2)
     translator.score("One man.", "Ein Mann.")
     translator.translate_batch([["▁One"]], asynchronous=True)[0].result()
     list(translator.translate_iterable(["One man."]))
+    list(translator.translate_iterable(["One man."] * 300, ordered=False))
     translator.unload_model()
     translator.translate("One man.")
     for wrong in (1.5, "x", 10**9):

@@ -32,6 +32,7 @@ CALLS = {
     "translate_batch": "translator.translate_batch(pieces, beam_size=8)",
     "asynchronous": "[result.result() for result in translator.translate_batch(pieces, asynchronous=True)]",
     "translate_iterable": "list(translator.translate_iterable(lines))",
+    "translate_iterable, unordered": "list(translator.translate_iterable(lines, ordered=False))",
     "translate_file": "translator.translate_file(sys.argv[3] + '/in', out)",
     "generate_tokens": "[list(translator.generate_tokens(line)) for line in pieces]",
     "score": "translator.score(lines, lines)",
@@ -42,7 +43,7 @@ CALLS = {
 }
 
 
-CASES = [*((call, 1) for call in CALLS), ("translate", 2), ("score, long", 2)]
+CASES = [*((call, 1) for call in CALLS), ("translate", 2), ("translate_iterable, unordered", 2), ("score, long", 2)]
 
 
 @pytest.mark.parametrize(("call", "threads"), CASES)

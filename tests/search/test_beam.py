@@ -1,13 +1,14 @@
 """Beam search against its definition in NumPy, with all options, on tiny random models."""
 
 import ctypes
+import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine.engine
+import cpunmt.engine.run
 from cpunmt.architectures.families import family_of
 from cpunmt.engine.search import Search
 from cpunmt.search.records import WORKSPACE
@@ -48,7 +49,7 @@ def agree(made, expected) -> bool:
     return same
 
 
-@given(st.integers(0, 2**32 - 1), searches(), st.booleans(), st.booleans())
+@given(st.integers(0, 2**32 - 1), searches(st.just(True)), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=40)
 def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix):
     reference, plain, listed, shortlist = model
@@ -97,11 +98,26 @@ def assert_nothing_forbidden(ids, begun, search):
         assert all(end <= begun for end in ends)
 
 
+@pytest.mark.parametrize("beam", [2, 4])
+def test_a_full_beam_is_filled_however_many_pieces_end(model, beam):
+    """As transformers and CTranslate2 have it: of the best continuations of a hypothesis all but a few may end."""
+    reference, plain, listed, shortlist = model
+    ends = tuple(range(2, VOCAB, 2))
+    sources = random_sources(8, VOCAB, 30, longest=9)
+    search = Search(beam_size=beam, num_hypotheses=beam, patience=2.0, end_pieces=ends)
+    for engine in (plain, listed):
+        different = 0
+        for source, made in zip(sources, engine.translate(sources, [8] * 30, search), strict=True):
+            candidates = shortlist.candidates(source, True) if engine is listed else None
+            different += not agree(made, beam_search(reference, source, 8, search, candidates))
+        assert different <= 2
+
+
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])
 def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     """Same bits; and it stops soon: also while the slots are being filled with long sentences."""
-    monkeypatch.setattr(cpunmt.engine.engine, "BUDGET", budget)
-    monkeypatch.setattr(cpunmt.engine.engine, "LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", budget)
+    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
     config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=2, vocab=101)
     engine = engine_of(config, tensors, shortlist=random_shortlist(4, 101))
     sources = random_sources(6, 101, 30, longest=60)
@@ -124,6 +140,37 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     together = np.add.accumulate([0, *map(len, sources)])[[0, *begun]]
     assert np.diff(together).max() <= budget + max(family_of(engine.model.config.architecture).tokens, longest)
     assert begun[-1] == len(sources) and (budget > 30 or len(begun) > 15)
+
+
+@pytest.mark.parametrize(
+    "refill, most_active",
+    [(0, 7), (0.01, 7), (0.25, 6), (0.5, 4), (0.51, 3), (0.75, 2), (0.9, 0), (1, 0)],
+)
+def test_free_slots_are_filled_again_when_so_many_are_free(model, monkeypatch, refill, most_active):
+    """And not before; what is said does not change."""
+    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", 1)
+    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)
+    _, plain, _, _ = model
+    sources = random_sources(8, VOCAB, 60, longest=30)
+    limits, search = [len(source) for source in sources], Search(min_length=30)  # they end at their limits
+    expected, program, kept = bits(plain.translate(sources, limits, search)), plain._program, []
+
+    class Watched:
+        def translate(self, batch, workspace, *rest):
+            more = program.translate(batch, workspace, *rest)
+            fields = ("waiting", "active_count", "filling")
+            kept.append([ctypes.c_int64.from_address(workspace + WORKSPACE.fields[name][1]).value for name in fields])
+            return more
+
+    monkeypatch.setattr(plain, "_program", Watched())
+    assert bits(plain.translate(sources, limits, search, slots=8, refill=refill)) == expected
+    active = []  # when filling began, but for the first time, and the last ones, when nobody waited
+    for (waited, before, filling), (waiting, _, _) in itertools.pairwise(kept):
+        if waiting > waited and not filling:
+            active.append(before)
+        elif waiting < len(sources) and not filling:
+            assert before > most_active
+    assert active and max(active) == most_active
 
 
 def test_a_prefix_outside_the_candidates(model):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine.engine
+import cpunmt.engine.run
 from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from tests.sample_models import real_model
@@ -55,8 +55,8 @@ def test_of_real_sentences(scheme, penalties):
 
 def steps(monkeypatch, engine, sources, limits, search) -> int:
     """Steps of the decoder, each a call of compiled code, for sentences that are translated one by one."""
-    monkeypatch.setattr(cpunmt.engine.engine, "BUDGET", 1)
-    monkeypatch.setattr(cpunmt.engine.engine, "LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", 1)
+    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
     program, calls = engine._program, []
 
     class Counted:

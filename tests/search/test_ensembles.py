@@ -78,7 +78,7 @@ def agree(made, expected) -> bool:
     return [h.ids for h in made] == [e.ids for e in expected]
 
 
-@given(st.integers(0, 2**32 - 1), searches(), weights_of, st.booleans(), st.booleans())
+@given(st.integers(0, 2**32 - 1), searches(st.just(True)), weights_of, st.booleans(), st.booleans())
 @settings(max_examples=60)
 def test_equals_its_definition(pairs, seed, search, weights, with_shortlist, with_prefix):
     generator = np.random.default_rng(seed)
@@ -136,7 +136,7 @@ def test_one_model_three_times_says_the_same():
         assert different <= 1
 
 
-@given(st.integers(0, 2**32 - 1), searches(), weights_of, st.booleans())
+@given(st.integers(0, 2**32 - 1), searches(st.just(True)), weights_of, st.booleans())
 @settings(max_examples=30)
 def test_the_order_of_the_models_does_not_matter(pairs, seed, search, weights, with_shortlist):
     generator = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine.engine
+import cpunmt.engine.run
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.simd import tile_shapes
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -60,8 +60,8 @@ def test_a_call_may_stop_while_slots_are_filled(monkeypatch, models, budget):
     """Sentences that begin between two calls of compiled code are candidates of the next step's layer."""
     sources, limits = random_sources(6, VOCAB, 30, longest=12), [11] * 30
     expected = bits(engine(models, "int8", False).translate(sources, limits))
-    monkeypatch.setattr(cpunmt.engine.engine, "BUDGET", budget)
-    monkeypatch.setattr(cpunmt.engine.engine, "LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", budget)
+    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
     assert bits(engine(models, "int8", True).translate(sources, limits, slots=4)) == expected
 
 

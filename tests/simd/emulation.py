@@ -57,7 +57,7 @@ def install():
 
     jit.Kernel.compile = compile_for_here
     program.load()
-    assert {"int8_linear", "int16_linear", "sparse_row"} <= set(found), "a kernel lacks its instruction"
+    assert {"int8_linear", "int16_linear", "score_pieces", "sparse_row"} <= set(found), "a kernel lacks its instruction"
     assert bool(with_matrices) == (isa.current() is isa.Isa.AMX_INT8)
 
 

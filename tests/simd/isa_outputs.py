@@ -31,6 +31,7 @@ from tests.kernels import test_int8_matmul as int8_matmul
 from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
+from tests.kernels import test_row_products as row_products
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_sparse_matmul as sparse_matmul
 from tests.kernels import test_top_k as top_k
@@ -88,6 +89,13 @@ def kernel_outputs(program):
         yield from (("quantize_rows16", array) for array in (q16, scales16))
         w16 = w * np.int16(200)
         yield "int16_linear", int16_matmul.multiply(program, q16, w16, AFFINE, np.abs(bias), bias, scales16)
+        for dtype in row_products.SCHEMES:
+            table, vectors = row_products.random_table(rows, 79, depth, dtype)
+            if dtype == np.int8:
+                offset = isa.activation_offset()
+                vectors["start"] -= np.int32(offset) * table.sum(axis=1, dtype=np.int32)
+            pieces = row_products.chosen_pieces(rows, 79, 79 - rows)
+            yield "score_pieces", row_products.score(program, table, vectors, x, pieces)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
         for cell in recurrent_rows.WIDTHS:
             operands = recurrent_rows.random_operands(cell, rows, rows, depth)

@@ -17,7 +17,12 @@ COMPANIONS = {  # what an option needs beside it
     "num_hypotheses": {"beam_size": 64},
     "sampling_topp": DRAWN,
     "sampling_temperature": DRAWN,
+    "seed": DRAWN,
+    "num_beam_groups": {"beam_size": 64, "diversity_penalty": 1.0},
+    "diversity_penalty": {"beam_size": 4, "num_beam_groups": 2},
     "min_alternative_expansion_prob": ALTERNATIVES,
+    "rerank": {"beam_size": 64},
+    "num_candidates": {"rerank": "mbr-chrf", "beam_size": 64},
 }
 TERMS = {"man": "Kerl", "dogs": "Köter", "the": "das"}
 READ = {  # option: pairs of values that mean the same
@@ -30,6 +35,13 @@ READ = {  # option: pairs of values that mean the same
     "end_token": [(".", np.str_(".")), (["▁Hund"], ("▁Hund",)), ([5, "."], (np.int64(5), "."))],
     "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
 }
+
+
+def beside(name, value) -> dict:
+    """What an option needs beside it, to have that value."""
+    return {} if value == FIELDS[name].default else COMPANIONS.get(name, {})
+
+
 REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdouble)
 
 
@@ -61,12 +73,15 @@ def option_sets(draw, names=tuple(FIELDS), most=4, largest=100):
 
 
 @st.composite
-def consistent_options(draw):
-    """Any options that do not contradict each other; beams and lengths are small."""
+def consistent_options(draw, clusters=False):
+    """Any options that do not contradict each other; beams and lengths are small. `clusters`: the model has some."""
     found, _ = draw(option_sets(most=len(FIELDS), largest=6))
+    if not clusters and found.get("vocabulary") in ("clusters", "both"):
+        found["vocabulary"] = "full"
     if "num_hypotheses" in found:
         found["beam_size"] = max(found.get("beam_size", 1), found["num_hypotheses"])
-    if found.get("sampling_topp", 1) != 1 or found.get("sampling_temperature", 1) != 1:
+    of_samples = {"sampling_topp": 1, "sampling_temperature": 1, "seed": 0}
+    if any(found.get(name, off) != off for name, off in of_samples.items()):
         found["sampling_topk"] = {1: 0}.get(found.get("sampling_topk", 1), found.get("sampling_topk"))
     if found.get("sampling_topk", 1) != 1:
         found.update(return_alternatives=False)
@@ -78,9 +93,22 @@ def consistent_options(draw):
     if found.get("sampling_topk", 1) != 1 or found.get("return_alternatives"):
         found["beam_size"] = 1
         found.pop("patience", None)
-    most = max(1, int(found.get("beam_size", 1) * (found.get("patience") or 1) + 0.5))
+    groups, penalty = found.pop("num_beam_groups", 1), found.pop("diversity_penalty", 0) or 0.5
+    if found.get("beam_size", 1) == 1:
+        groups = 1
+    if groups > 1:
+        beam = -(-found["beam_size"] // groups) * groups
+        found |= {"num_beam_groups": groups, "diversity_penalty": penalty, "beam_size": beam}
+    most = groups * max(1, int(found.get("beam_size", 1) // groups * (found.get("patience") or 1) + 0.5))
     if found.get("patience") and found.get("num_hypotheses", 1) > most:
         found["num_hypotheses"] = most
+    if found.get("rerank") and (found.get("patience") is None or most > 1):
+        wanted = max(found.get("num_candidates") or 2, found.get("num_hypotheses", 1))
+        found["num_candidates"] = min(wanted, most) if found.get("patience") else wanted
+        if found.get("sampling_topk", 1) == 1 and not found.get("return_alternatives"):
+            found["beam_size"] = -(-max(found.get("beam_size", 1), wanted) // groups) * groups
+    else:
+        found |= {"rerank": None, "num_candidates": None}
     if "min_length" in found and "max_length" in found:
         found["max_length"] = max(found["max_length"], found["min_length"])
     return found

@@ -119,7 +119,8 @@ def test_a_sentence_in_parts_ends_with_the_part_that_does(student):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ("nonsense", ValueError, "^end_token 0 is 'nonsense', expected a piece of the target vocabulary, as ▁Haus$"),
+        ("n0nsense", ValueError, "^end_token 0 is 'n0nsense', expected a piece of the target vocabulary, as ▁Haus$"),
+        ("Mann", ValueError, r"^end_token 0 is 'Mann', expected a piece .* as ▁Haus \(did you mean ▁Mann\?\)$"),
         ([".", 1 << 20], ValueError, "^end_token 1 is 1048576, expected an id below "),
         ([-1], ValueError, "^end_token 0 is -1, expected "),
         ([True], TypeError, "^end_token 0 is True"),

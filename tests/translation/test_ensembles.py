@@ -154,7 +154,7 @@ def test_a_model_without_a_shortlist_chooses_from_those_of_the_others(tmp_path):
     one, other = (Translator(list(pair)) for pair in pairs)
     assert one.has_shortlist and other.has_shortlist and not Translator([plain, plain]).has_shortlist
     assert [result.text for result in one.translate(LINES)] == [result.text for result in other.translate(LINES)]
-    with pytest.raises(ValueError, match="vocabulary is 'shortlist', but .*plain has none"):
+    with pytest.raises(ValueError, match="vocabulary is 'shortlist', but .*plain has no shortlist; expected 'full'"):
         Translator([plain, plain]).translate("A dog.", vocabulary="shortlist")
 
 

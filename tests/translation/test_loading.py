@@ -156,7 +156,7 @@ def test_without_a_shortlist_the_vocabulary_is_full_and_asking_for_one_is_refuse
     assert student.has_shortlist and not translator.has_shortlist
     assert translator.translate(texts) == student.translate(texts, vocabulary="full")
     assert student.translate(texts, vocabulary="shortlist") == student.translate(texts)
-    with pytest.raises(ValueError, match="^vocabulary is 'shortlist', but .* has none; expected 'full'$"):
+    with pytest.raises(ValueError, match="^vocabulary is 'shortlist', but .* has no shortlist; expected 'full'$"):
         translator.translate(texts, vocabulary="shortlist")
 
 

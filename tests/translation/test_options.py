@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cpunmt.translation.choices.fields import kind
 from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, MEANT
-from cpunmt.translation.options import SCORING, Options, make_options, model_options
+from cpunmt.translation.options import SCORING, VOCABULARIES, Options, make_options, model_options
 from tests.sample_models.transformers import make_config
-from tests.support.option_values import COMPANIONS
+from tests.support.option_values import beside
 
 FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 RANGES = {name: option for name, option in FIELDS.items() if option.metadata["low"] is not None}
@@ -41,7 +41,11 @@ def test_nothing_given_gives_the_defaults():
         "sampling_topp": 1.0,
         "sampling_temperature": 1.0,
         "seed": 0,
+        "rerank": None,
+        "num_candidates": None,
         "patience": None,
+        "num_beam_groups": 1,
+        "diversity_penalty": 0.0,
         "prefix_bias_beta": 0.0,
         "return_alternatives": False,
         "min_alternative_expansion_prob": 0.0,
@@ -72,7 +76,7 @@ def test_every_option_is_documented_and_bounded():
 def test_both_ends_of_a_range_are_in_it(name):
     for end in ("low", "high"):
         value = RANGES[name].metadata[end]
-        assert getattr(make_options({name: value, **COMPANIONS.get(name, {})}), name) == value
+        assert getattr(make_options({name: value, **beside(name, value)}), name) == value
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -119,6 +123,60 @@ def test_more_hypotheses_alone_raise_the_beam():
         make_options({"num_hypotheses": 65})
 
 
+def test_more_candidates_alone_raise_the_beam():
+    assert Options(rerank="mbr-chrf", num_candidates=3).beam_size == 3
+    assert make_options({"rerank": "mbr-bleu", "num_candidates": 8, "num_hypotheses": 2}, Options(beam_size=6)) == (
+        Options(rerank="mbr-bleu", num_candidates=8, num_hypotheses=2, beam_size=8)
+    )
+    assert make_options({"rerank": "mbr-chrf", "num_candidates": 3}, Options(beam_size=6)).beam_size == 6
+    assert Options(rerank="mbr-chrf", num_candidates=32, sampling_topk=0).beam_size == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "candidates"),
+    [
+        ({"beam_size": 5}, 5),
+        ({"beam_size": 5, "num_candidates": 3}, 3),
+        ({"beam_size": 8, "patience": 0.5, "num_hypotheses": 2}, 4),
+        ({"beam_size": 8, "patience": 2}, 8),
+        ({"sampling_topk": 0}, 32),
+        ({"sampling_topk": 0, "num_hypotheses": 40}, 40),
+        ({"return_alternatives": True, "num_candidates": 9}, 9),
+    ],
+)
+def test_how_many_are_reranked(given, candidates):
+    options = Options(rerank="mbr-chrf", **given)
+    assert options.candidates == candidates and options.num_hypotheses == given.get("num_hypotheses", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "rerank is 'mbr-chrf', but there is one translation to choose from; expected num_candidates of 2 or more"),
+        (
+            {"num_candidates": 4, "num_hypotheses": 5},
+            "num_hypotheses is 5 and num_candidates is 4, expected at most num_candidates",
+        ),
+        ({"num_candidates": 4, "beam_size": 3}, "num_candidates is 4 and beam_size is 3, expected at most beam_size"),
+        (
+            {"num_candidates": 4, "beam_size": 4, "patience": 0.5},
+            "num_candidates is 4, beam_size 4 and patience 0.5, expected at most beam_size times patience",
+        ),
+        (
+            {"num_candidates": 4, "beam_size": 4, "sampling_topk": 0},
+            "beam_size is 4 and sampling_topk is 0, expected 1: each of the num_candidates translations is searched by "
+            "itself",
+        ),
+        ({"num_candidates": 4, "rerank": None}, "num_candidates is 4 and rerank is None; expected rerank='mbr-chrf'"),
+        ({"rerank": "mbr-chfr"}, "rerank is 'mbr-chfr', expected 'mbr-chrf' or 'mbr-bleu' (did you mean mbr-chrf?)"),
+    ],
+)
+def test_what_cannot_be_reranked_is_refused(given, message):
+    with pytest.raises(ValueError) as caught:
+        make_options({"rerank": "mbr-chrf", **given})
+    assert str(caught.value) == message
+
+
 def test_a_least_length_above_the_largest_is_refused_and_both_options_named():
     assert make_options({"min_length": 4, "max_length": 4}).min_length == 4
     with pytest.raises(ValueError, match="^min_length is 5 and max_length is 4, expected at most max_length$"):
@@ -149,10 +207,11 @@ def test_numpy_numbers_are_numbers():
     assert (options.max_length, options.max_length_factor) == (7, 1.5)
 
 
-@given(st.text().filter(lambda text: text not in ("shortlist", "full")))
+@given(st.text().filter(lambda text: text not in VOCABULARIES))
 def test_a_vocabulary_is_one_of_those_listed(text):
     meant = r"( \(did you mean .*\?\))?"
-    with pytest.raises(ValueError, match=rf"(?s)^vocabulary is .*, expected 'shortlist' or 'full'{meant}$"):
+    listed = ", ".join(map(repr, VOCABULARIES))
+    with pytest.raises(ValueError, match=rf"(?s)^vocabulary is .*, expected one of {listed}{meant}$"):
         make_options({"vocabulary": text})
 
 

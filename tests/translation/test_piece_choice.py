@@ -3,6 +3,7 @@
 Against their definitions: tests/search. The laws of any options: tests/test_laws.py.
 """
 
+import itertools
 import math
 
 import pytest
@@ -155,6 +156,11 @@ def test_texts_and_pieces_are_suppressed(student):
         (["\u2581"], ValueError, "suppress_sequences 0 is '\u2581', of which the target vocabulary leaves nothing"),
         ("a,,b", ValueError, "suppress_sequences 1 is empty, expected"),
         (["a " * 101], ValueError, "suppress_sequences 0 has 101 pieces, expected at most 100"),
+        (
+            ["Mann", ["▁Ein"] * 101],
+            ValueError,
+            "suppress_sequences 1 has more than 100 pieces, expected at most so many",
+        ),
         (["a"] * 10_001, ValueError, "suppress_sequences has more than 10000 sequences, expected at most so many"),
         (7, TypeError, "suppress_sequences takes a list of texts and of lists of pieces, not int"),
         ({"a": 1}, TypeError, "suppress_sequences takes a list of texts and of lists of pieces, not dict"),
@@ -171,9 +177,52 @@ def test_what_cannot_be_suppressed_is_refused(student, given, error, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (
+            {"suppress_sequences": itertools.repeat("Mann")},
+            "suppress_sequences has more than 10000 sequences, expected",
+        ),
+        ({"suppress_sequences": [itertools.repeat("▁Ein")]}, "suppress_sequences 0 has more than 100 pieces, expected"),
+        ({"end_token": itertools.repeat("▁Ein")}, "end_token has more than 1000 pieces, expected 1 to 1000"),
+        ({"protect": itertools.repeat("url")}, "protect has more than 1000 items, expected at most so many"),
+    ],
+)
+def test_what_is_endless_is_read_as_far_as_its_bound(student, given, message):
+    with pytest.raises(ValueError) as caught:
+        student.translate(SENTENCE, **given)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
         ({"sampling_topp": 0.5}, "sampling_topp is 0.5 and sampling_topk is 1; expected sampling_topk 0, which draws"),
         ({"sampling_temperature": 2}, "sampling_temperature is 2.0 and sampling_topk is 1; expected sampling_topk 0"),
+        (
+            {"seed": 7},
+            "seed is 7 and sampling_topk is 1; expected sampling_topk 0, which draws from all pieces, or more",
+        ),
         ({"sampling_topk": 5, "beam_size": 2}, "beam_size is 2 and sampling_topk is 5, expected 1: each of the"),
+        ({"num_beam_groups": 2}, "num_beam_groups is 2 and beam_size is 1, expected a divisor of it"),
+        (
+            {"num_beam_groups": 2, "beam_size": 5, "diversity_penalty": 1},
+            "num_beam_groups is 2 and beam_size is 5, expected a divisor of it",
+        ),
+        (
+            {"num_beam_groups": 2, "beam_size": 4},
+            "num_beam_groups is 2 and diversity_penalty is 0, expected more: all groups would be the same",
+        ),
+        (
+            {"diversity_penalty": 0.5, "beam_size": 4},
+            "diversity_penalty is 0.5 and num_beam_groups is 1; expected num_beam_groups, a divisor of beam_size",
+        ),
+        (
+            {"num_beam_groups": 2, "diversity_penalty": 1, "sampling_topk": 0},
+            "num_beam_groups is 2 and sampling_topk is 0, expected 1: there is no beam of samples or alternatives",
+        ),
+        (
+            {"num_beam_groups": 2, "diversity_penalty": 1, "return_alternatives": True},
+            "num_beam_groups is 2 and return_alternatives is True, expected 1: there",
+        ),
         ({"return_alternatives": True, "beam_size": 2}, "beam_size is 2 and return_alternatives is True, expected 1"),
         ({"return_alternatives": True, "sampling_topk": 5}, "return_alternatives is True and sampling_topk is 5, "),
         ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: there is no beam of samples or alternativ"),

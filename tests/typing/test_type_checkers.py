@@ -13,13 +13,13 @@ import pytest
 
 from cpunmt import AsyncResult, Glossary, Translator
 from cpunmt.translation.choices.fields import kind
-from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, ENDS
 from cpunmt.translation.interface import option_types
 from cpunmt.translation.options import SCORING, TEXT_ONLY, Options, make_options
 from cpunmt.translation.streams.piece_stream import GENERATING
 from cpunmt.translation.texts.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
-from tests.support.option_values import COMPANIONS
+from tests.support.option_values import beside
 
 HERE = Path(__file__).parent
 RIGHT, WRONG = HERE / "user_script.py", HERE / "wrong_script.py"
@@ -84,7 +84,10 @@ FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 
 
 def hints(name):
-    return typing.get_type_hints(getattr(option_types, name))
+    """Of the options among the keywords of a call; all take what ends them, too."""
+    found = typing.get_type_hints(getattr(option_types, name))
+    assert {end: found.pop(end) for end in ENDS} == typing.get_type_hints(option_types.Ends)
+    return found
 
 
 def test_the_keywords_are_the_fields_of_options():
@@ -113,6 +116,7 @@ def test_types_are_what_is_checked(name):
     taken = typing.get_type_hints(Options)[name]
     rule = FIELDS[name].metadata
     simple = {
+        "num_candidates": 2,
         "protect": "all",
         "glossary": Glossary({"a": "b"}),
         "suppress_sequences": ("a",),
@@ -122,7 +126,7 @@ def test_types_are_what_is_checked(name):
         bool: True,
     }
     plain = rule["choices"][-1] if rule["choices"] else simple.get(name, simple.get(kind(FIELDS[name])))
-    given = {name: plain, **COMPANIONS.get(name, {})}
+    given = {name: plain, **beside(name, plain)}
     assert getattr(make_options(given), name) == plain
     if rule["takes"]:
         assert isinstance(plain, tuple(typing.get_origin(one) or one for one in typing.get_args(taken)))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 
 from typing_extensions import Unpack, assert_type
@@ -44,9 +45,23 @@ def shouted(lines: Iterator[str], **options: Unpack[TranslationOptions]) -> Iter
     yield translator.translate("The end.", **options).text
 
 
+for number, result in translator.translate_iterable(["A dog."], ordered=False):
+    print(assert_type(number, int), assert_type(result, Result).text)
+for _, made in translator.translate_iterable(pieces, ordered=False, beam_size=2):
+    print(assert_type(made, TranslationResult).hypotheses)
 print(list(shouted(iter(["A dog.\n", "A man.\n"]), length_penalty=0.6)))
 scored = assert_type(translator.score("A dog.", "Ein Hund."), ScoringResult)
 print(scored.log_probs, sum(result.score for result in translator.score(["A dog."], ["Ein Hund."])))
 print([result.log_prob for result in translator.score_iterable(pieces, done[0].hypotheses + done[1].hypotheses)])
 print([step.token for step in translator.generate_tokens(pieces[0], min_decoding_length=1, return_log_prob=True)])
+print("".join(translator.generate_text("A dog. A man.", split="line", cancel=threading.Event())))
+told: list[str] = []
+for done_ in translator.translate_iterable(pieces, callback=lambda step: told.append(step.token), time_limit=60):
+    print(assert_type(done_, TranslationResult).hypotheses, told)
+try:
+    translator.translate(["A dog."], time_limit=0, cancel=lambda: False)
+except cpunmt.TimeLimitError as error:
+    print(error)
+dropped = translator.translate_batch(pieces, asynchronous=True, time_limit=60)[0]
+print(assert_type(dropped.cancel(), bool), dropped.cancelled())
 print(cpunmt.contains_model(sys.argv[1]), sorted(cpunmt.get_supported_compute_types("cpu")), translator.compute_type)

@@ -63,8 +63,9 @@ def _bleu(translator, sets):
 def show(title: str, rows: list[dict]):
     print(f"\n{title}: words/s (times the first)")
     heads = [f"batch {size}" for size in BATCHES] + [f"BLEU {name}" for name in rows[0]["bleu"]]
-    print(f"{'':18}" + "".join(f"{head:>20}" for head in heads))
+    width = max(18, *(len(row["name"]) for row in rows))
+    print(" " * width + "".join(f"{head:>20}" for head in heads))
     for row in rows:
         told = [f"{c['words_per_second']:.0f} ({c['speedup']:.2f})" for c in row["batches"].values()]
         told += [f"{bleu:.2f}" for bleu in row["bleu"].values()]
-        print(f"{row['name']:18}" + "".join(f"{text:>20}" for text in told), flush=True)
+        print(row["name"].ljust(width) + "".join(f"{text:>20}" for text in told), flush=True)

@@ -6,11 +6,13 @@
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
     shortlist.bin          optional, Marian's binary format
+    clusters.safetensors   optional, made for the packed model as it is (`clusters_file`)
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
 
 The writer makes the whole directory under another name and renames it: a directory that exists is complete.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Collection
@@ -30,13 +32,14 @@ from cpunmt.text.vocabulary import MAX_VOCABULARY
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
 SHORTLIST = "shortlist.bin"
+CLUSTERS = "clusters.safetensors"
 METADATA = "metadata.json"
 SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
 SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
 # what metadata.json may describe
-_LISTED = {CONFIG, WEIGHTS, SHORTLIST, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
+_LISTED = {CONFIG, WEIGHTS, SHORTLIST, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 
@@ -54,6 +57,7 @@ class PackedDirectory(NamedTuple):
     target_vocabulary: VocabularyFiles  # the same if the vocabulary is shared
     shortlist: Path | None
     shortlist_sha256: str | None
+    clusters: Path | None
     metadata: dict  # as given to `write_directory`
 
 
@@ -193,8 +197,8 @@ def read_directory(path):
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
     cut = not tables or not files.keys().isdisjoint(SPLIT_VOCABULARY)
     vocabularies = [path / name for name in _pieces_names(config, tables, cut)]
-    shortlist = path / SHORTLIST
-    for file in [*vocabularies, *tables, *([shortlist] if SHORTLIST in files else [])]:
+    shortlist, clusters = path / SHORTLIST, path / CLUSTERS
+    for file in [*vocabularies, *tables, *(path / name for name in (SHORTLIST, CLUSTERS) if name in files)]:
         if not file.is_file():
             raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
     return PackedDirectory(
@@ -204,6 +208,7 @@ def read_directory(path):
         target_vocabulary=VocabularyFiles(vocabularies[-1] if cut else None, tables[-1] if tables else None),
         shortlist=shortlist if shortlist.is_file() else None,
         shortlist_sha256=files[SHORTLIST]["sha256"] if SHORTLIST in files else None,
+        clusters=clusters if clusters.is_file() else None,
         metadata=metadata,
     )
 
@@ -232,6 +237,20 @@ def _read_metadata(path):
             f"{where}: 'files' does not give size and sha256 of known files; fetch or pack the model again"
         )
     return metadata
+
+
+def metadata_with(path, contents):
+    """(content of metadata.json, names of the files that it describes) once `contents` (name -> bytes) are among them.
+
+    Raises ModelFileError for a directory `path` whose metadata.json is missing, broken, or cannot be written again.
+    """
+    metadata = _read_metadata(path)
+    for name, content in contents.items():
+        digest = hashlib.sha256(content).hexdigest()
+        metadata["files"][name] = {"size": len(content), "sha256": digest}
+    if not _is_json(metadata):
+        raise ModelFileError(f"{path / METADATA}: has numbers or letters that JSON cannot hold; pack the model again")
+    return _json_bytes(metadata), sorted(metadata["files"])
 
 
 def _is_description(entry):

@@ -26,6 +26,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 DTYPES = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
+    "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),
     "I16": np.dtype("<i2"),
     "I8": np.dtype("i1"),
@@ -35,6 +36,7 @@ _FLOATS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _PADDING = "padding."
+_TEXTS = "__metadata__"  # free text in the format
 _MAX_HEADER = 2 << 20  # bytes; 150 tensors need 16 KiB, and parsed JSON takes up to 20 times its size
 _MAX_FILE = 1 << 40
 _REPACK = "fetch or pack the model again"
@@ -53,7 +55,20 @@ def write_safetensors(path, tensors):
     OSError
         From the file system.
     """
-    header, offset = {}, 0
+    header = _header(tensors, {})
+    with open(path, "xb") as file:
+        file.write(header)
+        file.writelines(_data(tensors))
+
+
+def safetensors_bytes(tensors, texts):
+    """The content of such a file, with free text (name -> str) in its header. Raises ValueError as above."""
+    return b"".join([_header(tensors, texts), *_data(tensors)])
+
+
+def _header(tensors, texts):
+    """All before the tensor data."""
+    header, offset = {_TEXTS: texts} if texts else {}, 0
     for name, array in tensors.items():
         _check_writable(name, array)
         header[name] = _entry(array.dtype, array.shape, offset, offset + array.nbytes)
@@ -66,11 +81,13 @@ def write_safetensors(path, tensors):
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > _MAX_HEADER:
         raise ValueError(f"{len(tensors)} tensors make a header of {len(text)} bytes, expected at most {_MAX_HEADER}")
-    with open(path, "xb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for array in tensors.values():
-            file.write(np.ascontiguousarray(array).data if array.size else b"")
-            file.write(bytes(-array.nbytes % ALIGNMENT))
+    return len(text).to_bytes(8, "little") + text
+
+
+def _data(tensors):
+    for array in tensors.values():
+        yield np.ascontiguousarray(array).data if array.size else b""
+        yield bytes(-array.nbytes % ALIGNMENT)
 
 
 def _check_writable(name, array):
@@ -100,7 +117,19 @@ def read_safetensors(path):
         Anything but a file as `write_safetensors` makes it: every byte after the header belongs to exactly
         one tensor, and every tensor starts at a multiple of 64. Values are not looked at.
     """
-    content, start, entries = _entries(path, DTYPES, ALIGNMENT)
+    return _tensors(path)[0]
+
+
+def read_described_safetensors(path):
+    """(the same, the free text of its header: name -> str). Errors: the same, and free text that is something else."""
+    tensors, texts = _tensors(path)
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise _broken(path, f"{_TEXTS} is {reprlib.repr(texts)}, expected names and texts")
+    return tensors, texts
+
+
+def _tensors(path):
+    content, start, entries, texts = _entries(path, DTYPES, ALIGNMENT)
     tensors = {}
     for name, (dtype, shape, begin, _) in entries.items():
         if name.startswith(_PADDING):
@@ -110,7 +139,7 @@ def read_safetensors(path):
             raise _broken(path, f"tensor {name!r} starts at byte {begin}, expected a multiple of 64")
         else:
             tensors[name] = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
-    return tensors
+    return tensors, texts
 
 
 def read_float_tensors(path):
@@ -123,7 +152,7 @@ def read_float_tensors(path):
     ModelFileError
         The file is damaged, or has a tensor of another type. Values are not looked at.
     """
-    content, start, entries = _entries(path, _FLOATS, 1)
+    content, start, entries, _ = _entries(path, _FLOATS, 1)
     tensors = {}
     for name, (dtype, shape, begin, _) in entries.items():
         array = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
@@ -146,7 +175,7 @@ class Bfloat16(NamedTuple):
 
 
 def _entries(path, dtypes, alignment):
-    """(content, where tensor data starts, name -> (dtype, shape, begin, end)): every byte is one tensor's."""
+    """(content, where tensor data starts, name -> (dtype, shape, begin, end), free text): each byte is one tensor's."""
     content = map_bytes(path, "tensor file", _MAX_FILE)
     size = content.size
     length = int.from_bytes(content[:8].tobytes(), "little")
@@ -157,14 +186,14 @@ def _entries(path, dtypes, alignment):
     if start % alignment:
         raise _broken(path, f"tensor data starts at byte {start}, expected a multiple of {alignment}")
     header = parse_json(content[8:start].tobytes(), f"{path}: tensor header")
-    header.pop("__metadata__", None)  # free text in the format
+    texts = header.pop(_TEXTS, {})
     found = {}
     for name, entry in header.items():
         found[name] = _, _, _, end = _parse_entry(path, name, entry, dtypes)
         if end > size - start:
             raise _broken(path, f"tensor {name!r} ends at byte {end} of the data, which has {size - start}")
     _check_covered(path, [(begin, end, name) for name, (_, _, begin, end) in found.items()], size - start)
-    return content, start, found
+    return content, start, found, texts
 
 
 def _broken(path, problem):

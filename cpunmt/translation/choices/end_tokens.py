@@ -7,6 +7,7 @@ from itertools import islice
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import in_order, plain_text
 from cpunmt.values.checks import shown, whole
+from cpunmt.values.spelling import hint
 
 NAME = "end_token"
 MOST = 1000  # pieces: each is compared with what is said, at every step
@@ -54,5 +55,9 @@ def _id(item: str | int, number: int, vocabulary: AnyVocabulary) -> int:
         return item
     (id_,) = vocabulary.ids([item])
     if id_ == vocabulary.unk_id and item not in vocabulary.pieces([id_]):
-        raise ValueError(f"{NAME} {number} is {shown(item)}, expected a piece of the target vocabulary, as ▁Haus")
+        word = f"{vocabulary.mark}{item}"  # the piece of a word has the mark of its beginning
+        meant = hint(word) if item and vocabulary.ids([word]) != [vocabulary.unk_id] else ""
+        raise ValueError(
+            f"{NAME} {number} is {shown(item)}, expected a piece of the target vocabulary, as ▁Haus{meant}"
+        )
     return id_

@@ -28,11 +28,11 @@ CTRANSLATE2_NAMES = {
     "return_attention": "return_alignments",
 }
 
-# Options of CTranslate2 that we do not have, or only elsewhere: the value at which they do nothing, the only one
-# accepted, and what to do instead of another.
+# Options of CTranslate2 that only `translate_batch` has, which reads them itself: the value at which they do nothing,
+# the only one accepted elsewhere, and what to do instead of another.
 CTRANSLATE2_OFF: dict[str, tuple[object, str]] = {
-    "return_logits_vocab": (False, "score tells the log-probabilities of pieces, return_token_log_probs of those said"),
-    "callback": (None, "translate_batch has it"),
+    "return_logits_vocab": (False, "translate_batch has it"),
+    "callback": (None, "translate_batch and translate_iterable have it for pieces; of a text see generate_text"),
 }
 
 # What transformers, Marian and fairseq call them: refused, for their values may mean something else, with a hint.
@@ -60,7 +60,14 @@ MEANT = {
     "temperature": "sampling_temperature",
     "random_seed": "seed",
     "bad_words_ids": "suppress_sequences",
+    "early_stopping": "patience",
+    "eos_token_id": "end_token",
+    "mbr": "rerank",
+    "num_samples": "num_candidates",
 }
+# Keywords of calls that are no options, and what others call them.
+ENDS = ("time_limit", "cancel")
+MEANT_ENDS = {"max_time": "time_limit", "timeout": "time_limit", "deadline": "time_limit"}
 MEANT_FLAGS = {
     f"--{theirs}".replace("_", "-"): f"--{ours}".replace("_", "-")
     for theirs, ours in MEANT.items()
@@ -94,7 +101,9 @@ def our_names(given: Mapping[str, Any], allowed: Collection[str]) -> dict[str, A
 def _meant(name: str, allowed: Collection[str]) -> str:
     if MEANT.get(name) in allowed:
         return hint(MEANT[name])
-    return did_you_mean(name, [*allowed, *CTRANSLATE2_NAMES])
+    if name in MEANT_ENDS:
+        return hint(MEANT_ENDS[name])
+    return did_you_mean(name, [*allowed, *CTRANSLATE2_NAMES, *ENDS])
 
 
 def _refuse_unless_off(name: str, value: object) -> None:

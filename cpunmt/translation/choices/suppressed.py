@@ -24,8 +24,8 @@ class Suppressed(tuple[str | tuple[str, ...], ...]):
 def suppressed(value: object) -> Suppressed:
     """What is given as the option, as a tuple; text is texts with commas between.
 
-    Raises TypeError for what is no list of texts and lists of pieces, ValueError for more than 10,000, and for an empty
-    one.
+    Raises TypeError for what is no list of texts and lists of pieces, ValueError for more than 10,000, and for one that
+    is empty or has more than 100 pieces.
     """
     if isinstance(value, Suppressed):
         return value
@@ -35,10 +35,12 @@ def suppressed(value: object) -> Suppressed:
     if len(items) > MOST:
         raise ValueError(f"{NAME} has more than {MOST} sequences, expected at most so many")
     found = [
-        plain_text(item, number, NAME) if isinstance(item, str) else tuple(piece_list(item, number, NAME))
+        plain_text(item, number, NAME) if isinstance(item, str) else tuple(piece_list(item, number, NAME, LONGEST + 1))
         for number, item in enumerate(items)
     ]
     for number, item in enumerate(found):
+        if not isinstance(item, str) and len(item) > LONGEST:  # it may be endless
+            raise ValueError(f"{NAME} {number} has more than {LONGEST} pieces, expected at most so many")
         if not (item.strip() if isinstance(item, str) else item):
             raise ValueError(f"{NAME} {number} is empty, expected text or pieces; they are counted from 0")
     return Suppressed(found)

@@ -18,6 +18,7 @@ from cpunmt.registry.store import is_name, languages_of, located
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
 from cpunmt.translation.calls import Settings, settings_of
+from cpunmt.translation.choices.consistent import refuse_missing
 from cpunmt.translation.interface.sentence_layers import SentenceLayers
 from cpunmt.translation.loading import LoadedModel, load_model
 from cpunmt.translation.options import Options, make_options, model_options
@@ -255,8 +256,7 @@ class ModelOwner:
             chosen = make_options(given, self._base(options), allowed)
         except TypeError:  # a list, which may be an option or wrong
             chosen, hashable = make_options(given, self._base(options), allowed), False
-        if chosen.vocabulary == "shortlist" and not self.has_shortlist:
-            raise ValueError(f"vocabulary is 'shortlist', but {self.path} has none; expected 'full'")
+        refuse_missing(chosen.vocabulary, self._engine, self.path)
         if chosen.suppress_sequences is not None or chosen.disable_unk:
             with LOCK:
                 from cpunmt.translation.choices.suppressed import with_ids

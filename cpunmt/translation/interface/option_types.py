@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Protocol, TypedDict
 
 from cpunmt.translation.texts.units import Protected
+
+
+class Settable(Protocol):
+    """A `threading.Event`, or what is like one."""
+
+    def is_set(self) -> bool: ...
 
 
 class _Sizes(TypedDict, total=False):
@@ -25,7 +31,7 @@ class _Sizes(TypedDict, total=False):
 class _Scores(TypedDict, total=False):
     """How a translation is scored, and what is read of its source."""
 
-    vocabulary: Literal["shortlist", "full"] | None
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None
     length_penalty: float
     word_penalty: float
     coverage_penalty: float
@@ -65,9 +71,13 @@ class _Search(_Scores, _Lengths, _Pieces, total=False):
     return_token_log_probs: bool
     return_alignments: bool
     patience: float | None
+    num_beam_groups: int
+    diversity_penalty: float
     prefix_bias_beta: float
     return_alternatives: bool
     min_alternative_expansion_prob: float
+    rerank: Literal["mbr-chrf", "mbr-bleu"] | None
+    num_candidates: int | None
 
 
 class _Texts(TypedDict, total=False):
@@ -105,39 +115,46 @@ class _TheirBatch(_TheirSearch, total=False):
 
     return_attention: bool
     return_logits_vocab: bool
-    callback: Callable[[Any], bool] | None
+    callback: Callable[[Any], object] | None
 
 
-class ScoringOptions(_Scores, _Sizes, total=False):
+class Ends(TypedDict, total=False):
+    """What ends a call before it is done: see `translate`. No options: they change no translation."""
+
+    time_limit: float | None
+    cancel: Callable[[], object] | Settable | None
+
+
+class ScoringOptions(_Scores, _Sizes, Ends, total=False):
     """Keywords of `score`: the fields of `Options` that say something about a translation that is given."""
 
 
-class TranslationOptions(_Texts, _Search, _Sizes, total=False):
+class TranslationOptions(_Texts, _Search, _Sizes, Ends, total=False):
     """Keywords of `translate`: the fields of `Options`."""
 
 
-class BatchScoringOptions(_Scores, _TheirScores, _TheirSizes, total=False):
+class BatchScoringOptions(_Scores, _TheirScores, _TheirSizes, Ends, total=False):
     """Keywords of `score_batch` and `score_file`: CTranslate2's names too."""
 
 
-class StreamScoringOptions(_Scores, _TheirScores, total=False):
+class StreamScoringOptions(_Scores, _TheirScores, Ends, total=False):
     """The same of `score_iterable`, where the sizes are arguments."""
 
     max_batch_tokens: int
 
 
-class BatchOptions(_Search, _TheirBatch, _TheirSizes, total=False):
+class BatchOptions(_Search, _TheirBatch, _TheirSizes, Ends, total=False):
     """Keywords of `translate_batch` and `translate_file`: CTranslate2's names too."""
 
 
-class StreamOptions(_Texts, _Search, _TheirBatch, total=False):
+class StreamOptions(_Texts, _Search, _TheirBatch, Ends, total=False):
     """The same of `translate_iterable`, where the sizes are arguments."""
 
     max_batch_tokens: int
 
 
-class GenerationOptions(_Lengths, _Pieces, _TheirSearch, total=False):
+class GenerationOptions(_Lengths, _Pieces, _TheirSearch, Ends, total=False):
     """Keywords of `generate_tokens`."""
 
-    vocabulary: Literal["shortlist", "full"] | None
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None
     max_input_length: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.files.windows import windows
 from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import SharedWork, Watch, under
 from cpunmt.translation.arguments import (
     AnyPath,
     Detokenize,
@@ -20,7 +21,7 @@ from cpunmt.translation.arguments import (
     source_ids,
     text_list,
 )
-from cpunmt.translation.calls import AsyncResult, Call, Settings
+from cpunmt.translation.calls import AsyncResult, Call, Settings, watch_of
 from cpunmt.translation.interface.model_owner import ModelOwner
 from cpunmt.translation.options import SCORING, Options
 from cpunmt.translation.results import ExecutionStats, ScoringResult
@@ -69,13 +70,16 @@ class Scorer(ModelOwner):
 
         Options are those of `score_batch`.
         """
+        watch = watch_of(given)
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("score takes two texts or two lists of texts, not one of each")
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
         sources = self.source_vocabulary.encode_batch(text_list(texts[0], "source of score", "source"))
         given_targets = text_list(texts[1], "target of score", "target", len(sources) + 1)
         targets = self.target_vocabulary.encode_batch(given_targets)
-        results = self._scores(sources, targets, self._scoring(given, options)).results()
+        call = self._scores(sources, targets, self._scoring(given, options))
+        with under(watch):
+            results = call.results()
         return results[0] if isinstance(source, str) else results
 
     @overload
@@ -132,6 +136,7 @@ class Scorer(ModelOwner):
         `offset` leaves out so many pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is
         scored is not split.
         """
+        watch = watch_of(given)
         sentences = piece_lists(source, "source of score_batch")
         sources = [source_ids(pieces, self.source_vocabulary) for pieces in sentences]
         items = in_order(target, "target of score_batch", "a list with a list of pieces for each sentence")
@@ -139,7 +144,10 @@ class Scorer(ModelOwner):
         targets = [ended_ids(pieces, number, self.target_vocabulary) for number, pieces in counted]
         is_asynchronous = switch("asynchronous", asynchronous)
         call = self._scores(sources, targets, self._scoring(given, options), _checked_offset(offset))
-        return call.asynchronous() if is_asynchronous else call.results()
+        if is_asynchronous:
+            return call.asynchronous(watch)
+        with under(watch):
+            return call.results()
 
     def score_iterable(
         self,
@@ -159,18 +167,22 @@ class Scorer(ModelOwner):
         """
         with LOCK:
             from cpunmt.translation.streams.item_stream import paired_arguments
-        settings = self._scoring({**given, **batch_sizes(max_batch_size, batch_type)}, options)
-        return self._score_stream(paired_arguments(source, target), settings, _checked_offset(offset))
+        chosen: dict[str, Any] = {**given, **batch_sizes(max_batch_size, batch_type)}
+        watch, settings = watch_of(chosen), self._scoring(chosen, options)
+        return self._score_stream(paired_arguments(source, target), settings, _checked_offset(offset), watch)
 
     def _score_stream(
-        self, pairs: Iterator[tuple[object, object]], settings: Settings, offset: int
+        self, pairs: Iterator[tuple[object, object]], settings: Settings, offset: int, watch: Watch | None
     ) -> Iterator[ScoringResult]:
         with LOCK:
             from cpunmt.translation.streams.item_stream import checked_pairs
         vocabularies = self.source_vocabulary, self.target_vocabulary
         for window in windows(checked_pairs(pairs, vocabularies), 1, WINDOW):
             sources, targets = zip(*window, strict=True)
-            yield from self._scores(sources, targets, settings, offset).results()
+            call = self._scores(sources, targets, settings, offset)
+            with under(watch):
+                results = call.results()
+            yield from results
 
     def score_file(
         self,
@@ -203,9 +215,10 @@ class Scorer(ModelOwner):
         """
         with LOCK:
             from cpunmt.translation.streams.line_files import FilePaths, Tokenizers, score_file
-        settings, offset = self._scoring(given, options), _checked_offset(offset)
+        chosen: dict[str, Any] = {**given}
+        watch, settings, offset = watch_of(chosen), self._scoring(chosen, options), _checked_offset(offset)
         return score_file(
-            lambda pairs: self._score_stream(pairs, settings, offset),
+            lambda pairs: self._score_stream(pairs, settings, offset, watch),
             FilePaths(source_path, output_path, target_path),
             Tokenizers(source_tokenize_fn, target_tokenize_fn, target_detokenize_fn),
             switch("with_tokens_score", with_tokens_score),
@@ -231,9 +244,9 @@ class Scorer(ModelOwner):
                 refuse_long(name, number, ids)
         model = self._model
 
-        def score(numbers: Sequence[int]) -> list[ScoringResult]:
+        def score(numbers: Sequence[int], shared: SharedWork | None) -> list[ScoringResult]:
             chosen = [sources[number] for number in numbers], [targets[number] for number in numbers]
-            return score_pairs(model, settings, *chosen, offset)
+            return score_pairs(model, settings, *chosen, offset, shared)
 
         sizes = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
         is_long = max(map(len, (*sources, *targets)), default=0) > LONG

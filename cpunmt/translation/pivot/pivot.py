@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from cpunmt.files.windows import windows
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import under
+from cpunmt.process.workers import Workers
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.translation.arguments import Prefixes, in_order, text_ids, text_list
-from cpunmt.translation.calls import Settings, aligning, settings_of
+from cpunmt.translation.arguments import Prefixes, in_order, plain_text, text_ids, text_list
+from cpunmt.translation.calls import LETTERS, Settings, aligning, settings_of, watch_of
 from cpunmt.translation.interface.sentence_layers import SentenceLayers
 from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.options import TEXT_ONLY, Options
@@ -23,7 +26,7 @@ from cpunmt.translation.texts.forcing import Forced, forced_layer
 from cpunmt.translation.texts.languages import Languages
 from cpunmt.translation.texts.sentence_layer import Cutter
 from cpunmt.translation.translator import WINDOW, Translator
-from cpunmt.values.checks import shown
+from cpunmt.values.checks import shown, switch
 
 Leg = Options | Mapping[str, Any] | None  # of one model
 # what is for the text as a whole, and not for each model's sentences
@@ -129,27 +132,67 @@ class Pivot:
         num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
         translation on. So are suppress_sequences and end_token, unless `options` is a list.
         """
+        if given and (watch := watch_of(given)):
+            with under(watch):
+                return self.translate(text, target_prefix, options=options, **given)
         if isinstance(text, str):
             if target_prefix is not None and not isinstance(target_prefix, str):
                 raise TypeError(f"target_prefix is {shown(target_prefix)}, expected text, as `text` is")
             return self._texts([text], target_prefix, options, given)[0]
         return self._texts(text_list(text, "translate"), target_prefix, options, given)
 
+    @overload
     def translate_iterable(
         self,
         source: Iterable[str],
         target_prefix: str | None = None,
         *,
+        ordered: Literal[True] = True,
         options: Leg | Sequence[Leg] = None,
         **given: Any,
-    ) -> Iterator[Result]:
+    ) -> Iterator[Result]: ...
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        ordered: Literal[False],
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[tuple[int, Result]]: ...
+
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        ordered: bool = True,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[Any]:
         """Translate a stream of texts in constant memory: one result for each, in order.
 
-        They are read in windows, as those of `Translator.translate_iterable`. `target_prefix` is that of all.
+        They are read in windows, as those of `Translator.translate_iterable`; what a stream gives that ends badly, and
+        `ordered=False`, are as there. `target_prefix` is that of all.
         """
+        if isinstance(source, str):
+            raise TypeError("translate_iterable takes texts, not one text; use translate")
+        watch = watch_of(given)
         self._settings(options, given)  # wrong ones are told before anything is read
-        for window in windows(iter(in_order(source, "translate_iterable", "texts")), 1, WINDOW):
-            yield from self._texts(text_list(window, "translate_iterable"), target_prefix, options, given)
+        items = enumerate(in_order(source, "translate_iterable", "texts"))
+        read = windows((plain_text(text, number, "text") for number, text in items), 1, WINDOW)
+
+        def make(texts: Sequence[str]) -> list[Result]:
+            with under(watch):
+                return self._texts(list(texts), target_prefix, options, given)
+
+        if switch("ordered", ordered):
+            return (result for window in read for result in make(window))
+        with LOCK:
+            from cpunmt.translation.streams.unordered import unordered
+        return unordered(read, lambda text: len(text) // LETTERS + 1, make, Workers(1))
 
     def _texts(
         self,

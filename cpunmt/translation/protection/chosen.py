@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from cpunmt.translation.protection.finding import KINDS
@@ -11,6 +12,7 @@ from cpunmt.translation.texts.units import Protected
 from cpunmt.values.checks import as_key, shown
 from cpunmt.values.spelling import did_you_mean
 
+MOST = 1000  # kinds, patterns and functions: each is looked for in every sentence
 _EXPECTED = (
     f"'all', 'none', or a list of kinds ({', '.join(KINDS)}), of regular expressions (re.compile) and of functions"
 )
@@ -32,7 +34,9 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
         and not isinstance(value, bytes | bytearray | Mapping)
         and getattr(value, "shape", None) != ()  # an array that has no items
     ):
-        given = list(value)
+        given = list(islice(value, MOST + 1))
+        if len(given) > MOST:
+            raise ValueError(f"protect has more than {MOST} items, expected at most so many")
     else:
         raise TypeError(f"protect is {shown(value)}, expected {_EXPECTED}")
     names = [item for item in given if isinstance(item, str)]

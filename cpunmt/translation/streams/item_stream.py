@@ -19,6 +19,7 @@ from cpunmt.translation.arguments import (
     target_ids,
     text_ids,
 )
+from cpunmt.translation.calls import LETTERS
 from cpunmt.translation.scoring import refuse_long
 
 _NONE = object()
@@ -33,6 +34,11 @@ class Item(NamedTuple):
     source: str | list[str]  # a text, or its pieces
     ids: list[int] | None  # of the pieces; None: it is a text
     prefix: list[int]  # ids that its translation begins with
+
+    @property
+    def size(self) -> int:
+        """About how many pieces it has."""
+        return len(self.source) // LETTERS + 1 if self.ids is None else len(self.ids)
 
 
 class Pair(NamedTuple):
@@ -108,6 +114,17 @@ def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
         if item.ids is not None:
             raise ValueError(
                 f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
+            )
+        yield item
+
+
+def pieces_only(items: Iterator[Item]) -> Iterator[Item]:
+    """The items. Raises ValueError if the first is a text: `callback` is given, which is told pieces."""
+    for item in items:
+        if item.ids is None:
+            raise ValueError(
+                "callback is given, and the items are texts; expected lists of pieces, or generate_text, which gives "
+                "a translation as it is found"
             )
         yield item
 

@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.run import Step
 from cpunmt.engine.search import Search
+from cpunmt.process.stopping import SharedWork
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.translation.batching import Part, cut_sentences
+from cpunmt.translation.batching import Part, cut_sentences, search_parts
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.joining import TranslateParts
 from cpunmt.translation.loading import LoadedModel
 from cpunmt.translation.options import Options
 from cpunmt.translation.results import GenerationStepResult
 
-Callback = Callable[[GenerationStepResult], bool]
+Callback = Callable[[GenerationStepResult], object]  # whether the sentence is to end there
 
 # Options of a greedy search that pieces are told of before it ends.
 GENERATING = (
@@ -38,7 +40,7 @@ def generated_pieces(
     """
     vocabulary, options = model.target_vocabulary, settings.options
     parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
-    search = _one(settings.search)
+    search = one_hypothesis(settings.search, with_log_prob)
     step = 0
     some: Sequence[Part | None] = parts or [None]
     for part in some:
@@ -60,58 +62,82 @@ def generated_pieces(
                 return
 
 
-def _one(search: Search) -> Search:
-    """The search of one hypothesis, of which nothing is told but its pieces."""
-    search = search._replace(beam_size=1, num_hypotheses=1, patience=0.0, return_alternatives=False)
-    return search._replace(token_log_probs=False, attention=False, coverage_penalty=0.0)
+def one_hypothesis(search: Search, scored: bool) -> Search:
+    """The search of one hypothesis, of which only its pieces are told, and if `scored` their log-probabilities."""
+    search = search._replace(beam_size=1, num_beam_groups=1, num_hypotheses=1, patience=0.0, return_alternatives=False)
+    search = search._replace(token_log_probs=False, attention=False, vocab_logits=False, scored=scored)
+    return search._replace(coverage_penalty=0.0)
 
 
 def told_parts(
-    vocabulary: AnyVocabulary, numbers: Sequence[int], callback: Callback, with_log_prob: bool
+    vocabulary: AnyVocabulary,
+    numbers: Sequence[int],
+    callback: Callback,
+    with_log_prob: bool,
+    shared: SharedWork | None = None,
 ) -> TranslateParts:
-    """What translates parts one after the other, and tells each piece; a sentence ends where `callback` returns True.
+    """What translates parts and tells each piece; a sentence ends where `callback` returns True.
 
-    What has been found is searched again, with all of it as a prefix: the same bits, and all that is asked for.
+    Sentences are told side by side, the parts of one sentence one after the other: none of a sentence that has ended.
 
     Parameters
     ----------
     vocabulary : the target's
     numbers : of each sentence, what is told as its `batch_id`
+    shared : names sentences that nobody wants any more
     """
 
     def translate(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
         last = {part.sentence: part for part in parts}
         steps: Counter[int] = Counter()
-        found: list[list[Hypothesis]] = []
-        stopped = set()
-        for part in parts:
-            if part.sentence in stopped:
-                found.append([])
-                continue
-            said: list[int] = []
-            is_over = False
-            for id_, log_prob in engine.pieces(part.ids, part.limit, _one(search), part.prefix):
-                said.append(id_)
-                is_over = len(said) > len(part.prefix) and id_ in search.end_pieces
-                is_end, is_last = id_ == vocabulary.eos_id, is_over or part is last[part.sentence]
+        found: list[list[Hypothesis]] = [[] for _ in parts]
+        ended: set[int] = set()
+        for turn in _turns(parts):
+            chosen = [i for i in turn if parts[i].sentence not in ended]
+            lengths: Counter[int] = Counter()
+
+            def tell(number: int, said: Step, chosen: list[int] = chosen, lengths: Counter[int] = lengths) -> bool:
+                part = parts[chosen[number]]
+                sentence = part.sentence
+                lengths[sentence] += 1
+                is_end = said.piece == vocabulary.eos_id
+                is_over = lengths[sentence] > len(part.prefix) and said.piece in search.end_pieces
+                if is_over:  # of all that is split
+                    ended.add(sentence)
+                is_last = is_over or part is last[sentence]
                 if is_end and not is_last:
-                    break
-                (piece,) = vocabulary.pieces([id_])
-                step, number = steps[part.sentence], numbers[part.sentence]
-                ended = is_over or (is_last and (is_end or len(said) == part.limit))
-                value = log_prob if with_log_prob else None
-                steps[part.sentence] += 1
-                if callback(GenerationStepResult(step, number, id_, 0, piece, value, ended)):
-                    stopped.add(part.sentence)
-                    break
-            again = engine.translate([part.ids], [len(said)], search, [said])
-            if is_over:  # what is forced ends nothing
-                stopped.add(part.sentence)
-                again = [[hypothesis._replace(truncated=False) for hypothesis in again[0]]]
-            found += again
+                    return False
+                (piece,) = vocabulary.pieces([said.piece])
+                value = said.log_prob if with_log_prob else None
+                step = GenerationStepResult(
+                    steps[sentence], numbers[sentence], said.piece, 0, piece, value, is_last and said.is_last
+                )
+                steps[sentence] += 1
+                if callback(step):
+                    ended.add(sentence)
+                return sentence in ended
+
+            some = [parts[i] for i in chosen]
+            made = search_parts(engine, some, options, search._replace(patience=0.0), shared, tell)
+            for i, hypotheses in zip(chosen, made, strict=True):
+                found[i] = hypotheses
+                if not hypotheses:
+                    ended.add(parts[i].sentence)
         return found
 
     return translate
+
+
+def _turns(parts: list[Part]) -> list[list[int]]:
+    """Numbers of the first parts of all sentences, of the second ones, and so on."""
+    counts: Counter[int] = Counter()
+    turns: list[list[int]] = []
+    for number, part in enumerate(parts):
+        if counts[part.sentence] == len(turns):
+            turns.append([])
+        turns[counts[part.sentence]].append(number)
+        counts[part.sentence] += 1
+    return turns
 
 
 def _forced(prefix: list[int]) -> Iterator[tuple[int, float]]:

@@ -69,15 +69,25 @@ def assembled(cut: Cut, targets: Sequence[str], unspaced: bool | None) -> tuple[
     unspaced : whether the target's language has no space between sentences; None: as what is beside it looks
     """
     made, spans, length, last = [], [], 0, cut.begin
-    for number, ((begin, end), target) in enumerate(zip(cut.spans, targets, strict=True)):
-        gap = cut.text[last:begin]
-        if number and gap in ("", " "):
-            gap = _seam(gap, cut.text[last - 1], targets[number - 1], target, unspaced)
+    for number, ((_, end), target) in enumerate(zip(cut.spans, targets, strict=True)):
+        gap = gap_before(cut, number, last, targets[number - 1] if number else "", target, unspaced)
         made += [gap, target]
         spans.append((length + len(gap), length + len(gap) + len(target)))
         length, last = spans[-1][1], end
     made.append(cut.text[last:])
     return "".join(made), spans
+
+
+def gap_before(cut: Cut, number: int, last: int, before: str, target: str, unspaced: bool | None) -> str:
+    """What stands before the translation of part `number`, which begins as `target` does, if it is not empty.
+
+    Parameters
+    ----------
+    last : where the part before it ends, or the text begins
+    before : the translation of that part
+    """
+    gap = cut.text[last : cut.spans[number][0]]
+    return _seam(gap, cut.text[last - 1], before, target, unspaced) if number and gap in ("", " ") else gap
 
 
 @functools.cache

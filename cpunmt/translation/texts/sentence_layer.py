@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from cpunmt.process.stopping import check
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
@@ -42,6 +43,7 @@ class Cutter:
 
         A text without sentences has none: then `text` itself is what is handed down, empty.
         """
+        check()  # texts may be many
         begin = self._vocabulary.language_end(text)
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
         if forced and not spans and (size := len(text[begin:].strip())):

@@ -15,7 +15,9 @@ from cpunmt.formats.packed.safetensors_file import (
     DTYPES,
     check_finite,
     check_tensors,
+    read_described_safetensors,
     read_safetensors,
+    safetensors_bytes,
     write_safetensors,
 )
 from tests.support.refusal import refusal
@@ -123,6 +125,28 @@ def test_what_the_file_cannot_hold_is_a_value_error_and_writes_nothing(path, nam
     with pytest.raises(ValueError, match=message):
         write_safetensors(path, {"good": np.zeros(3, np.int8), name: array})
     assert not path.exists()
+
+
+@given(texts=st.dictionaries(st.text(max_size=5), st.text(max_size=9), max_size=3))
+def test_free_text_is_kept_and_the_public_library_sees_it(texts, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "described.safetensors"
+    tensors = {"a": np.arange(6, dtype=np.int64).reshape(2, 3), "b": np.ones(16, np.float32)}
+    path.write_bytes(safetensors_bytes(tensors, texts))
+    found, read = read_described_safetensors(path)
+    assert equal(found, tensors) and read == texts and equal(read_safetensors(path), tensors)
+    with safetensors.safe_open(path, "numpy") as opened:
+        assert (opened.metadata() or {}) == texts
+    if not texts:
+        path.unlink()
+        write_safetensors(path, tensors)
+        assert path.read_bytes() == safetensors_bytes(tensors, texts)
+
+
+@pytest.mark.parametrize("texts", [None, [], "text", {"a": 1}, {"a": ["b"]}, {"a": {"b": "c"}}])
+def test_free_text_that_is_none(path, texts):
+    write_raw(path, {"__metadata__": texts, "a": entry()}, bytes(64))
+    assert list(read_safetensors(path)) == ["a"]  # nobody looks at it
+    assert "__metadata__ is " in refusal(read_described_safetensors, path)
 
 
 def test_an_existing_file_is_not_overwritten(path):

@@ -9,6 +9,7 @@ to the bit either way, for no column of a product depends on another.
     unite         gather one output layer for all sentences that are being decoded
     score_rows    logits of rows that share an output layer
     own_logits    those of one of these rows: of its own candidates only
+    keep_logits   write them where they are returned
 
 Each of the models that search together has its own layers, over the same candidates.
 """
@@ -16,10 +17,12 @@ Each of the models that search together has its own layers, over the same candid
 from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.candidates import gather_output, mark_pieces, pick_columns, place_columns, take_marked
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, row_bytes
-from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64, store_i32
+from cpunmt.search.output.candidates import column_piece
+from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, load_i64, store_f32, store_i32
 from cpunmt.simd.jit import address, count, kernel
 
 LINEAR_BYTES = LINEAR.itemsize
@@ -68,12 +71,27 @@ def unite(model: address, workspace: address, active: count):
 
 
 @kernel
+def score_row(workspace: address, row: count) -> count:
+    """Logits of a row that has candidates of its own; returns 1, as it is one."""
+    w = at(WORKSPACE, workspace, 0)
+    member, h = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, row)
+    m = at(MODEL, member.model, 0)
+    x, row_scales = member.hidden + 4 * row * m.model_dim, member.row_scales + 8 * row
+    quantized = member.quantized + row * row_bytes(m.output.scheme, m.model_dim)
+    w.logit_columns = (h.candidates + 15) // 16 * 16
+    score_pieces(address_of(m.output), m.model_dim, x, quantized, row_scales, 1, h.pieces, h.candidates, w.logits)
+    return 1
+
+
+@kernel
 def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
     """Logits of the next of `rows` rows, from row `first` on, those that share output layers; returns how many.
 
     Without a shortlist, and where candidates are united, all rows share them, else those of one sentence.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    if b.clusters != 0:
+        return score_row(workspace, first)
     number, together = 0, lesser(w.logit_rows, rows - first)
     if b.full_output == 0 and w.together == 0:
         number = at(ROW, w.rows, first).slot
@@ -117,3 +135,23 @@ def own_logits(batch: address, workspace: address, k: count, row: count, number:
         pick_columns(logits, w.columns + 64 * slot * w.candidate_panels, columns, picked)
         return picked
     return logits
+
+
+@kernel
+def keep_logits(batch: address, workspace: address, row: count, logits: address):
+    """Write float32 logits of the candidates of a row, the only one of its sentence, to `vocab_logits`.
+
+    Those of several models, which are sums, as log-probabilities. What is no candidate stays as it is there.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    r = at(ROW, w.rows, row)
+    s = at(SLOT, w.sentences, r.slot)
+    h = at(HYPOTHESIS, w.hypotheses, row)
+    size = at(MODEL, at(MEMBER, w.members, 0).model, 0).vocab_size
+    kept = b.vocab_logits + 4 * size * (load_i64(b.output_offsets, s.sentence) + r.step)
+    normalizer = h.normalizer
+    for column in range(h.candidates):
+        logit = load_f32(logits, column)
+        if w.models > 1:
+            logit = logit - normalizer
+        store_f32(kept, column_piece(workspace, row, column), logit)

@@ -1,0 +1,115 @@
+"""What precomputed embeddings would save at most. On one core: taskset -c 1 python -m bench.first_products
+
+    --model DIR     a packed Transformer (default: models/ende-tiny)
+    --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
+
+What is multiplied first after an embedding is sqrt(d) * E[word] + P[position]. So its product with W could be the sum
+of two rows of tables, one of all words and one of all positions (Devlin 2017, section 3.1). That saves at most the
+product itself, in the encoder queries, keys and values, in the decoder what the first cell reads, and the quantization
+before it. Here both are done once more, and a third time: translations stay as they are, and what that costs is what
+could be saved. Least CPU time of interleaved rounds, greedy search.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from bench.peers.workloads import evenly, read_lines
+from bench.timing import machine, positive, save
+from bench.translate import SENTENCES, SHIPPED
+from cpunmt import Translator
+from cpunmt.architectures.transformer.config import TransformerConfig
+from cpunmt.errors import CpunmtError
+
+TIMES = (1, 2, 3)
+SIDES = ("encoder", "decoder")
+
+
+def repeating(side: str, times: int):
+    """The program that makes the first product of a side so many times."""
+    from bench.programs.replaced import program_with
+    from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, TRANSFORMER
+    from cpunmt.kernels.matmul.int8_matmul import AFFINE
+    from cpunmt.kernels.matmul.quantize_rows import quantize_as
+    from cpunmt.kernels.records import NORM, SCRATCH, SETTINGS
+    from cpunmt.layers.linear import linear
+    from cpunmt.simd.intrinsics import address_of, at, load_i64
+    from cpunmt.simd.jit import address, count, kernel
+
+    settings_place, norm_place = (TRANSFORMER.fields[name][1] for name in ("settings", f"{side}_embedding_norm"))
+    is_encoder = side == SIDES[0]
+
+    def finish(norm: address, settings: address, scratch: address, rows: count):
+        s, w, n = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(NORM, norm, 0)
+        quantize_as(n.scheme, n.multiplier, w.x, rows, s.model_dim, w.quantized, w.row_scales)
+        network = settings - settings_place
+        if norm == network + norm_place:
+            t = at(TRANSFORMER, network, 0)
+            layer = at(DECODER_LAYER, t.decoder, load_i64(t.decoder_parameters, 0))
+            reader = address_of(layer.cell.input)
+            if is_encoder:
+                reader = address_of(at(ENCODER_LAYER, t.encoder, 0).self_attention.query_key_value)
+            for _ in range(times - 1):
+                linear(reader, w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE)
+                quantize_as(n.scheme, n.multiplier, w.x, rows, s.model_dim, w.quantized, w.row_scales)
+
+    finish.__name__ = f"finish_{side}_{times}"
+    return program_with({"finish": kernel(finish)})
+
+
+def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
+    """Of each mode and side, what a repetition costs as a share of the whole: of the second, and of the third time."""
+    engine = translator._model.engine
+    made = {(side, times): repeating(side, times) for side in SIDES for times in TIMES}
+    modes = {
+        "one at a time": lambda: [translator.translate(line, split="none") for line in lines],
+        "bulk": lambda: translator.translate(lines, split="none"),
+    }
+    found, own, expected = {}, engine._program, translator.translate(lines, split="none")
+    try:
+        for mode, run in modes.items():
+            seconds = dict.fromkeys(made, float("inf"))
+            for number in range(rounds + 1):
+                for key, program in made.items():
+                    engine._program = program
+                    began = time.process_time()
+                    said = run()
+                    if number:  # the first round is for the caches
+                        seconds[key] = min(seconds[key], time.process_time() - began)
+                    if said != expected:
+                        raise RuntimeError("translations have changed")
+            found[mode] = {
+                side: [seconds[side, times] / seconds[side, times - 1] - 1 for times in TIMES[1:]] for side in SIDES
+            }
+    finally:
+        engine._program = own
+    return found
+
+
+def main(arguments=None):
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.first_products", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default=str(SHIPPED))
+    parser.add_argument("--input", type=Path, default=SENTENCES)
+    parser.add_argument("--sentences", type=positive, default=200)
+    parser.add_argument("--rounds", type=positive, default=7)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    try:
+        lines = evenly([line for line in read_lines(chosen.input) if line.strip()], chosen.sentences)
+        translator = Translator(chosen.model)
+        architecture = translator.config.architecture
+        if not isinstance(architecture, TransformerConfig) or architecture.preprocess or architecture.embedding_norm:
+            raise CpunmtError(f"--model {chosen.model}: expected a Transformer whose first product reads the embedding")
+    except CpunmtError as error:
+        raise SystemExit(f"python -m bench.first_products: error: {error}") from None
+    print(machine())
+    found = measure(translator, lines, chosen.rounds)
+    for mode, sides in found.items():
+        told = [f"{side} {100 * second:.2f} % ({100 * third:.2f} %)" for side, (second, third) in sides.items()]
+        print(f"{mode:14} the first products once more (and once more): {', '.join(told)}")
+    save(chosen.json, {"machine": machine(), "shares": found})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Whole translations with fused output and without: random students whose output layer is over the whole vocabulary."""
+
+import time
+
+import numpy as np
+
+from bench.students import LENGTH_FACTOR, random_checkpoint
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.model import Model
+
+MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: news, Hoang et al. 2018, Table 1
+
+
+def sentences(count: int, vocabulary: int, seed: int = 1) -> list[list[int]]:
+    """Sources of random ids, each with </s>, as long as those of news."""
+    random = np.random.default_rng(seed)
+    lengths = np.clip(random.normal(MEAN, DEVIATION, count), 2, 100).astype(int)
+    return [[*random.integers(2, vocabulary, length).tolist(), 0] for length in lengths]
+
+
+def measure_whole(vocabulary: int, chosen) -> dict:
+    """Seconds of each way by beam and batch; `chosen` has the bench's arguments."""
+    config, tensors = random_checkpoint("base" if chosen.depth >= 512 else "tiny11", vocabulary)
+    engine = Engine(Model(*packed_tensors(config, tensors, "int8")))
+    sources = sorted(sentences(chosen.sentences, vocabulary), key=len)
+    found = {}
+    for beam in chosen.beams:
+        fused = Search(beam_size=beam)
+        ways = {"defined": fused._replace(stepwise=True), "fused": fused}
+        if beam == 1:
+            ways["argmax"] = fused._replace(scored=False)
+        for batch in chosen.batches:
+            part = sources if batch > 1 else sources[:: max(1, len(sources) // 8)]
+            limits = [round(LENGTH_FACTOR * len(source)) + 1 for source in part]
+            seconds = {way: [] for way in ways}
+            for _ in range(max(2, chosen.rounds // 3)):
+                for way, search in ways.items():
+                    began = time.process_time()
+                    for first in range(0, len(part), batch):
+                        chunk = slice(first, first + batch)
+                        engine.translate(part[chunk], limits[chunk], search, slots=batch)
+                    seconds[way].append(time.process_time() - began)
+            found[f"beam {beam}, batch {batch}"] = {way: min(values) for way, values in seconds.items()}
+    return {"vocabulary": vocabulary, "seconds": found}
+
+
+def show_whole(results: list[dict]):
+    for result in results:
+        print(f"\nwhole translations, {result['vocabulary']} pieces, against our stepwise way")
+        for name, seconds in result["seconds"].items():
+            told = [
+                f"{way} {100 * (1 - value / seconds['defined']):.1f} % less"
+                for way, value in seconds.items()
+                if way != "defined"
+            ]
+            print(f"{name:20s} {', '.join(told)}", flush=True)

@@ -1,0 +1,67 @@
+"""Figures of Hoang et al. 2018 in kind. On one core: taskset -c 1 python -m bench.papers.gpu2018
+
+    --only FIGURE ...      of shares (1 and 5), ladder (9 and 10) (default: all)
+    --size NAME            of the random student (default: tiny11)
+    --vocabulary N         of it (default: 32000)
+    --trained DIR          a packed Transformer too, over its whole vocabulary, on text
+    --input FILE           that text (default: tests/golden/sentences.en.txt)
+    --beams, --batches     hypotheses, sentences of a mini-batch (default: 1 5, and 8 32 128)
+
+"Fast Neural Machine Translation Implementation", https://arxiv.org/abs/1805.09863: see `bench/papers/gpu2018/`.
+"""
+
+import argparse
+from pathlib import Path
+
+from bench.timing import hypotheses, machine, positive, save
+from bench.translate import SENTENCES
+from cpunmt.errors import CpunmtError
+from quantize.commands.shared_options import whole
+
+FIGURES = ("shares", "ladder")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="python -m bench.papers.gpu2018", description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=FIGURES, default=FIGURES)
+    parser.add_argument("--size", choices=("tiny11", "base"), default="tiny11")
+    parser.add_argument("--vocabulary", type=whole(100, 1_000_000), default=32_000)
+    parser.add_argument("--trained", metavar="DIR")
+    parser.add_argument("--input", type=Path, default=SENTENCES)
+    parser.add_argument("--beams", type=hypotheses, nargs="+", default=[1, 5])
+    parser.add_argument("--batches", type=positive, nargs="+", default=[8, 32, 128])
+    parser.add_argument("--sentences", type=positive, default=256)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    """The command."""
+    chosen = parse(arguments)
+    from bench.papers.gpu2018 import ladder, shares, work
+
+    results = {"machine": machine()}
+    print(results["machine"])
+    try:
+        tasks = [work.random_task(chosen.size, chosen.vocabulary, chosen.sentences)]
+        if chosen.trained:
+            tasks.append(work.trained_task(chosen.trained, chosen.input, chosen.sentences))
+    except CpunmtError as error:
+        raise SystemExit(f"python -m bench.papers.gpu2018: error: {error}") from None
+    if "shares" in chosen.only:
+        profiled = shares.Profiled(shares.ENTERED)
+        for task in tasks:
+            found = shares.measure(task, chosen.beams, max(chosen.batches), profiled)
+            results.setdefault("shares", []).append({"of": task.name, "rows": found})
+            shares.show(f"{task.name}, batches of {max(chosen.batches)}", found)
+    if "ladder" in chosen.only:
+        for task in tasks:
+            found = ladder.measure(task, chosen.beams, chosen.batches, chosen.rounds)
+            results.setdefault("ladder", []).append({"of": task.name, "rows": found})
+            ladder.show(task.name, found)
+    save(chosen.json, results)
+
+
+if __name__ == "__main__":
+    main()

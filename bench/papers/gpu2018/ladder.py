@@ -1,0 +1,56 @@
+"""Figures 9 and 10: fused output, then removal and top-up, one upon the other, on unsorted sentences.
+
+Of the paper it is known that bias, softmax and search took 77 to 87 % less time for a beam of 1, 56 to 72 % less for
+wider ones, and whole translations up to 41 % less. Its sizes of mini-batches and beams are not known: see the options.
+"""
+
+import statistics
+import time
+
+from bench.papers.gpu2018.work import Task
+from bench.top_up.ways import HALF, MINI_BATCHES, REMOVAL, WAYS, Decoders
+from cpunmt.engine.search import Search
+
+# name -> (the way of bench.top_up, whether output is fused)
+RUNGS = {
+    "mini-batches, step by step": (MINI_BATCHES, False),
+    "+ fused output": (MINI_BATCHES, True),
+    "+ removal": (REMOVAL, True),
+    "+ top-up": (HALF, True),
+}
+
+
+def measure(task: Task, beams: list[int], batches: list[int], rounds: int) -> list[dict]:
+    """Rows of words/s, and times the first rung, by workload, beam and size of mini-batch; CPU time."""
+    decoders, rows = Decoders(task.engine), []
+    for workload, work in task.works.items():
+        for beam in beams:
+            for slots in batches:
+                seconds: dict[str, list[float]] = {name: [] for name in RUNGS}
+                for number in range(rounds + 1):
+                    for name, (way, fused) in RUNGS.items():
+                        search = Search(beam_size=beam, full=True, scored=False, stepwise=not fused)
+                        began = time.process_time()
+                        decoders.run(WAYS[way], work, search, slots)
+                        if number:  # the first round is for the caches
+                            seconds[name].append(time.process_time() - began)
+                first = next(iter(seconds.values()))
+                speeds = {
+                    name: {
+                        "words_per_second": work.words / statistics.median(found),
+                        "speedup": statistics.median(a / b for a, b in zip(first, found, strict=True)),
+                    }
+                    for name, found in seconds.items()
+                }
+                rows.append({"workload": workload, "beam": beam, "batch": slots, "rungs": speeds})
+    return rows
+
+
+def show(title: str, rows: list[dict]):
+    """Print the table."""
+    print(f"\nFigures 9 and 10 in kind: {title}: words/s, and times the first")
+    print(f"{'':32}" + "".join(f"{name:>28}" for name in RUNGS))
+    for row in rows:
+        told = [f"{rung['words_per_second']:.0f} ({rung['speedup']:.2f})" for rung in row["rungs"].values()]
+        about = f"{row['workload']}, beam {row['beam']}, batch {row['batch']}"
+        print(f"{about:32}" + "".join(f"{text:>28}" for text in told), flush=True)

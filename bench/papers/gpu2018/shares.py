@@ -1,0 +1,56 @@
+"""Figures 1 and 5: shares of the time, step by step and with fused output; unsorted news, removal and top-up."""
+
+from bench.papers.gpu2018.work import Task
+from bench.programs.profiled import Profiled
+from cpunmt.engine.search import Search
+
+SEARCH, PRODUCT = "bias, softmax, search", "output product"
+ENTERED = {
+    **dict.fromkeys(("score_rows", "choose_fused"), PRODUCT),
+    **dict.fromkeys(("row_logits", "choose", "select"), SEARCH),
+}
+PARTS = ("encoder", "decoder", PRODUCT, SEARCH)
+
+
+def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> list[dict]:
+    """Rows of the share of each of PARTS, by beam and way.
+
+    Clocks are around every kernel, some 20 ns a call, which are booked on the caller.
+    """
+    work, rows = task.works["news"], []
+    own = task.engine._program
+    task.engine._program = profiled
+    try:
+        for beam in beams:
+            fused = Search(beam_size=beam, full=True)
+            ways = {"step by step": fused._replace(stepwise=True), "fused": fused}
+            if beam == 1:
+                ways["fused, no scores"] = fused._replace(scored=False)
+            for name, search in ways.items():
+                task.engine.translate(work.sources, work.limits, search, slots=slots)
+                profiled.counts[:] = 0
+                task.engine.translate(work.sources, work.limits, search, slots=slots)
+                cycles = _cycles(profiled)
+                whole = sum(cycles.values())
+                rows.append({"beam": beam, "way": name, "shares": {part: cycles[part] / whole for part in PARTS}})
+    finally:
+        task.engine._program = own
+    return rows
+
+
+def _cycles(profiled: Profiled) -> dict[str, int]:
+    """By part. Where the output layer is multiplied, whatever multiplies nothing is search."""
+    found = dict.fromkeys(PARTS, 0)
+    for phase, counts in zip(profiled.phases, profiled.counts[:, :, 0], strict=True):
+        for name, cycles in zip(profiled.names, counts.tolist(), strict=True):
+            is_product = phase == PRODUCT and "linear" in name
+            found[SEARCH if phase == PRODUCT and not is_product else phase] += cycles
+    return found
+
+
+def show(title: str, rows: list[dict]):
+    """Print the table."""
+    print(f"\nFigures 1 and 5 in kind: {title}\n{'':24}" + "".join(f"{part:>24}" for part in PARTS))
+    for row in rows:
+        shares = "".join(f"{100 * row['shares'][part]:22.1f} %" for part in PARTS)
+        print(f"{'beam ' + str(row['beam']) + ', ' + row['way']:24}{shares}", flush=True)

@@ -1,0 +1,47 @@
+"""What is translated: by a random student whose output layer is over all pieces, or by a packed model on text."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.peers.workloads import of_lengths, read_lines
+from bench.students import LENGTH_FACTOR, random_checkpoint
+from bench.top_up.ways import Work
+from bench.top_up.workload import LENGTHS, drawn
+from cpunmt import Translator
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.model import Model
+
+SIZES = ("tiny11", "base")
+
+
+class Task(NamedTuple):
+    """A model, and what it is to translate, by the name of a workload; its search is over the whole vocabulary."""
+
+    name: str
+    engine: Engine
+    works: dict[str, Work]
+
+
+def random_task(size: str, vocabulary: int, sentences: int) -> Task:
+    """Targets are 1.05 times as long as sources, see bench.students; words are pieces."""
+    config, tensors = random_checkpoint(size, vocabulary)
+    generator, works = np.random.default_rng(1), {}
+    for name, lengths in LENGTHS.items():
+        counts = drawn(lengths, sentences)
+        sources = [[*generator.integers(2, vocabulary, count).tolist(), config.eos_id] for count in counts]
+        limits = [round(LENGTH_FACTOR * len(source)) + 1 for source in sources]
+        works[name] = Work(sources, limits, sum(counts))
+    engine = Engine(Model(*packed_tensors(config, tensors, "int8")))
+    return Task(f"a random student of size {size}, {vocabulary:,} pieces", engine, works)
+
+
+def trained_task(model: str, text, sentences: int) -> Task:
+    """A packed Transformer on sentences that are cut out of a text."""
+    translator, lines, works = Translator(model), [line for line in read_lines(text) if line.strip()], {}
+    for name, lengths in LENGTHS.items():
+        counts = drawn(lengths, sentences)
+        sources = translator.source_vocabulary.encode_batch(of_lengths(lines, counts))
+        works[name] = Work(sources, [2 * len(source) for source in sources], sum(counts))
+    return Task(f"{model}, {translator.config.vocab_size:,} pieces", translator._model.engine, works)

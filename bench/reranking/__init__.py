@@ -1,0 +1,1 @@
+"""What reranking does to translations, and what it costs."""

@@ -1,0 +1,117 @@
+"""The ways to decode a workload, timed in turn, and how many rows each of their steps has."""
+
+import ctypes
+import statistics
+import time
+from typing import NamedTuple
+
+from bench.top_up.mini_batches import MiniBatches
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+from cpunmt.search.records import WORKSPACE
+
+
+class Way(NamedTuple):
+    """How sentences leave a batch and enter it."""
+
+    padded: bool = False  # sources are, see mini_batches
+    stays: bool = False  # a sentence that has ended, until all of its mini-batch have
+    refill: float = 1.0  # see Engine.translate
+
+
+PADDED, MINI_BATCHES, REMOVAL = "padded mini-batches", "mini-batches", "removal"
+HALF, AT_ONCE = "top-up, 1/2 free", "top-up at once"
+WAYS = {
+    PADDED: Way(padded=True, stays=True),
+    MINI_BATCHES: Way(stays=True),
+    REMOVAL: Way(),
+    "top-up, 3/4 free": Way(refill=0.75),
+    HALF: Way(refill=0.5),
+    "top-up, 1/4 free": Way(refill=0.25),
+    AT_ONCE: Way(refill=0.0),
+}
+
+
+class Work(NamedTuple):
+    """What is decoded, in this order."""
+
+    sources: list[list[int]]  # ids with their </s>
+    limits: list[int]
+    words: int  # of all sources, as white space separates them
+
+    def sorted(self) -> "Work":
+        """The longest source first, as a Translator sorts them."""
+        order = sorted(range(len(self.sources)), key=lambda i: -len(self.sources[i]))
+        return Work([self.sources[i] for i in order], [self.limits[i] for i in order], self.words)
+
+
+class Decoders:
+    """Engines of one model."""
+
+    def __init__(self, engine: Engine):
+        self._engine, self._staying = engine, {}
+
+    def of(self, way: Way) -> Engine:
+        """The one that decodes so."""
+        if not way.stays:
+            return self._engine
+        if way.padded not in self._staying:
+            self._staying[way.padded] = MiniBatches(self._engine.model, self._engine.shortlist, way.padded)
+        return self._staying[way.padded]
+
+    def run(self, way: Way, work: Work, search: Search, slots: int) -> list:
+        """Translations in order."""
+        return self.of(way).translate(work.sources, work.limits, search, slots=slots, refill=way.refill)
+
+    def rows(self, way: Way, work: Work, search: Search, slots: int) -> list[int]:
+        """Of each step, how many hypotheses it computes."""
+        engine = self.of(way)
+        record, memory, *kept = engine._prepared(work.sources, work.limits, search, None, slots, way.refill)
+        state = {
+            name: ctypes.c_int64.from_address(memory.address + WORKSPACE.fields[name][1])
+            for name in ("waiting", "row_count", "filling")
+        }
+        found, begin, more, begun = [], 1, True, 0
+        while more:
+            before, waited = (0, 0) if begin else (state["row_count"].value, state["waiting"].value)
+            more = engine._program.translate(record.buffer_info()[0], memory.address, begin, 1)
+            begin = 0
+            begun += state["waiting"].value - waited
+            if not state["filling"].value:  # else no step was made, and those who begin are rows already
+                found.append(before + state["waiting"].value - waited)
+        del kept  # compiled code has read it
+        return found
+
+
+def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: int) -> list[dict]:
+    """Rows for WAYS: words/s, and the speed over that of padded mini-batches and of removal; CPU time.
+
+    Raises RuntimeError if one of them says anything else than the others.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    said = {name: decoders.run(way, work, search, slots) for name, way in WAYS.items()}  # caches, memory
+    if any(found != said[REMOVAL] for found in said.values()):
+        raise RuntimeError("not all ways say the same")
+    for _ in range(rounds):
+        for name, way in WAYS.items():
+            began = time.process_time()
+            decoders.run(way, work, search, slots)
+            seconds[name].append(time.process_time() - began)
+    found = []
+    for name, way in WAYS.items():
+        rows = decoders.rows(way, work, search, slots)
+        found.append(
+            {
+                "name": name,
+                "words_per_second": work.words / statistics.median(seconds[name]),
+                "over_padded": _ratio(seconds[PADDED], seconds[name]),
+                "over_removal": _ratio(seconds[REMOVAL], seconds[name]),
+                "steps": len(rows),
+                "rows_per_step": sum(rows) / len(rows),
+            }
+        )
+    return found
+
+
+def _ratio(slow: list[float], fast: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(slow, fast, strict=True))

@@ -1,0 +1,36 @@
+"""Sentences as long as those of the paper's Table 1: news, and subtitles."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.peers.workloads import of_lengths
+
+DRAWS = 100_000
+
+
+class Lengths(NamedTuple):
+    """How many words sentences have."""
+
+    mean: float
+    deviation: float  # the standard one
+
+
+LENGTHS = {"news": Lengths(26.3, 14.9), "subtitles": Lengths(9.4, 6.1)}
+
+
+def drawn(lengths: Lengths, count: int) -> list[int]:
+    """Numbers of words: `count` quantiles of a gamma distribution, one word at least, in random order by a fixed seed.
+
+    Quantiles, and not as many draws, so that a few sentences have the mean and deviation too.
+    """
+    generator = np.random.default_rng(1)
+    shape, scale = (lengths.mean / lengths.deviation) ** 2, lengths.deviation**2 / lengths.mean
+    many = np.sort(generator.gamma(shape, scale, DRAWS))
+    quantiles = many[(np.arange(count) * 2 + 1) * DRAWS // (2 * count)]
+    return generator.permutation(np.maximum(1, np.rint(quantiles).astype(int))).tolist()
+
+
+def sentences(lines: list[str], lengths: Lengths, count: int) -> list[str]:
+    """`count` of them, cut out of the lines, which are joined where a sentence is longer."""
+    return of_lengths(lines, drawn(lengths, count))

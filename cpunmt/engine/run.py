@@ -1,0 +1,105 @@
+"""A batch through compiled code, call by call: between two of them Python hears interrupts, tells and is asked."""
+
+import time
+from array import array
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.engine.program import Program
+from cpunmt.engine.workspace import Workspace
+from cpunmt.process import stopping
+from cpunmt.process.native_calls import native
+
+BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
+LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
+ONE_STEP = 1  # the budget of a call that ends with the next step
+
+
+class Step(NamedTuple):
+    """A piece that a sentence has just been given."""
+
+    sentence: int
+    piece: int
+    log_prob: float
+    is_last: bool  # the translation ends with it
+
+
+Tell = Callable[[Step], object]  # whether the sentence is to end there
+Unwanted = Callable[[], Collection[int]]  # sentences whose translation nobody wants any more
+
+
+class Made(NamedTuple):
+    """What compiled code writes, and where, as in a BATCH record; what is not wanted is None."""
+
+    places: array  # output_offsets
+    limits: array
+    output: array
+    lengths: array
+    log_probs: array
+    scores: array
+    token_log_probs: array | None
+    attention: np.ndarray | None
+    areas: array | None  # attention_offsets
+    logits: np.ndarray | None
+
+
+def run(
+    program: Program, record: array, workspace: Workspace, made: Made, tell: Tell | None, unwanted: Unwanted | None
+) -> set[int]:
+    """Translate a batch, whose BATCH record it is; the sentences that were dropped, as they were unwanted.
+
+    Raises what `process.stopping` says. An interrupt is handled between two calls, an exit waits for one.
+    """
+    batch_at, begin, more = record.buffer_info()[0], 1, True
+    budget = BUDGET if tell is None else ONE_STEP
+    steps = None if tell is None else _Steps(workspace, len(made.limits))
+    dropped: set[int] = set()
+    while more:
+        stopping.check()
+        if unwanted is not None and (named := unwanted()) and not _drop(named, dropped, made):
+            record[0] = 0 if begin else int(workspace.record[0]["waiting"])  # what has not begun never does
+        began = time.perf_counter()
+        with native:
+            more = program.translate(batch_at, workspace.address, begin, budget)
+        begin = 0
+        if steps is not None:
+            for step in steps.found():
+                if step.sentence not in dropped and tell(step) and not step.is_last:
+                    with native:
+                        program.stop_sentence(batch_at, workspace.address, step.sentence)
+        elif time.perf_counter() - began < LONGEST_CALL / 4:
+            budget *= 2
+    return dropped
+
+
+def _drop(named: Collection[int], dropped: set[int], made: Made) -> bool:
+    """Let the sentences that are named, and not done, end with their next step. Whether any other is not done."""
+    ranks = len(made.lengths) // len(made.limits)
+    undone = {sentence for sentence, length in enumerate(made.lengths[::ranks]) if not length}
+    for sentence in undone.intersection(named) - dropped:
+        made.limits[sentence] = 1
+        dropped.add(sentence)
+    return not undone <= dropped
+
+
+class _Steps:
+    """The pieces of sentences that are searched greedily, each once."""
+
+    def __init__(self, workspace: Workspace, sentences: int):
+        """Of a search that has not begun, and goes on by one step in each call of compiled code."""
+        self._slots, self._history = workspace.sentences, workspace.history
+        self._slots["step"] = 0  # of an earlier search
+        self._told = [0] * sentences
+
+    def found(self) -> list[Step]:
+        """What the last call found, by sentence. Slots that became free in it are as they were left."""
+        new = []
+        of_slots = zip(*(self._slots[name].tolist() for name in ("sentence", "step", "live")), strict=True)
+        for slot, (sentence, step, live) in enumerate(of_slots):
+            if step and step > self._told[sentence]:
+                self._told[sentence] = step
+                item = self._history[slot, step - 1, 0]
+                new.append(Step(sentence, int(item["piece"]), float(item["log_prob"]), not live))
+        return sorted(new)

@@ -1,0 +1,121 @@
+"""The best continuations of hypotheses, found while their logits are made: no row of these is ever whole.
+
+Fused output (Hoang et al. 2018): the output layer is multiplied in blocks of columns, and each row's block is looked at
+while it is in the nearest cache (kernels/fused_top_k). So all rows of a step share one pass over the weights, and
+greedy search without scores does nothing but look for the largest logit.
+
+It serves searches of one model that do nothing else with logits. Others (Search.whole_logits) and ensembles take the
+stepwise way, `row_logits` and `step.choose`, which is the definition: the bits are the same.
+"""
+
+from cpunmt.architectures.records import MODEL, ROW
+from cpunmt.kernels.fused_top_k import begin_row, end_row, take_scores
+from cpunmt.kernels.matmul.row_products import score_pieces
+from cpunmt.kernels.records import BLOCK, LINEAR, WANTED
+from cpunmt.layers.linear import row_bytes
+from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
+from cpunmt.search.output.candidates import column_of
+from cpunmt.search.output.layer import LINEAR_BYTES
+from cpunmt.search.records import BATCH, FUSED_ROWS, HYPOTHESIS, LOGITS, MEMBER, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.sentence import MINUS_INFINITY
+from cpunmt.search.step import drop_improbable, forced_piece, wanted_continuations
+from cpunmt.simd.intrinsics import (
+    address_of,
+    at,
+    lesser,
+    store_f32,
+    store_i64,
+)
+from cpunmt.simd.jit import address, count, kernel
+
+
+@kernel
+def begin_choice(batch: address, workspace: address, row: count):
+    """Say what is looked for in the logits of a row."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    r, wanted, search = at(ROW, w.rows, row), at(WANTED, w.wanted, row), at(SEARCH, b.search, 0)
+    s = at(SLOT, w.sentences, r.slot)
+    wanted.columns, wanted.scores = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+    wanted.normalized, wanted.only = search.normalized, -1
+    h = at(HYPOTHESIS, w.hypotheses, row)
+    wanted.barred, wanted.also_barred = h.unk_column, -1
+    if r.step < search.min_length:
+        wanted.also_barred = h.eos_column
+    forced = forced_piece(batch, s.sentence, r.step)
+    if forced >= 0:
+        wanted.k, wanted.only = 0, column_of(workspace, row, forced)
+    else:
+        wanted.k = wanted_continuations(batch, workspace, row)
+    begin_row(address_of(wanted))
+    if w.together:
+        store_i64(w.own_counts, row, 0)
+
+
+@kernel
+def end_choice(batch: address, workspace: address, row: count):
+    """Tell a row's hypothesis what has been found."""
+    w = at(WORKSPACE, workspace, 0)
+    h, wanted = at(HYPOTHESIS, w.hypotheses, row), at(WANTED, w.wanted, row)
+    h.normalizer = end_row(address_of(wanted))
+    h.taken, h.found = 0, wanted.found
+    if wanted.k > 0:
+        drop_improbable(batch, workspace, row)
+    elif wanted.only < 0:  # forced, but no candidate
+        store_i64(wanted.columns, 0, -1)
+        store_f32(wanted.scores, 0, MINUS_INFINITY)
+
+
+@kernel
+def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
+    """The same where each row has candidates of its own: of the next rows that have the same ones."""
+    w = at(WORKSPACE, workspace, 0)
+    member, h = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, first)
+    m, pieces, candidates = at(MODEL, member.model, 0), h.pieces, h.candidates
+    table, together, most = address_of(m.output), 1, lesser(FUSED_ROWS, rows - first)
+    while together < most and at(HYPOTHESIS, w.hypotheses, first + together).pieces == pieces:
+        together += 1
+    for row in range(first, first + together):
+        begin_choice(batch, workspace, row)
+    x, row_scales = member.hidden + 4 * first * m.model_dim, member.row_scales + 8 * first
+    quantized = member.quantized + first * row_bytes(m.output.scheme, m.model_dim)
+    blocks = LOGITS // BLOCK // together
+    step = BLOCK * (blocks if blocks > 1 else 1)
+    for begin in range(0, candidates, step):
+        size = lesser(step, candidates - begin)
+        columns = (size + 15) // 16 * 16
+        score_pieces(table, m.model_dim, x, quantized, row_scales, together, pieces + 4 * begin, size, w.logits)
+        for i in range(together):
+            take_scores(w.wanted + WANTED_BYTES * (first + i), w.logits + 4 * i * columns, begin, columns)
+    for row in range(first, first + together):
+        end_choice(batch, workspace, row)
+    return together
+
+
+@kernel
+def choose_fused(batch: address, workspace: address, first: count, rows: count) -> count:
+    """Find the best continuations of the next of `rows` hypotheses, from row `first` on; returns of how many.
+
+    They are FUSED_ROWS at most that share an output layer: any, or where each sentence has its own those of one.
+    """
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    if b.clusters != 0:
+        return choose_by_row(batch, workspace, first, rows)
+    together, number = rows - first, 0
+    if b.full_output == 0 and w.together == 0:
+        number = at(ROW, w.rows, first).slot
+        together = at(SLOT, w.sentences, number).live
+    together = lesser(FUSED_ROWS, together)
+    for row in range(first, first + together):
+        begin_choice(batch, workspace, row)
+    member = at(MEMBER, w.members, 0)
+    layer, depth = member.outputs + LINEAR_BYTES * number, at(MODEL, member.model, 0).model_dim
+    if b.full_output:
+        layer = b.full_output
+    x, row_scales = member.hidden + 4 * first * depth, member.row_scales + 8 * first
+    quantized = member.quantized + first * row_bytes(at(LINEAR, layer, 0).scheme, depth)
+    wanted = w.wanted + WANTED_BYTES * first
+    own = workspace if b.full_output == 0 and w.united > 1 else 0
+    take_layer(layer, x, quantized, row_scales, together, wanted, w.logits, own, first)
+    for row in range(first, first + together):
+        end_choice(batch, workspace, row)
+    return together

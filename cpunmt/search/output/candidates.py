@@ -1,0 +1,88 @@
+"""Which pieces a hypothesis chooses from: all, those of its sentence's shortlist, or those of its state's cluster.
+
+Clusters (Amer et al. 2022): the centroid nearest to what the output layer reads names the pieces worth scoring in this
+step. Each row has its own, so that what a sentence says does not depend on its batch.
+
+A logit's column is the place of its piece among the row's candidates, which ascend.
+"""
+
+from cpunmt.architectures.records import MODEL, ROW
+from cpunmt.kernels.candidates import mark_pieces, take_marked
+from cpunmt.kernels.fused_top_k import begin_row
+from cpunmt.kernels.records import WANTED
+from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
+from cpunmt.search.records import BATCH, CLUSTERS, FUSED_ROWS, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64
+from cpunmt.simd.jit import address, count, kernel
+
+
+@kernel
+def find_column(pieces: address, candidates: count, piece: count) -> count:
+    """Where `piece` is among ascending int32 pieces [candidates], or -1."""
+    low, high = 0, candidates
+    while low < high:
+        middle = (low + high) // 2
+        if load_i32(pieces, middle) < piece:
+            low = middle + 1
+        else:
+            high = middle
+    if low < candidates and load_i32(pieces, low) == piece:
+        return low
+    return -1
+
+
+@kernel
+def column_of(workspace: address, row: count, piece: count) -> count:
+    """Where a piece is among the logits of a row, or -1."""
+    h = at(HYPOTHESIS, at(WORKSPACE, workspace, 0).hypotheses, row)
+    return piece if h.pieces == 0 else find_column(h.pieces, h.candidates, piece)
+
+
+@kernel
+def column_piece(workspace: address, row: count, column: count) -> count:
+    """The piece whose logit is in a column of a row."""
+    pieces = at(HYPOTHESIS, at(WORKSPACE, workspace, 0).hypotheses, row).pieces
+    return column if pieces == 0 else load_i32(pieces, column)
+
+
+@kernel
+def find_clusters(batch: address, workspace: address, rows: count):
+    """Write the cluster of each row's state to the first of its `best_columns`."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    member, centroids = at(MEMBER, w.members, 0), address_of(at(CLUSTERS, b.clusters, 0).centroids)
+    depth = at(MODEL, member.model, 0).model_dim
+    for first in range(0, rows, FUSED_ROWS):
+        together, wanted = lesser(FUSED_ROWS, rows - first), w.wanted + WANTED_BYTES * first
+        for row in range(first, first + together):
+            sought = at(WANTED, w.wanted, row)
+            sought.normalized, sought.k, sought.only, sought.barred, sought.also_barred = 0, 1, -1, -1, -1
+            sought.columns, sought.scores = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+            begin_row(address_of(sought))
+        take_layer(centroids, member.hidden + 4 * first * depth, 0, 0, together, wanted, w.logits, 0, 0)
+
+
+@kernel
+def name_candidates(batch: address, workspace: address, rows: count):
+    """Say of the rows of a step what each chooses from."""
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    m = at(MODEL, at(MEMBER, w.members, 0).model, 0)
+    if b.clusters != 0:
+        find_clusters(batch, workspace, rows)
+    for row in range(rows):
+        h, slot = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row).slot
+        s = at(SLOT, w.sentences, slot)
+        listed = w.candidate_ids + 64 * slot * w.candidate_panels
+        if b.clusters == 0:
+            h.pieces, h.candidates, h.unk_column = listed if b.listed else 0, s.candidates, s.unk_column
+            h.eos_column = m.eos_id  # among the first candidates, whose columns are their ids
+        else:
+            clusters, cluster = at(CLUSTERS, b.clusters, 0), load_i64(w.best_columns, row * w.beam)
+            begin = load_i64(clusters.offsets, cluster)
+            h.pieces, h.candidates = clusters.ids + 4 * begin, load_i64(clusters.offsets, cluster + 1) - begin
+            if b.listed:  # both
+                mark_pieces(h.pieces, h.candidates, w.marks)
+                mark_pieces(listed, s.candidates, w.marks)
+                h.pieces = w.row_pieces + 64 * row * w.candidate_panels
+                h.candidates = take_marked(w.marks, m.vocab_size, h.pieces)
+            h.unk_column = find_column(h.pieces, h.candidates, m.unk_id)
+            h.eos_column = find_column(h.pieces, h.candidates, m.eos_id)

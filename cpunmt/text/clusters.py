@@ -1,0 +1,105 @@
+"""Clusters of decoder states: the target ids worth scoring in a step (Amer et al. 2022).
+
+States that are near each other say the same few pieces. Each cluster has a centroid and a set of active pieces; a
+step's candidates are those of the cluster whose centroid its state is nearest to, whatever the sentence is.
+
+Of the centroid C nearest to a state h, |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2) is the least, so h C - |C|^2 / 2 is the
+most; of equals the first cluster counts.
+"""
+
+import functools
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+
+MOST_CLUSTERS = 1 << 16
+_BLOCK = 1 << 12  # states that are compared with all centroids at once
+
+
+class Clusters:
+    """Centroids, and the active pieces of each as two flat arrays; `nearest` is the definition of what they mean.
+
+    Attributes
+    ----------
+    centroids : (K, model_dim) float32
+        In the space of decoder states: what the output layer reads. Read-only views of the mapped file when read from
+        one, as are the next two.
+    offsets : (K + 1,) int64
+        The active pieces of cluster c are `ids[offsets[c] : offsets[c + 1]]`.
+    ids : (L,) int32
+        Target ids, strictly ascending within a cluster; </s> is in each.
+    vocab_size : int
+        Of the target vocabulary.
+    texts : dict of str
+        How they were made, and what was measured: only information.
+    """
+
+    def __init__(self, centroids, offsets, ids, vocab_size, eos_id, texts=None, where="clusters"):
+        """Take the arrays as they are, after checking them.
+
+        Raises
+        ------
+        ModelFileError
+            Starting with `where`: there is no cluster, or more than MOST_CLUSTERS; a centroid is not finite, or too
+            long to be compared; the offsets fall, or do not end at the number of ids; a set is not strictly ascending,
+            lacks `eos_id`, or has an id beyond `vocab_size`.
+        """
+        self.centroids, self.offsets, self.ids = centroids, offsets, ids
+        self.vocab_size, self.texts = int(vocab_size), dict(texts or {})
+        count = len(centroids)
+        if not 1 <= count <= MOST_CLUSTERS:
+            raise _broken(where, f"{count} centroids, expected 1 to {MOST_CLUSTERS}")
+        if offsets.size != count + 1:
+            raise _broken(where, f"{offsets.size} offsets for {count} centroids, expected {count + 1}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            wrong = np.flatnonzero(~np.isfinite(self.half_norms))
+        if wrong.size:
+            raise _broken(where, f"centroid {wrong[0]} is not finite, or as good as infinitely long")
+        if offsets[0] != 0 or offsets[-1] != ids.size or (offsets[1:] < offsets[:-1]).any():
+            raise _broken(where, f"offsets must rise from 0 to the number of ids, {ids.size}")
+        if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
+            found = f"target ids from {ids.min()} to {ids.max()}"
+            raise _broken(where, f"{found}, expected 0 to {self.vocab_size - 1}")
+        begins = np.zeros(ids.size + 1, bool)
+        begins[offsets] = True
+        if not ((ids[1:] > ids[:-1]) | begins[1:-1]).all():
+            raise _broken(where, "the target ids of a cluster are not ascending")
+        ends = np.searchsorted(np.flatnonzero(ids == eos_id), offsets)  # how many </s> come before each cluster
+        if (ends[1:] == ends[:-1]).any():
+            raise _broken(where, f"cluster {int(np.argmax(ends[1:] == ends[:-1]))} lacks </s>, piece {eos_id}")
+
+    @functools.cached_property
+    def half_norms(self):
+        """|C|^2 / 2 of each centroid: (K,) float32."""
+        return (np.einsum("cd,cd->c", self.centroids, self.centroids, dtype=np.float64) / 2).astype(np.float32)
+
+    @property
+    def sizes(self):
+        """Active pieces of each cluster: (K,) int64."""
+        return np.diff(self.offsets)
+
+    def nearest(self, states):
+        """The cluster of each of float32 states (n, model_dim): (n,) int64."""
+        found = np.empty(len(states), np.int64)
+        for begin in range(0, len(states), _BLOCK):
+            scores = states[begin : begin + _BLOCK] @ self.centroids.T
+            scores -= self.half_norms
+            found[begin : begin + _BLOCK] = scores.argmax(axis=1)
+        return found
+
+    def active(self, cluster):
+        """The active pieces of a cluster: (n,) int32, ascending."""
+        return self.ids[self.offsets[cluster] : self.offsets[cluster + 1]]
+
+    def contain(self, clusters, pieces):
+        """Whether each of `pieces` (n,) is active in the one of `clusters` (n,) beside it: (n,) bool."""
+        owners = np.repeat(np.arange(len(self.centroids)), self.sizes)
+        pairs = owners * self.vocab_size + self.ids  # ascending
+        wanted = np.asarray(clusters, np.int64) * self.vocab_size + pieces
+        places = np.searchsorted(pairs, wanted)
+        return pairs[np.minimum(places, pairs.size - 1)] == wanted
+
+
+def _broken(where, problem):
+    return ModelFileError(f"{where}: {problem}; fetch the model again, or make its clusters again")

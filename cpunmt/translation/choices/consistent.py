@@ -1,0 +1,104 @@
+"""Which options contradict each other: each such pair is one error that says what was expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpunmt.engine.engine import Engine
+
+_DRAWN = "sampling_topk 0, which draws from all pieces, or more than 1"
+# Options that do something only beside another one: what that is where it is off, and what to give instead.
+_NEEDS = {
+    "sampling_topp": ("sampling_topk", 1, _DRAWN),
+    "sampling_temperature": ("sampling_topk", 1, _DRAWN),
+    "seed": ("sampling_topk", 1, _DRAWN),
+    "diversity_penalty": ("num_beam_groups", 1, "num_beam_groups, a divisor of beam_size"),
+    "min_alternative_expansion_prob": ("return_alternatives", False, "return_alternatives=True"),
+    "num_candidates": ("rerank", None, "rerank='mbr-chrf'"),
+}
+
+
+def refuse_contradictions(options: Any, defaults: dict[str, object]) -> None:
+    """Raise ValueError for the first contradiction of `options`, which are Options whose values are checked.
+
+    `defaults`: of each option.
+    """
+    if options.return_alternatives and options.sampling_topk != 1:
+        raise ValueError(
+            f"return_alternatives is True and sampling_topk is {options.sampling_topk}, expected only one of them"
+        )
+    if options.apart and options.patience not in (None, 1):
+        raise ValueError(f"patience is {options.patience}, expected 1: there is no beam of samples or alternatives")
+    if options.apart and options.beam_size > 1:
+        name = "return_alternatives" if options.return_alternatives else "sampling_topk"
+        number = "num_hypotheses" if options.num_candidates is None else "num_candidates"
+        raise ValueError(
+            f"beam_size is {options.beam_size} and {name} is {getattr(options, name)}, expected 1: each of the "
+            f"{number} translations is searched by itself"
+        )
+    if options.num_beam_groups > 1:
+        _refuse_uneven_groups(options)
+    for name, (needed, off, advice) in _NEEDS.items():
+        if getattr(options, name) != defaults[name] and getattr(options, needed) == off:
+            raise ValueError(f"{name} is {getattr(options, name)} and {needed} is {off}; expected {advice}")
+    for name in ("num_hypotheses", "num_candidates"):
+        _refuse_more_than_are_found(name, getattr(options, name) or 1, options)
+    if options.rerank is not None:
+        _refuse_reranking_of_none(options)
+    if options.max_length is not None and options.min_length > options.max_length:
+        raise ValueError(
+            f"min_length is {options.min_length} and max_length is {options.max_length}, expected at most max_length"
+        )
+
+
+def _refuse_uneven_groups(options: Any) -> None:
+    groups = options.num_beam_groups
+    if options.apart:
+        name = "return_alternatives" if options.return_alternatives else "sampling_topk"
+        raise ValueError(
+            f"num_beam_groups is {groups} and {name} is {getattr(options, name)}, expected 1: there is no beam of "
+            "samples or alternatives"
+        )
+    if options.beam_size % groups:
+        raise ValueError(f"num_beam_groups is {groups} and beam_size is {options.beam_size}, expected a divisor of it")
+    if options.diversity_penalty == 0:
+        raise ValueError(
+            f"num_beam_groups is {groups} and diversity_penalty is 0, expected more: all groups would be the same"
+        )
+
+
+def _refuse_more_than_are_found(name: str, wanted: int, options: Any) -> None:
+    """Of a beam."""
+    if options.apart:
+        return
+    groups = options.num_beam_groups
+    if options.patience and wanted > groups * max(1, int(options.beam_size // groups * options.patience + 0.5)):
+        raise ValueError(
+            f"{name} is {wanted}, beam_size {options.beam_size} and patience {options.patience}, "
+            "expected at most beam_size times patience"
+        )
+    if wanted > options.beam_size:
+        raise ValueError(f"{name} is {wanted} and beam_size is {options.beam_size}, expected at most beam_size")
+
+
+def _refuse_reranking_of_none(options: Any) -> None:
+    if options.num_candidates is not None and options.num_hypotheses > options.num_candidates:
+        raise ValueError(
+            f"num_hypotheses is {options.num_hypotheses} and num_candidates is {options.num_candidates}, expected at "
+            "most num_candidates"
+        )
+    if options.candidates == 1:
+        raise ValueError(
+            f"rerank is {options.rerank!r}, but there is one translation to choose from; expected num_candidates of 2 "
+            "or more"
+        )
+
+
+def refuse_missing(vocabulary: str | None, engine: Engine, path: object) -> None:
+    """Raise ValueError if the model at `path` lacks what is to be chosen from."""
+    for needs, has in ((("shortlist", "both"), engine.shortlist), (("clusters", "both"), engine.clusters)):
+        if vocabulary in needs and has is None:
+            kind = needs[0]
+            made = "'full'" if kind == "shortlist" else f"'full', or: python -m quantize clusters {path} --text FILE"
+            raise ValueError(f"vocabulary is {vocabulary!r}, but {path} has no {kind}; expected {made}")

@@ -1,0 +1,76 @@
+"""K-means by FAISS, or by scikit-learn where that is not installed (the extra `clusters`)."""
+
+import contextlib
+import importlib
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from cpunmt.errors import CpunmtError
+
+BACKENDS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn"}  # module -> package, the best first
+
+
+def load_backend() -> str:
+    """The module that does it. Raises CpunmtError, saying how to get one, if there is none."""
+    for name in BACKENDS:
+        with contextlib.suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(name)
+            return name
+    raise CpunmtError(
+        "states are clustered by FAISS or scikit-learn, neither of which is installed: pip install 'cpunmt[clusters]'"
+    )
+
+
+def described(backend: str) -> str:
+    """Its package and version."""
+    return f"{BACKENDS[backend]} {importlib.import_module(backend).__version__}"
+
+
+def centroids(
+    states: np.ndarray,
+    count: int,
+    iterations: int,
+    seed: int,
+    backend: str,
+    progress: Callable[[int], object] = lambda done: None,
+) -> np.ndarray:
+    """Centroids float32 [count, depth] of float32 states [rows, depth], of which there are at least as many.
+
+    Lloyd's algorithm, from states drawn by chance. One thread: the same states and seed give the same bits with the
+    same version of the package on the same machine. `progress` is called with how many iterations are done.
+    """
+    make = {"faiss": _by_faiss, "sklearn": _by_sklearn}[backend]
+    return np.ascontiguousarray(make(states, count, iterations, seed, progress), np.float32)
+
+
+def _by_faiss(states, count, iterations, seed, progress):
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        found = None
+        for _ in range(iterations):  # each goes on from the one before, as those of one call do
+            settings = {"seed": seed, "min_points_per_centroid": 1, "max_points_per_centroid": len(states)}
+            one = faiss.Kmeans(states.shape[1], count, niter=1, **settings)
+            one.train(states, init_centroids=found)
+            found = one.centroids
+            progress(1)
+        return found
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+def _by_sklearn(states, count, iterations, seed, progress):
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different states than clusters
+        made = KMeans(count, init="random", n_init=1, max_iter=iterations, tol=0, random_state=seed).fit(states)
+    progress(iterations)
+    return made.cluster_centers_

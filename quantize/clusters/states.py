@@ -1,0 +1,123 @@
+"""The decoder's states while a model translates, and the pieces that it finds best in each.
+
+The engine runs as it is packed, over its whole vocabulary, one step at a time: between two steps the workspace holds
+what the output layer has just read. That is multiplied with the output layer once more, by the kernel that the engine
+uses, so the best pieces are those of the search to the last bit.
+"""
+
+import ctypes
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cpunmt.architectures.records import ROW
+from cpunmt.engine import program
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.run import ONE_STEP
+from cpunmt.engine.search import Search
+from cpunmt.kernels.records import LINEAR
+from cpunmt.process.native_calls import native
+from cpunmt.search.records import BATCH, MEMBER, SLOT
+
+AFFINE, LOWEST = 1, np.float32(-3.0e38)  # of simd.tile and kernels.softmax, which load a compiler
+_SENTENCES = 1024  # in one batch of the engine
+_ROWS = 32  # that are multiplied with the output layer at once
+
+
+class Step(NamedTuple):
+    """What one step of the decoder leaves, a row for each hypothesis that it went on with."""
+
+    sentences: np.ndarray  # int64 [rows]: which of the sources each is a translation of
+    states: np.ndarray  # float32 [rows, model_dim]: what the output layer reads
+    best: np.ndarray  # int32 [rows, top]: the pieces with the largest logits, the best first, of equals the lower id
+
+
+def decoder_states(
+    engine: Engine,
+    sources: Sequence[list[int]],
+    top: int,
+    beam_size: int = 1,
+    done: Callable[[int], object] = lambda count: None,
+) -> Iterator[Step]:
+    """Every step of the translations of `sources`, of one model.
+
+    <unk> is never among the best pieces, unless the model may say it. A translation is as long as the model's config
+    allows.
+
+    Parameters
+    ----------
+    sources : ids, each with its </s>, as the model reads them
+    top : how many pieces of each state; fewer than the vocabulary has
+    beam_size : 1 is greedy search; with more there is a state for each hypothesis that goes on
+    done : called with the number of sentences that have been begun since the last call
+    """
+    config = engine.model.config
+    search = Search(beam_size=beam_size, length_penalty=config.length_penalty, full=True, scored=beam_size > 1)
+    search = search._replace(word_penalty=config.word_penalty)
+    for begin in range(0, len(sources), _SENTENCES):
+        chosen = range(begin, min(begin + _SENTENCES, len(sources)))
+        order = np.array(sorted(chosen, key=lambda i: -len(sources[i])))  # similar ones side by side
+        for step in _batch(engine, [sources[i] for i in order], top, search, done):
+            yield step._replace(sentences=order[step.sentences])
+
+
+def _batch(engine, sources, top, search, done):
+    limits = [math.ceil(engine.model.config.max_length_factor * len(source)) for source in sources]
+    record, workspace, *kept = engine._prepared(sources, limits, search, None, None)
+    compiled, batch = program.load(), np.frombuffer(record, BATCH)[0]
+    fields, output = workspace.record[0], _Output(engine, int(batch["full_output"]), top)
+    member = _seen(fields["members"], MEMBER, 1)[0]
+    rows, waiting, begin, more = 0, 0, 1, True
+    while more:
+        with native:
+            more = compiled.translate(record.buffer_info()[0], workspace.address, begin, ONE_STEP)
+        begin = 0
+        begun = int(fields["waiting"]) - waiting
+        stepped = rows + begun  # each sentence begins with one hypothesis
+        rows, waiting = int(fields["row_count"]), waiting + begun
+        done(begun)
+        if fields["filling"]:  # sentences were encoded, and nothing decoded yet
+            continue
+        slots = _seen(fields["next_rows"], ROW, stepped)["slot"]  # rows and next rows have changed places
+        sentences = _seen(fields["sentences"], SLOT, int(fields["slots"]))["sentence"][slots]
+        states = _seen(member["hidden"], np.float32, stepped, output.depth).copy()
+        yield Step(sentences, states, output.best(states, member["quantized"], member["row_scales"]))
+    del kept  # what the record points to
+
+
+class _Output:
+    """The output layer over the whole vocabulary."""
+
+    def __init__(self, engine, address, top):
+        self._program, self._layer, self._top = program.load(), address, top
+        layer = _seen(address, LINEAR, 1)[0]
+        self.depth = int(layer["depth"])
+        self._row_bytes = self._program.row_bytes(int(layer["scheme"]), self.depth)
+        self._logits = np.empty((_ROWS, 16 * int(layer["panels"])), np.float32)
+        self._barred = int(engine.model.record["unk_id"][0])  # or -1
+
+    def best(self, states, quantized, scales):
+        """The best pieces of each row of `states`, of which `quantized` and `scales` are the addresses as integers."""
+        found = np.zeros((len(states), self._top), np.int64)
+        values = np.empty(self._top, np.float32)
+        columns = self._logits.shape[1]
+        for first in range(0, len(states), _ROWS):
+            part = states[first : first + _ROWS]
+            places = int(quantized) + first * self._row_bytes, int(scales) + 8 * first
+            with native:
+                self._program.linear(self._layer, part, *places, len(part), self._logits, AFFINE)
+            if self._barred >= 0:
+                self._logits[:, self._barred] = LOWEST
+            for row in range(len(part)):
+                best = found[first + row]
+                count = self._program.top_k(self._logits[row], columns, self._top, best, values)
+                best[count:] = best[0]  # the others are no numbers
+        return found.astype(np.int32)
+
+
+def _seen(address, dtype, *shape):
+    """The array of that type and shape at an address that compiled code writes to."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype).reshape(shape)

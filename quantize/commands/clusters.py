@@ -1,0 +1,188 @@
+"""`quantize clusters`: unlabelled text in, clusters of decoder states out, and how often they have the right piece."""
+
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt import __version__
+from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.files.console import tell
+from cpunmt.files.output_files import check_directory, refuse_overwriting
+from cpunmt.formats.any_directory import KINDS, kind_of, model_folder
+from cpunmt.formats.packed.clusters_file import read_clusters, store_clusters
+from cpunmt.formats.packed.packed_directory import CLUSTERS, NAMES
+from cpunmt.model.config import MOST_BEAM
+from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
+from cpunmt.translation.loading import LoadedModel, load_model
+from quantize.clusters.active_sets import clusters_of, coverage
+from quantize.clusters.k_means import centroids, described, load_backend
+from quantize.clusters.sample import Sample
+from quantize.clusters.states import decoder_states
+from quantize.clusters.text import Directed, read_texts
+from quantize.commands.shared_options import whole
+from quantize.progress import progress_bar
+
+_EVERY = 10  # one of so many sentences is held out
+
+
+def add_parser(commands):
+    """Add `clusters` to the commands of `quantize`."""
+    made = commands.add_parser(
+        "clusters",
+        help="a packed model and text -> clusters of its decoder's states",
+        description="Translate text, cluster the decoder's states (K-means), and write down which pieces the states of "
+        "each cluster find best: the only ones that have to be scored there. The text needs no translations. Every "
+        f"{_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
+    )
+    made.add_argument("model", metavar="MODEL", help="a packed model's directory; the clusters are written into it")
+    made.add_argument(
+        "--text",
+        action="append",
+        default=[],
+        required=True,
+        metavar="FILE",
+        help="sentences of the source language, one per line, plain or packed (.gz, .zst); may be given several times",
+    )
+    made.add_argument(
+        "--count", type=whole(1, MOST_CLUSTERS), default=500, metavar="N", help="how many clusters (default: 500)"
+    )
+    made.add_argument(
+        "--top",
+        type=whole(1, 1000),
+        default=3,
+        metavar="N",
+        help="how many of its best pieces each state brings into its cluster (default: 3)",
+    )
+    made.add_argument("--iterations", type=whole(1, 10_000), default=20, metavar="N", help="of K-means (default: 20)")
+    made.add_argument("--seed", type=whole(0, (1 << 31) - 1), default=1, metavar="N", help="of chance (default: 1)")
+    made.add_argument(
+        "--most-sentences",
+        type=whole(1, 100_000_000),
+        default=20_000,
+        metavar="N",
+        help="at most N lines of each text, spread over all of it (default: 20000)",
+    )
+    made.add_argument(
+        "--most-states",
+        type=whole(1, 10_000_000),
+        default=200_000,
+        metavar="N",
+        help="find centroids by at most N states, drawn by chance, which are held in memory; if there are more, the "
+        "text is translated once more, for all of them bring their best pieces (default: 200000)",
+    )
+    made.add_argument(
+        "--beam-size",
+        type=whole(1, MOST_BEAM),
+        default=1,
+        metavar="N",
+        help="translate so, and look at the states of all hypotheses (default: 1, greedy)",
+    )
+    made.add_argument(
+        "--target-language",
+        default="",
+        metavar="PIECE",
+        help="the piece that a source begins with, such as '>>de<<': clusters for this language alone, beside those of "
+        "others that the model has already",
+    )
+    made.add_argument("--held-out", metavar="FILE", help="measure on the sentences of this text, and use all of --text")
+    made.add_argument("--out", metavar="DIR", help="write into a copy of the model, DIR")
+    made.add_argument("--force", action="store_true", help="replace such clusters of the model, or the model in DIR")
+    return made
+
+
+def run(given):
+    """Do what the command line says; prints how much the clusters cover, and how large their sets are.
+
+    Raises ModelFileError for a model or text that is missing or broken, CpunmtError for what stands in the way, before
+    the work as far as it can be known.
+    """
+    backend = load_backend()
+    folder = model_folder(given.model)
+    kind = kind_of(folder)
+    if kind != "packed":
+        raise ModelFileError(f"{folder}: {KINDS[kind].title}, expected a packed model; run cpunmt convert first")
+    if given.out is not None:
+        refuse_overwriting([given.out], [folder, *given.text, given.held_out])
+        check_directory(given.out, given.force, NAMES)
+    model = load_model(folder)
+    if given.top >= model.config.vocab_size:
+        raise CpunmtError(f"--top is {given.top}, the model has {model.config.vocab_size} target pieces")
+    kept = _kept(given, folder, model)
+    sources, held_out = _sentences(given, model)
+    sample = _sample(given, model, sources)
+    texts = {
+        "made_by": f"cpunmt {__version__}, {described(backend)}",
+        **{name: str(getattr(given, name)) for name in ("top", "iterations", "seed", "beam_size")},
+        "sentences": str(len(sources)),
+        "states": str(sample.seen),
+    }
+    with progress_bar(given.iterations, "iterations", "clustering") as progress:
+        found = centroids(sample.states, given.count, given.iterations, given.seed, backend, progress)
+    clusters = _clusters(given, model, found, sample, sources)
+    with progress_bar(len(held_out), "sentences", "measuring") as progress:
+        measured = coverage(clusters, decoder_states(model.engine, held_out, 1, given.beam_size, progress))
+    clusters.texts.update(texts, coverage=f"{measured.covered:.6f}", active_share=f"{measured.active:.6f}")
+    store_clusters(folder, {**kept, given.target_language: clusters}, given.out, given.force)
+    out = Path(given.out or folder) / CLUSTERS
+    sizes, covered, active = clusters.sizes, 100 * measured.covered, 100 * measured.active
+    tell(
+        f"{len(sources)} sentences, {sample.seen} states, {len(sample.states)} clustered by {described(backend)}",
+        f"{len(sizes)} clusters, of {sizes.min()} to {sizes.max()} active pieces",
+        f"held out: {len(held_out)} sentences, {measured.states} states",
+        f"  coverage {covered:.2f} %: of so many states the best of all pieces is active",
+        f"  active {active:.2f} % of the pieces in the mean, {active / 100 * clusters.vocab_size:.0f}",
+        f"{out}: {out.stat().st_size / 1e6:.2f} MB",
+    )
+
+
+def _kept(given, folder: Path, model: LoadedModel) -> dict:
+    """The clusters of other target languages that the model has."""
+    path = folder / CLUSTERS
+    if not path.is_file():
+        return {}
+    sets = read_clusters(path, model.config)
+    if given.target_language in sets and given.out is None and not given.force:
+        whose = f" for {given.target_language!r}" if given.target_language else ""
+        raise CpunmtError(f"{path}: exists, with clusters{whose}; pass --force to replace them, or --out DIR")
+    return {piece: clusters for piece, clusters in sets.items() if piece != given.target_language}
+
+
+def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
+    """Sources to learn from, and those that are held out."""
+    vocabulary = Directed(model.source_vocabulary, given.target_language)
+    sources = read_texts(given.text, vocabulary, model.config, given.most_sentences)
+    if given.held_out:
+        return sources, read_texts([given.held_out], vocabulary, model.config, given.most_sentences)
+    if len(sources) < _EVERY:
+        raise CpunmtError(
+            f"{given.text[0]}: {len(sources)} sentences, expected at least {_EVERY}, every {_EVERY}th of which is held "
+            "out; give more text, or --held-out FILE"
+        )
+    held_out = sources[_EVERY - 1 :: _EVERY]
+    del sources[_EVERY - 1 :: _EVERY]
+    return sources, held_out
+
+
+def _sample(given, model: LoadedModel, sources) -> Sample:
+    """The states to cluster."""
+    sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
+    with progress_bar(len(sources), "sentences", "translating") as progress:
+        for step in decoder_states(model.engine, sources, given.top, given.beam_size, progress):
+            sample.add(step.states, step.best)
+    if len(sample.states) < given.count:
+        raise CpunmtError(
+            f"{given.text[0]}: {len(sample.states)} states, expected one for each of {given.count} clusters at least; "
+            "give more text, or a smaller --count"
+        )
+    if not np.isfinite(sample.states).all():
+        raise CpunmtError(f"{given.model}: states of its decoder are no numbers: its weights are broken")
+    return sample
+
+
+def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample, sources) -> Clusters:
+    """Those of all states: the sample, or, if that lacks some, the translations once more."""
+    if sample.seen == len(sample.states):
+        return clusters_of(model.config, found, [sample])
+    with progress_bar(len(sources), "sentences", "collecting") as progress:
+        steps = decoder_states(model.engine, sources, given.top, given.beam_size, progress)
+        return clusters_of(model.config, found, steps)

@@ -1,0 +1,82 @@
+"""K-means by either package: planted clusters are found, the same call gives the same bits, and none is one error."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cpunmt.errors import CpunmtError
+from quantize.clusters.k_means import BACKENDS, centroids, described, load_backend
+
+CENTRES = np.array([[0, 0, 0, 9], [9, 0, 0, 0], [0, -9, 0, 0]], np.float32)
+
+
+def planted(rows=300):
+    """(states around CENTRES, which of them each is near)."""
+    generator = np.random.default_rng(5)
+    which = generator.integers(0, 3, rows)
+    return CENTRES[which] + generator.normal(0, 0.1, (rows, 4)).astype(np.float32), which
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_planted_clusters_are_found(backend):
+    states, which = planted()
+    told = []
+    found = centroids(states, 3, 20, 3, backend, told.append)
+    assert found.shape == (3, 4) and found.dtype == np.float32 and found.flags.c_contiguous and sum(told) == 20
+    nearest = np.linalg.norm(found[:, None] - CENTRES, axis=2).argmin(axis=1)
+    assert sorted(nearest.tolist()) == [0, 1, 2]
+    for centroid, number in zip(found, nearest, strict=True):
+        assert np.allclose(centroid, states[which == number].mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_seed_decides(backend):
+    states = np.random.default_rng(1).normal(size=(3000, 16)).astype(np.float32)
+    one, two, other = (centroids(states, 40, 5, seed, backend) for seed in (1, 1, 2))
+    assert one.tobytes() == two.tobytes() and not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_iterations_lower_the_distance(backend):
+    states = np.random.default_rng(1).normal(size=(3000, 16)).astype(np.float32)
+    errors = []
+    for iterations in (1, 4, 20):
+        found = centroids(states, 40, iterations, 1, backend)
+        errors.append(((states[:, None] - found) ** 2).sum(axis=2).min(axis=1).mean())
+    assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("different", [1, 3])
+def test_few_states_that_differ(backend, different):
+    states = np.repeat(np.eye(3, 8, dtype=np.float32)[:different], 4, axis=0)
+    found = centroids(states, 4, 5, 1, backend)
+    assert found.shape == (4, 8) and np.isfinite(found).all()
+    assert ((states[:, None] - found) ** 2).sum(axis=2).min(axis=1).max() < 1e-3
+
+
+def test_faiss_gets_its_threads_back():
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    centroids(planted()[0], 3, 2, 1, "faiss")
+    assert faiss.omp_get_max_threads() == before
+
+
+def hide(monkeypatch, names):
+    """Whoever imports them finds nothing."""
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_the_first_that_is_installed_is_taken(monkeypatch):
+    assert load_backend() == "faiss" and described("faiss").startswith("faiss-cpu 1.")
+    hide(monkeypatch, ["faiss"])
+    assert load_backend() == "sklearn" and described("sklearn").startswith("scikit-learn 1.")
+
+
+def test_without_either_it_says_what_to_install(monkeypatch):
+    hide(monkeypatch, list(BACKENDS))
+    with pytest.raises(CpunmtError, match=r"neither of which is installed: pip install 'cpunmt\[clusters\]'$"):
+        load_backend()

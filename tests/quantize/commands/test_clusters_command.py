@@ -1,0 +1,265 @@
+"""`quantize clusters`: what it writes is read back, covers what it says, and comes out whole or not at all."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from cpunmt import Translator
+from cpunmt.commands.cli import main as cpunmt
+from cpunmt.formats.packed.clusters_file import read_clusters
+from cpunmt.formats.packed.packed_directory import read_directory, verify
+from cpunmt.translation.loading import load_model
+from quantize.clusters.active_sets import clusters_of, coverage
+from quantize.clusters.states import decoder_states
+from quantize.commands import clusters as module
+from quantize.commands.cli import main
+from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.real_model import ROOT
+from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+
+SMALL = {"--count": "6", "--top": "3", "--iterations": "5"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with model.npz, both.spm, packed and bilingual (its vocabulary has >>de<< and >>en<<), and texts."""
+    folder = tmp_path_factory.mktemp("clusters")
+    write_marian_npz(folder / "model.npz", 5, vocab=128)
+    languages = {"user_defined_symbols": [">>de<<", ">>en<<"]}
+    for name, options in (("packed", {}), ("bilingual", languages)):
+        vocabulary = train_vocabulary(folder / f"{name}.spm", 128, **options)
+        command = ["pack", str(folder / "model.npz"), str(folder / name), "--vocab", str(vocabulary)]
+        assert main(command) == 0
+    (folder / "text").write_text("".join(f"{line}\n" for line in TEXT * 4), "utf-8")
+    (folder / "other").write_text("".join(f"{line[::-1]}\n" for line in TEXT), "utf-8")
+    (folder / "nine").write_text("".join(f"{line}\n" for line in (TEXT * 2)[:9]), "utf-8")
+    (folder / "empty").touch()
+    return folder
+
+
+@pytest.fixture
+def model(files, tmp_path):
+    return shutil.copytree(files / "packed", tmp_path / "model")
+
+
+@pytest.fixture
+def bilingual(files, tmp_path):
+    return shutil.copytree(files / "bilingual", tmp_path / "bilingual")
+
+
+def make(files, model, *flags, text=("text",)):
+    texts = [part for name in text for part in ("--text", str(files / name))]
+    return main(["clusters", str(model), *texts, *with_sizes(map(str, flags))])
+
+
+def with_sizes(flags):
+    """Flags, and the sizes that are not among them."""
+    flags = list(flags)
+    return [*flags, *(part for name, value in SMALL.items() if name not in flags for part in (name, value))]
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_is_written_is_what_was_measured(files, model, capsys):
+    assert make(files, model) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    packed, loaded = read_directory(model), load_model(model)
+    assert "clusters.safetensors" in verify(model)
+    ((piece, clusters),) = read_clusters(packed.clusters, packed.config).items()
+    assert piece == "" and 1 <= len(clusters.centroids) <= 6 and clusters.centroids.shape[1] == 32
+    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
+    held_out = sources[9::10]
+    learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
+    steps = list(decoder_states(loaded.engine, learnt, 3))
+    states = np.concatenate([step.states for step in steps])
+    again = clusters_of(packed.config, clusters.centroids, steps)
+    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
+    measured = coverage(clusters, decoder_states(loaded.engine, held_out, 1))
+    assert clusters.texts == {
+        "made_by": clusters.texts["made_by"],
+        **{"top": "3", "iterations": "5", "seed": "1", "beam_size": "1"},
+        **{"sentences": str(len(learnt)), "states": str(len(states))},
+        **{"coverage": f"{measured.covered:.6f}", "active_share": f"{measured.active:.6f}"},
+    }
+    lines = printed.out.splitlines()
+    assert lines[0].startswith(f"{len(learnt)} sentences, {len(states)} states, {len(states)} clustered by faiss-cpu")
+    assert (
+        f"coverage {100 * measured.covered:.2f} %" in lines[3] and f"active {100 * measured.active:.2f} %" in lines[4]
+    )
+    assert lines[5].startswith(f"{model}/clusters.safetensors: 0.0")
+    assert cpunmt(["info", str(model)]) == 0
+    told = f"{len(clusters.centroids)}, {100 * measured.active:.2f} % of the pieces active"
+    assert f"clusters: {told}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_translates_as_before(files, model):
+    before = [result.text for result in Translator(model).translate(TEXT)]
+    assert make(files, model) == 0
+    assert [result.text for result in Translator(model).translate(TEXT)] == before
+
+
+def test_the_same_command_writes_the_same_bytes(files, model, tmp_path):
+    before = content(model)
+    for name in ("one", "two"):
+        assert make(files, model, "--out", tmp_path / name) == 0
+    assert make(files, model, "--out", tmp_path / "other", "--seed", "2") == 0
+    assert content(tmp_path / "one") == content(tmp_path / "two") != content(tmp_path / "other")
+    assert content(model) == before and make(files, model) == 0 and content(model) == content(tmp_path / "one")
+
+
+def test_few_states_make_the_centroids_and_all_the_sets(files, model, capsys):
+    assert make(files, model, "--most-states", "50", "--beam-size", "2") == 0
+    assert ", 50 clustered by" in capsys.readouterr().out
+    loaded = load_model(model)
+    (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
+    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
+    learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
+    again = clusters_of(loaded.config, clusters.centroids, decoder_states(loaded.engine, learnt, 3, 2))
+    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
+    assert int(clusters.texts["states"]) > 300 and clusters.texts["beam_size"] == "2"
+
+
+def test_held_out_text_leaves_all_of_the_other_to_learn_from(files, model, capsys):
+    assert make(files, model, "--held-out", files / "other", "--most-sentences", "20", text=("text", "nine")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("29 sentences, ") and lines[2].startswith("held out: 8 sentences, ")
+
+
+def test_each_target_language_has_its_own(files, bilingual, capsys):
+    config = read_directory(bilingual).config
+    assert make(files, bilingual, "--target-language", ">>de<<") == 0
+    first = read_clusters(bilingual / "clusters.safetensors", config)[">>de<<"]
+    assert make(files, bilingual, "--target-language", ">>en<<") == 0
+    found = read_clusters(bilingual / "clusters.safetensors", config)
+    assert sorted(found) == [">>de<<", ">>en<<"] and np.array_equal(found[">>de<<"].centroids, first.centroids)
+    assert not np.array_equal(found[">>en<<"].centroids, first.centroids)  # the sources begin with another piece
+    capsys.readouterr()
+    before = content(bilingual)
+    assert make(files, bilingual, "--target-language", ">>en<<") == 1
+    assert "exists, with clusters for '>>en<<'; pass --force" in capsys.readouterr().err
+    assert content(bilingual) == before
+    assert make(files, bilingual, "--target-language", ">>en<<", "--force", "--seed", "7") == 0
+    assert make(files, bilingual) == 0
+    found = read_clusters(bilingual / "clusters.safetensors", config)
+    assert sorted(found) == ["", ">>de<<", ">>en<<"] and found[">>en<<"].texts["seed"] == "7"
+    capsys.readouterr()
+    assert cpunmt(["info", str(bilingual)]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("clusters:")]
+    assert line.count(" of the pieces active") == 3 and ">>de<<: " in line
+
+
+def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, tmp_path):
+    (tmp_path / "told").write_text("".join(f">>de<< {line}\n" for line in TEXT * 4), "utf-8")
+    for name, text in (("one", files / "text"), ("two", tmp_path / "told")):
+        assert make(files, bilingual, "--target-language", ">>de<<", "--out", tmp_path / name, text=[text]) == 0
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_existing_clusters_are_replaced_only_by_force(files, model, tmp_path, capsys):
+    assert make(files, model) == 0
+    before = content(model)
+    capsys.readouterr()
+    assert make(files, model, "--seed", "2") == 1
+    assert "clusters.safetensors: exists, with clusters; pass --force to replace them" in capsys.readouterr().err
+    assert content(model) == before
+    assert make(files, model, "--seed", "2", "--out", tmp_path / "copy") == 0 and content(model) == before
+    assert make(files, model, "--seed", "2", "--force") == 0 and content(model) == content(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("flags", "text", "expected"),
+    [
+        ([], ("none",), "none: text not found; check the path"),
+        ([], ("empty",), "empty: text is empty; expected text"),
+        ([], ("nine",), "nine: 9 sentences, expected at least 10, every 10th of which is held out"),
+        (["--count", "60000"], ("text",), "states, expected one for each of 60000 clusters at least"),
+        (["--top", "128"], ("text",), "--top is 128, the model has 128 target pieces"),
+        (["--target-language", ">>fr<<"], ("text",), "'>>fr<<' is no piece that a text can begin with"),
+        (["--target-language", "<unk>"], ("text",), "'<unk>' is no piece that a text can begin with"),
+        (["--held-out", "nowhere"], ("text",), "nowhere: text not found; check the path"),
+        (["--out", "nowhere/model"], ("text",), "/nowhere; make it first"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_error(files, model, capsys, flags, text, expected):
+    before = content(model)
+    assert make(files, model, *flags, text=text) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1 and expected in printed.err
+    assert content(model) == before
+
+
+def test_models_that_are_none(files, tmp_path, capsys):
+    for path, expected in [
+        (tmp_path / "none", "none: "),
+        (files / "text", "not a file of a model"),
+        (tmp_path, "not a model's directory"),
+    ]:
+        assert make(files, path) == 1
+        printed = capsys.readouterr()
+        assert printed.out == "" and printed.err.count("\n") == 1 and expected in printed.err
+    (tmp_path / "marian").mkdir()
+    shutil.copy(files / "model.npz", tmp_path / "marian")
+    shutil.copy(files / "packed.spm", tmp_path / "marian" / "vocab.spm")
+    assert make(files, tmp_path / "marian") == 1
+    assert "marian: Marian, Bergamot or OPUS-MT, expected a packed model" in capsys.readouterr().err
+
+
+def test_the_model_is_not_replaced_by_its_copy(files, model, capsys):
+    before = content(model)
+    for out in (model, model.parent):
+        assert make(files, model, "--out", out, "--force") == 1
+        assert "is read, and would be replaced" in capsys.readouterr().err
+    assert content(model) == before
+
+
+def test_broken_clusters_are_told_before_the_work(files, model, capsys):
+    (model / "clusters.safetensors").write_bytes(b"nothing")
+    assert make(files, model) == 1 and "clusters.safetensors: header of" in capsys.readouterr().err
+    assert cpunmt(["info", str(model)]) == 1
+
+
+def test_without_a_package_it_says_which(files, model, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert make(files, model) == 0 and "clustered by scikit-learn" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    before = content(model)
+    assert make(files, model, "--force") == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1 and "pip install 'cpunmt[clusters]'" in printed.err and content(model) == before
+
+
+@pytest.mark.parametrize("flags", [[], ["--out", "copy"]])
+def test_an_interrupt_leaves_nothing(files, model, tmp_path, flags):
+    before = content(model)
+    flags = [flags[0], str(tmp_path / flags[1])] if flags else []
+    flags = with_sizes([*flags, "--iterations", "10000", "--count", "300"])
+    command = [sys.executable, "-m", "quantize", "clusters", str(model), "--text", str(files / "text"), *flags]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode in (130, -signal.SIGINT) and b"Traceback" not in told
+    assert content(model) == before and os.listdir(tmp_path) == ["model"]
+
+
+def test_a_model_of_no_numbers_is_refused(files, model, capsys, monkeypatch):
+    """Its translations are what they are, but no distance can be measured."""
+
+    def broken(*arguments):
+        for step in decoder_states(*arguments):
+            step.states[0, 0] = np.nan
+            yield step
+
+    monkeypatch.setattr(module, "decoder_states", broken)
+    assert make(files, model) == 1
+    assert "states of its decoder are no numbers: its weights are broken" in capsys.readouterr().err
+    assert not (model / "clusters.safetensors").exists()
