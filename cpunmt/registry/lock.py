@@ -1,7 +1,7 @@
 """One process at a time: filelock's lock, which ends with its process; here it leaves no file behind, too."""
 
 import contextlib
-import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def locked(path: Path, on_wait: Callable[[], None]):
     CpunmtError
         The file cannot be made, something else is in its place, or its filesystem has no locks.
     """
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+    if _something_else(path):
         raise CpunmtError(f"{path}: is no regular file, so it cannot be locked; remove it")
     lock = FileLock(path, mode=0o600)
     try:
@@ -48,3 +48,11 @@ def locked(path: Path, on_wait: Callable[[], None]):
         # soft lock, for filesystems without real ones, is its file, and goes with `release`.
         finish(path, lambda: path.unlink(missing_ok=True) if isinstance(lock, UnixFileLock) else None)
         lock.release()
+
+
+def _something_else(path: Path) -> bool:
+    """Is what has this name no regular file? Asked once: whoever holds the lock may remove its file at any time."""
+    try:
+        return not stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False  # nothing is there; or making the file will say what is wrong
