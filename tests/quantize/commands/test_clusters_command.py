@@ -12,7 +12,9 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands.cli import main as cpunmt
-from cpunmt.formats.packed.clusters_file import read_clusters
+from cpunmt.engine.state_clusters import OTHERS
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.translation.loading import load_model
 from quantize.clusters.active_sets import clusters_of, coverage
@@ -155,6 +157,32 @@ def test_each_target_language_has_its_own(files, bilingual, capsys):
     assert cpunmt(["info", str(bilingual)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("clusters:")]
     assert line.count(" of the pieces active") == 3 and ">>de<<: " in line
+
+
+def test_a_text_is_translated_with_the_clusters_of_its_target_language(files, bilingual, tmp_path):
+    """As with a model that has no others; a text that names another language chooses from all pieces."""
+    expected = {}
+    for language in (">>de<<", ">>en<<"):
+        assert make(files, bilingual, "--target-language", language) == 0
+        assert make(files, files / "bilingual", "--target-language", language, "--out", tmp_path / language[2:4]) == 0
+        found = read_clusters(tmp_path / language[2:4] / "clusters.safetensors", read_directory(bilingual).config)
+        translator = Translator(tmp_path / language[2:4])
+        translator._model.engine.clusters = {OTHERS: found[language]}
+        texts = [f"{language} {line}" for line in TEXT]
+        expected |= zip(texts, translator.translate(texts, vocabulary="clusters"), strict=True)
+    expected |= zip(TEXT, Translator(bilingual).translate(TEXT, vocabulary="full"), strict=True)
+    texts = sorted(expected, key=lambda text: text[::-1])  # the languages by turns
+    assert Translator(bilingual).translate(texts, vocabulary="clusters") == [expected[text] for text in texts]
+    assert len({str(result) for result in expected.values()}) > 3
+
+
+def test_clusters_of_a_language_that_the_vocabulary_does_not_name(files, bilingual):
+    path = bilingual / "clusters.safetensors"
+    assert make(files, bilingual) == 0
+    (clusters,) = read_clusters(path, read_directory(bilingual).config).values()
+    path.write_bytes(clusters_bytes({">>fr<<": clusters}))
+    with pytest.raises(ModelFileError, match="clusters for '>>fr<<', which is no piece of the source vocabulary"):
+        Translator(bilingual)
 
 
 def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, tmp_path):
