@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
+# Processes that share the tests; a file's tests stay together.
+TESTERS ?= 2
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
@@ -25,7 +27,7 @@ demo: $(VENV)/runtime.done
 	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-tiny
 
 test: $(VENV)/test.done
-	$(RUN) -m pytest -q -m "not slow"
+	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
 
 test-all: $(VENV)/test.done
 	$(RUN) -m pytest -q

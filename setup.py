@@ -51,6 +51,7 @@ setup(
         "test": [
             *DOCS,  # a test builds it
             "pytest>=8",
+            "pytest-xdist>=3.5",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.13",

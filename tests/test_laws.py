@@ -255,6 +255,7 @@ def test_law_8_memory_is_flat(model, ordered, count):
     """After a warm-up of a fifth. A second Translator maps the same weights and shortlist: what the system counts for
     them again, of the ensemble 10 + 21 + 2 MB, it has once. Its vocabularies and its scratch memory are its own.
     """
+    count //= len(model.split(","))  # models of an ensemble: as many translations
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, model, str(count), str(ordered)],
         env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},
