@@ -1,8 +1,8 @@
 """Test sets: what is read is what the file says; what is wrong is named with its line."""
 
 import gzip
-from functools import partial
 import hashlib
+from functools import partial
 
 import pytest
 
