@@ -32,8 +32,8 @@ def add_parser(commands):
         "clusters",
         help="a packed model and text -> clusters of its decoder's states",
         description="Translate text, cluster the decoder's states (K-means), and write down which pieces are the most "
-        "probable ones in each cluster: the only ones that have to be scored there. The text needs no translations. Every "
-        f"{_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
+        "probable ones in each cluster: the only ones that have to be scored there. The text needs no translations. "
+        f"Every {_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
     )
     made.add_argument("model", metavar="MODEL", help="a packed model's directory; the clusters are written into it")
     made.add_argument(
