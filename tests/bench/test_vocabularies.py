@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bench import vocabularies
-from bench.vocabularies import choices, measure, ways_of
+from bench.vocabularies import __main__ as vocabularies
+from bench.vocabularies.__main__ import choices, measure, ways_of
 from cpunmt import Translator
 from cpunmt.formats.packed.clusters_file import store_clusters
 from cpunmt.translation.loading import load_model
