@@ -10,15 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import row_products
 from bench.peers import __main__ as peers
 from bench.sparse_product import __main__ as sparse_product
 from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.clusters_file import store_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
+from cpunmt.text.clusters import Clusters
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
@@ -27,7 +30,7 @@ from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
@@ -69,6 +72,7 @@ COMMANDS = {
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
     "bench.translate": [*FEW, *MODEL],
+    "bench.vocabularies": ["CLUSTERED", "--tsv", "set=SET", "--tsv", "two=PAIRS", "--timed", "2", "--rounds", "1"],
 }
 
 SAID = {  # by those that tell more than a speed
@@ -86,6 +90,7 @@ SAID = {  # by those that tell more than a speed
     "bench.papers.wnmt2018": "AAN, 16 bits",
     "bench.top_up": "top-up at once",
     "bench.reranking": "3 topp 0.9, mbr-chrf",
+    "bench.vocabularies": "all together, 6 lines",
 }
 QUICK = (
     "bench.glossary",
@@ -95,6 +100,7 @@ QUICK = (
     "bench.reranking",
     "bench.sentences",
     "bench.threads",
+    "bench.vocabularies",
 )
 
 
@@ -181,6 +187,17 @@ def checkpoint(tmp_path):
 
 
 @pytest.fixture
+def clustered(tmp_path):
+    """The shipped model with some clusters beside its shortlist."""
+    packed = read_directory(DIRECTORIES["int8"])
+    centroids = np.random.default_rng(1).normal(size=(3, packed.config.architecture.model_dim)).astype(np.float32)
+    ids = np.tile(np.arange(2000, dtype=np.int32), 3)
+    clusters = Clusters(centroids, np.arange(4) * 2000, ids, packed.config.vocab_size, packed.config.eos_id)
+    store_clusters(DIRECTORIES["int8"], {"": clusters}, tmp_path / "clustered", False)
+    return tmp_path / "clustered"
+
+
+@pytest.fixture
 def bergamot(tmp_path):
     """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
@@ -207,7 +224,9 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     given = " ".join(COMMANDS[module])
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
-        word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "CHECKPOINT", "BERGAMOT") if word in given
+        word: str(request.getfixturevalue(word.lower()))
+        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT")
+        if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
     command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]
