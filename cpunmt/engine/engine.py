@@ -4,7 +4,7 @@ import itertools
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
 from cpunmt.engine.run import ONE_STEP, Made, Tell, Unwanted, run
 from cpunmt.engine.search import GREEDY, Search, search_record
-from cpunmt.engine.state_clusters import Clusters, StateClusters
+from cpunmt.engine.state_clusters import StateClusters
 from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
@@ -60,7 +60,7 @@ class Engine:
     Safe to share between threads: memory belongs to a call. `model` is the first one.
     """
 
-    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Clusters] | None = None):
+    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Any] | None = None):
         """Several models have the same pieces and ids, source and target, and weights that add up to 1.
 
         `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models. `clusters`

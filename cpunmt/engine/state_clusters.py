@@ -3,7 +3,7 @@
 import ctypes
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,6 @@ from cpunmt.search.records import CLUSTERS
 
 OTHERS = -1  # stands for the sources that name no target language with clusters of its own
 LOWEST = -3e38  # kernels.softmax.LOWEST, which belongs to what is compiled
-
-
-class Clusters(Protocol):
-    """One set of clusters, as text.clusters defines it."""
-
-    centroids: np.ndarray  # float32 [K, model_dim]
-    offsets: np.ndarray  # int64 [K + 1]
-    ids: np.ndarray  # int32 [offsets[-1]]
-
-    @property
-    def half_norms(self) -> np.ndarray:
-        """float32 [K]."""
 
 
 class _Everything(NamedTuple):
@@ -40,8 +28,11 @@ class _Everything(NamedTuple):
 class StateClusters:
     """`address` of CLUSTERS records, one for each set; `numbers`: which of them belongs to which source piece."""
 
-    def __init__(self, sets: Mapping[int, Clusters], model: Model):
+    def __init__(self, sets: Mapping[int, Any], model: Model):
         """`sets` by the source piece that names their target language; OTHERS: of sources that name none of them.
+
+        A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
+        text.clusters.
 
         Without one for OTHERS those choose from the whole vocabulary: a single cluster of all pieces.
         """
@@ -68,7 +59,7 @@ class StateClusters:
         return numbers, max(self._most[number] for number in set(numbers))
 
 
-def _fill(record, clusters: Clusters):
+def _fill(record, clusters):
     """Write one CLUSTERS record; returns what it points to."""
     count, depth = clusters.centroids.shape
     layer, bias = record["centroids"], np.full(16 * panels(count), LOWEST, np.float32)
