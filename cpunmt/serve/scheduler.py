@@ -195,7 +195,7 @@ class Scheduler:
                 self._check(task, len(missing))
                 group = self._groups.get(number) or _Group(number, sentences, kind[1])
                 self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
-        self._watcher.looked_up(len(texts) - len(missing), len(texts))
+        self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
         made: dict[Hashable, Aligned | None] = {}
         if missing:
             task.done.wait()
