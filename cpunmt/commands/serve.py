@@ -33,7 +33,9 @@ def serve_arguments(parser):
                 type=type(one.default),
                 help=f"{one.metadata['help']} (default: {one.default:g})",
             )
-    parser.add_argument("--api-keys", metavar="FILE", help="serve only who has one of the keys in this file, a line each")
+    parser.add_argument(
+        "--api-keys", metavar="FILE", help="serve only who has one of the keys in this file, a line each"
+    )
     parser.add_argument("--preload", nargs=0, const=True, help="load all models before the first request")
     parser.set_defaults(run=serve, parser=parser)
 

@@ -43,7 +43,7 @@ _SCRIPTS = {
 }
 _OF_SCRIPT = {script: frozenset(languages.split()) for script, languages in _SCRIPTS.items()}
 _NOT_LATIN = frozenset().union(*_OF_SCRIPT.values()) - {"sr", "kk", "mn"}  # these are written in Latin letters too
-_NO_WORDS = re.compile(r"https?://\S+|www\.\S+|\S+@\S+\.\w+|[^\w\s'\u2019-]|[\d_]")
+_NO_WORDS = re.compile(r"<[^<>]*>|&\w+;|https?://\S+|www\.\S+|\S+@\S+\.\w+|[^\w\s'\u2019-]|[\d_]")
 _LONGEST = 2000  # characters that are looked at
 _LEAST = 0.2  # below that the answer is no better than a guess
 

@@ -169,13 +169,22 @@ class Scheduler:
         """Seconds until all that waits is translated, about."""
         return self._queued_pieces / (self._speed * self._count) if self._speed else 0.0
 
-    def close(self) -> None:
-        """End the threads, when their batches have ended."""
+    def stop(self) -> None:
+        """Nothing that waits is translated any more, and nothing is taken."""
         with self._lock:
             self._closed = True
+            self._groups.clear()
+            for job in [job for job in self._flying.values() if not job.taken]:
+                job.error, job.taken = _cancelled(), True
+                self._leave([job])
+                self._finish(job)
             self._work.notify_all()
+
+    def close(self, patience: float = 10.0) -> None:
+        """`stop`, and wait for the batches that are being translated, so many seconds at most."""
+        self.stop()
         for thread in self._threads:
-            thread.join()
+            thread.join(patience)
 
     def _translated(
         self,
@@ -276,7 +285,6 @@ class Scheduler:
                 while not self._groups and not self._closed:
                     self._work.wait()
                 if self._closed:
-                    self._drop()
                     return None
                 group = self._groups.pop(next(iter(self._groups)))
                 jobs = group.batch(self._limits.batch)
@@ -286,13 +294,6 @@ class Scheduler:
                 if jobs:
                     self._leave(jobs)
                     return group, jobs
-
-    def _drop(self) -> None:
-        """Nobody will translate what waits."""
-        for job in [job for job in self._flying.values() if not job.taken]:
-            job.error, job.taken = _cancelled(), True
-            self._leave([job])
-            self._finish(job)
 
     def _run(self) -> None:
         while (taken := self._take()) is not None:

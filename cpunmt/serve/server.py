@@ -20,6 +20,7 @@ _IDLE = 30  # seconds that a connection stays open without a request
 _HEADERS = 64 << 10  # bytes of a request's head
 _WAITING = 2048  # connections that the system holds for us
 _LOOK = 0.05
+_LAST = 1.0  # seconds that those who waited in vain have to read so
 
 
 class Server(uvicorn.Server):
@@ -52,10 +53,15 @@ class Server(uvicorn.Server):
         self._draining = asyncio.ensure_future(self._drain())
 
     async def _drain(self) -> None:
-        end = time.monotonic() + self._service.settings.drain
+        await self._until_idle(self._service.settings.drain)
+        self._service.scheduler.stop()  # whoever still waits is told
+        await self._until_idle(_LAST)
+        self.should_exit = True
+
+    async def _until_idle(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
         while self._service.in_flight and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
-        self.should_exit = True
 
 
 def server_of(

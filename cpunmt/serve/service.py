@@ -97,6 +97,8 @@ class Service:
             program.load()
             if self.settings.preload:
                 self.host.preload()
+                if self.detector.is_installed():
+                    self.detector.detect("one")
         except Exception as error:  # requests would meet it too
             self.failure = type(error).__name__
             LOG.error("cannot start: %s", type(error).__name__)

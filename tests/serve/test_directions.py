@@ -11,7 +11,8 @@ from cpunmt.serve.language_codes import NAMES, base_of, deepl, found_in, libretr
 
 LANGUAGES = "abcde"
 DIRECTIONS = st.lists(
-    st.tuples(st.sampled_from(LANGUAGES), st.sampled_from(LANGUAGES)).filter(lambda pair: pair[0] != pair[1]), max_size=8
+    st.tuples(st.sampled_from(LANGUAGES), st.sampled_from(LANGUAGES)).filter(lambda pair: pair[0] != pair[1]),
+    max_size=8,
 ).map(lambda pairs: [(Direction(*pair), number) for number, pair in enumerate(pairs)])
 
 
@@ -67,5 +68,7 @@ def test_codes_are_written_as_each_dialect_has_them():
         "zh-Hans", "zh-Hant", "zh-Hant", "pt-BR", "de",
     ]  # fmt: skip
     assert [deepl(code) for code in ("en", "zh", "zt", "pb", "nb")] == ["EN", "ZH", "ZH-HANT", "PT-BR", "NB"]
-    assert name_of("en") == "English" and name_of("zh-hant") == "Chinese (traditional)" and name_of("en-gb") == "English"
+    assert (
+        name_of("en") == "English" and name_of("zh-hant") == "Chinese (traditional)" and name_of("en-gb") == "English"
+    )
     assert name_of("zz") == "zz" and base_of("zt") == "zh" and len(NAMES) > 80

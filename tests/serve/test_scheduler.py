@@ -150,8 +150,10 @@ def test_groups_take_turns(schedulers):
     sentences = Sentences(False)
     first = Asking(scheduler, sentences, ["first"])
     assert sentences.begun.acquire(timeout=WAIT)
-    asked = [Asking(scheduler, sentences, [f"{n}{letter}" for n in range(12)], settings, key)
-             for letter, settings, key in (("a", SETTINGS, "model"), ("b", OTHERS, "model"), ("c", SETTINGS, "other"))]
+    asked = [
+        Asking(scheduler, sentences, [f"{n}{letter}" for n in range(12)], settings, key)
+        for letter, settings, key in (("a", SETTINGS, "model"), ("b", OTHERS, "model"), ("c", SETTINGS, "other"))
+    ]
     until(lambda: scheduler.queued == 36)
     sentences.open()
     assert first.result() and all(len(one.result()) == 12 for one in asked)

@@ -88,7 +88,7 @@ class Dialect:
         try:
             if keyed:
                 if service.draining:
-                    raise ServeError(503, "The server is shutting down", retry_after=5)
+                    raise _ending()
                 if service.in_flight >= service.settings.max_requests:
                     raise ServeError(503, "The server is busy: too many requests are in progress", retry_after=1)
             service.in_flight += 1
@@ -105,6 +105,8 @@ class Dialect:
         except ServeError as error:
             return self.failed(error)
         except (CancelledError, ClientDisconnect):
+            if service.draining:
+                return self.failed(_ending())
             return Response(status_code=_GONE)
         except HTTPException as error:
             return self.failed(ServeError(error.status_code, "Invalid request"))
@@ -112,3 +114,7 @@ class Dialect:
             LOG.error("a request failed: %s", type(error).__name__)
             said = "The translation failed" if isinstance(error, CpunmtError) else "Internal server error"
             return self.failed(ServeError(500, said))
+
+
+def _ending() -> ServeError:
+    return ServeError(503, "The server is shutting down", retry_after=5)

@@ -107,7 +107,8 @@ async def translate_file(ask: Ask) -> Response:
     text, options = translated_file(name, content)
     ((wanted, result),) = await ask.translated([text], source, target, options)
     number = ask.service.kept(FileStore).put(name, libretranslate(wanted.target), result.text.encode())
-    return JSONResponse({"translatedFileUrl": f"{ask.request.base_url}download_file/{number}"})
+    url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
+    return JSONResponse({"translatedFileUrl": str(url)})
 
 
 @libre.route("/download_file/{name}", "GET", keyed=False)
