@@ -21,7 +21,8 @@ def run(name: str, module: str) -> int:
 
     A signal that ends programs ends this one at once, with status 128 + its number, whatever the thread is doing:
     lines that are being written come out whole, files that are unfinished are removed; a server ends what it has begun
-    first (see `interrupts`). Anything else that ends the work, but for a mistake in the program, is one line on stderr and status 1.
+    first (see `interrupts`). Anything else that ends the work, but for a mistake in the program, is one line on stderr
+    and status 1.
 
     Returns the status only to a profiler or tracer, which has to write what it saw.
     """

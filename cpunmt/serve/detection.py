@@ -122,7 +122,7 @@ class Detector:
         with self._lock:
             if self._identifier is None:
                 with LOCK:
-                    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+                    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
                 identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
                 bases = {base_of(language) for language in self._languages} | {"no", "zxx"}
                 identifier.set_languages([label for label in identifier.labels if label in bases])

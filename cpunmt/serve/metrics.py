@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -19,7 +19,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        made = {"registry": self._registry, "namespace": "cpunmt"}
+        made: Any = {"registry": self._registry, "namespace": "cpunmt"}
         self.requests = Counter("requests", "Requests that were answered", ["path", "status"], **made)
         self.in_flight = Gauge("requests_in_flight", "Requests in progress", **made)
         self.cold_loads = Counter("cold_loads", "Times that a model was loaded", **made)

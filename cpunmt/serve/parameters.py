@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -113,7 +113,7 @@ def _whole(text: str, name: str) -> str:
     return text
 
 
-async def _limited(request: Request, most: int) -> AsyncIterator[bytes]:
+async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -125,11 +125,11 @@ async def _limited(request: Request, most: int) -> AsyncIterator[bytes]:
         raise ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
 
 
-async def _joined(chunks: AsyncIterator[bytes]) -> bytes:
+async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
 
 
-async def _multipart(request: Request, body: AsyncIterator[bytes], settings: ServeSettings) -> dict[str, Any]:
+async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
     parser = MultiPartParser(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
     try:
         form = await parser.parse()

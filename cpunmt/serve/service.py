@@ -115,8 +115,9 @@ class Service:
         task = self.scheduler.task()
         asked = asyncio.get_running_loop().run_in_executor(self.pool, work, task)
         gone = asyncio.ensure_future(_disconnected(request))
+        either: set[asyncio.Future[Any]] = {asked, gone}
         try:
-            await asyncio.wait({asked, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not asked.done():
                 task.cancel()
             return await asked

@@ -16,11 +16,11 @@ MANY = Detector(["en", "de", "fr", "ru", "uk", "ja", "zh-Hans", "ko", "el", "ar"
         ("Les enfants jouent dans le jardin.", "fr"),
         ("Barna leker i hagen, og det er ikke farlig.", "nb"),
         ("Дети играют в саду, и это хорошо.", "ru"),
-        ("Діти граються в саду, і їм весело.", "uk"),
+        ("Діти граються в саду, і їм весело.", "uk"),  # noqa: RUF001
         ("子どもたちは庭で遊んでいます。", "ja"),
         ("孩子们在花园里玩耍。", "zh-Hans"),
         ("아이들이 정원에서 놀고 있어요.", "ko"),
-        ("Τα παιδιά παίζουν.", "el"),
+        ("Τα παιδιά παίζουν.", "el"),  # noqa: RUF001
         ("הילדים משחקים", "he"),
         ("https://example.org/die/kinder The children are playing at http://x.y/kinder", "en"),
     ],

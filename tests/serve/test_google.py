@@ -33,8 +33,8 @@ def test_its_client_translates(client, translators):
 
 def test_its_client_asks_for_languages(client):
     assert client.get_languages() == [
-        {"language": "en", "name": "English"}, {"language": "de", "name": "German"}, {"language": "fr", "name": "French"},
-    ]  # fmt: skip
+        {"language": code, "name": name} for code, name in (("en", "English"), ("de", "German"), ("fr", "French"))
+    ]
     found = client.detect_language(["Zwei Hunde spielen im Schnee.", "5"])
     assert (found[0]["language"], found[0]["input"]) == ("de", "Zwei Hunde spielen im Schnee.")
     assert found[0]["confidence"] > 0.9 and found[1]["confidence"] == 0

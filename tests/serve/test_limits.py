@@ -104,7 +104,7 @@ class Held:
 
 
 def test_what_is_too_much_is_refused_for_now(monkeypatch):
-    with serving(MODELS[0], max_requests=2, max_queued=1) as served:
+    with serving(MODELS[0], max_requests=2) as served:
         held, answers = Held(served, monkeypatch), []
         texts = iter("abcdefg")
         asking = [

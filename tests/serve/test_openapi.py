@@ -36,11 +36,14 @@ ASKED = [  # (method, path, JSON or query); those that make and forget a glossar
     ("get", "/deepl/v2/translate", {"text": "One man.", "target_lang": "DE"}),
     *[(method, f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl") for method in ("get", "post")
       for path in ("languages", "usage")],
-    *[("get", f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl") for path in ("glossaries", "glossary-language-pairs")],
+    *[("get", f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl")
+      for path in ("glossaries", "glossary-language-pairs")],
     ("get", "/v2/languages", {"type": "target"}),
     ("post", "/deepl", {"text": "One man.", "target_lang": "DE"}),
-    *[(method, f"{prefix}/language/translate/v2{path}", said) for prefix in ("", "/google") for method in ("get", "post")
-      for path, said in (("", {"q": "One man.", "target": "de"}), ("/languages", {"target": "en"}), ("/detect", {"q": "One"}))],
+    *[(method, f"{prefix}/language/translate/v2{path}", said)
+      for prefix in ("", "/google") for method in ("get", "post")
+      for path, said in (("", {"q": "One man.", "target": "de"}), ("/languages", {"target": "en"}),
+                         ("/detect", {"q": "One"}))],
     ("get", "/google/translate_a/single", {"q": "One man.", "tl": "de", "sl": "en"}),
     ("post", "/google/translate_a/single", {"q": "One man.", "tl": "de", "sl": "en"}),
     ("post", "/translate/batch", {"texts": ["One man."], "from": "en", "to": "de"}),

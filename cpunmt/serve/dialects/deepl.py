@@ -162,7 +162,7 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
         options["html"] = True
     split = given.get("split_sentences")
     if split not in (None, ""):
-        named = {True: "1", False: "0"}.get(split, str(split)) if isinstance(split, bool | int) else split
+        named = str(int(split)) if isinstance(split, int) else split
         if not isinstance(named, str) or named not in _SPLITS:
             raise bad("Value for 'split_sentences' not supported.")
         options["split"] = _SPLITS[named]

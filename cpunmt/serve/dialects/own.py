@@ -5,6 +5,7 @@ POST /v1/translate {"text": "One man.", "source": "en", "target": "de"}
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,9 +70,9 @@ async def translate(ask: Ask) -> Response:
     if given.switch("stream"):
         if not alone:
             raise bad("Invalid request: stream takes one text, not a list")
-        return await event_stream(ask, texts[0], (source, target), options, lambda *made: _told(*made, returns))
+        return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
 
-    told = [_told(*pair, returns) for pair in await ask.translated(texts, source, target, options)]
+    told = [_told(returns, *pair) for pair in await ask.translated(texts, source, target, options)]
     return JSONResponse({"translations": told})
 
 
@@ -175,7 +176,7 @@ def _glossary(terms: Mapping[str, Any]) -> Any:
         raise bad(f"Invalid request: {error}") from None
 
 
-def _told(wanted: Wanted, result: Result, returns: frozenset[str]) -> dict[str, Any]:
+def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, Any]:
     """A translation as JSON: what was asked for of `Result.to_dict`."""
     every = result.to_dict()
     found: dict[str, Any] = {"text": result.text, "source": wanted.source, "target": wanted.target}
