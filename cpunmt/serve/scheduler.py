@@ -30,7 +30,8 @@ from cpunmt.translation.interface.whole_texts import Sentences
 from cpunmt.translation.texts.aligned import Aligned
 
 _KNOWN_GROUPS = 1000
-_NEW = 0.2  # what the last batch counts in the measured speed
+_PIECES, _SECONDS = 2000.0, 2.0  # what the speed of a worker begins with: the first batches are slow, and tell little
+_HALF_LIFE = 5.0  # seconds of work after which a batch counts half in the measured speed
 
 
 class Watcher(Protocol):
@@ -139,7 +140,7 @@ class Scheduler:
         self._groups: OrderedDict[int, _Group] = OrderedDict()  # those with something to do, next first
         self._numbers: OrderedDict[Hashable, int] = OrderedDict()
         self._next = 0
-        self._speed = 0.0  # pieces per second and worker; 0: not known
+        self._pieces, self._seconds = _PIECES, _SECONDS  # that batches had, the older the less
         self._closed = False
         self.queued = 0  # sentences that wait
         self._queued_pieces = 0
@@ -167,7 +168,7 @@ class Scheduler:
 
     def wait(self) -> float:
         """Seconds until all that waits is translated, about."""
-        return self._queued_pieces / (self._speed * self._count) if self._speed else 0.0
+        return self._queued_pieces * self._seconds / (self._pieces * self._count)
 
     def stop(self) -> None:
         """Nothing that waits is translated any more, and nothing is taken."""
@@ -302,8 +303,8 @@ class Scheduler:
             _translate(group, jobs)
             seconds, pieces = time.monotonic() - began, sum(job.size for job in jobs)
             with self._lock:
-                speed = pieces / max(seconds, 1e-6)
-                self._speed = self._speed + _NEW * (speed - self._speed) if self._speed else speed
+                kept = 0.5 ** (seconds / _HALF_LIFE)
+                self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
                 for job in jobs:
                     self._finish(job)
             self._watcher.batch(pieces, len(jobs), seconds)

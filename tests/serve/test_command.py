@@ -55,7 +55,7 @@ def asked_at_once(server, texts):
     answers = []
 
     def ask():
-        address = f"{server.client.base_url}translate"
+        address = server.client.base_url.join("/translate")
         with contextlib.suppress(httpx.HTTPError):
             answers.append(httpx.post(address, json={"q": texts, "source": "en", "target": "de"}, timeout=120))
 

@@ -223,16 +223,16 @@ def test_too_much_is_refused(schedulers):
 
 
 def test_what_would_wait_too_long_is_refused(schedulers):
-    scheduler, _ = schedulers(batch=1, deadline=0.01)
+    scheduler, _ = schedulers(batch=1, deadline=0.001)
     slow = Sentences(False)
     first = Asking(scheduler, slow, ["first"])
     assert slow.begun.acquire(timeout=WAIT)
     time.sleep(0.1)
     slow.go.release()
-    assert first.result() == ["FIRST"]  # two pieces in a tenth of a second, or less: now the speed is known
+    assert first.result() == ["FIRST"]  # two pieces in a tenth of a second, or less
     asked = [Asking(scheduler, slow, ["a", "b", "c"])]
     assert slow.begun.acquire(timeout=WAIT)
-    assert scheduler.wait() > 0.01
+    assert scheduler.wait() > 0.001
     with pytest.raises(ServeError) as refused:
         Asking(scheduler, slow, ["late"]).result()
     assert refused.value.status == 503
@@ -272,3 +272,20 @@ def test_everybody_gets_their_own(requests, workers, batch, cache):
     scheduler.close()
     assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
     assert watched.asked == sum(map(len, requests)) and sum(watched.batches) <= watched.asked
+
+
+def test_a_slow_beginning_tells_little_and_slowness_that_lasts_much(schedulers):
+    scheduler, _ = schedulers()
+    scheduler._queued_pieces = 1000
+    before = scheduler.wait()
+    scheduler._queued_pieces = 0
+    slow = Sentences(False)
+    first = Asking(scheduler, slow, ["first"])
+    assert slow.begun.acquire(timeout=WAIT)
+    time.sleep(0.2)
+    slow.open()
+    first.result()
+    scheduler._queued_pieces = 1000
+    after = scheduler.wait()
+    scheduler._queued_pieces = 0
+    assert before < after < 2 * before
