@@ -109,23 +109,32 @@ class _Group:
     def __init__(self, number: int, sentences: Sentences, settings: Settings):
         self.number, self._sentences, self._settings = number, sentences, settings
         self.tasks: OrderedDict[Task, None] = OrderedDict()
+        self._was_large = False
 
     def translate(self, jobs: Sequence[_Job]) -> list[Aligned]:
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
 
     def batch(self, room: int) -> list[_Job]:
-        """Jobs that no worker has, of about `room` pieces; a sentence that is longer comes alone."""
-        oldest = next(iter(self.tasks))
-        self.tasks.move_to_end(oldest)
-        found = oldest.take(1, True)
-        room -= sum(job.size for job in found)
+        """Jobs that no worker has, of about `room` pieces; a sentence that is longer comes alone, every second time."""
+        found = [] if self._was_large else self._next()
+        left = room - sum(job.size for job in found)
         for task in sorted(self.tasks, key=lambda task: (task.attained, task.left)):
-            taken = task.take(room)
+            taken = task.take(left)
             found += taken
-            room -= sum(job.size for job in taken)
+            left -= sum(job.size for job in taken)
+        if not found:
+            found = self._next()
+            left = room - sum(job.size for job in found)
+        self._was_large = left < 0
         for task in [task for task in self.tasks if not task.jobs]:
             del self.tasks[task]
         return found
+
+    def _next(self) -> list[_Job]:
+        """A job of the request that waits longest, which is behind the others then."""
+        oldest = next(iter(self.tasks))
+        self.tasks.move_to_end(oldest)
+        return oldest.take(1, True)
 
 
 class Scheduler:

@@ -129,6 +129,24 @@ def test_a_short_request_waits_for_one_batch_of_a_long_one(schedulers):
     assert "short" in sentences.batches[1] and len(sentences.batches) >= 50
 
 
+def test_sentences_that_never_end_let_others_pass(schedulers):
+    scheduler, _ = schedulers(batch=10)
+    sentences = Sentences(False)
+    asked = [Asking(scheduler, sentences, ["first"])]
+    assert sentences.begun.acquire(timeout=WAIT)
+    asked += [Asking(scheduler, sentences, [f"{n} and so on" * 100]) for n in range(6)]
+    until(lambda: scheduler.queued == 6)
+    asked += [Asking(scheduler, sentences, [f"short {n}"]) for n in range(6)]
+    until(lambda: scheduler.queued == 12)
+    sentences.open()
+    assert all(one.result() for one in asked)
+    lengths = [max(map(len, batch)) for batch in sentences.batches[1:]]
+    assert [length > 100 for length in lengths[:4]] == [True, False, True, False]
+    assert sum(length > 100 for length in lengths) == 6 and all(
+        len(b) == 1 for b in sentences.batches if len(b[0]) > 100
+    )
+
+
 def test_a_long_request_goes_on_whatever_comes(schedulers):
     scheduler, _ = schedulers(batch=10)
     sentences = Sentences(False)
