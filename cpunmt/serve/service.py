@@ -31,7 +31,7 @@ from cpunmt.translation.streams.text_stream import joined_increments
 T = TypeVar("T")
 AUTO = "auto"
 LOG = logging.getLogger("cpunmt.serve")
-_THREADS = 256  # requests whose texts are cut or wait at a time
+_BESIDE = 4  # threads beside those of requests
 _LOOK = 5.0  # seconds between looks for idle models
 _MOST_AT_ONCE = 64  # sentences of a stream that are translated together
 
@@ -61,7 +61,9 @@ class Service:
         self.detector = Detector(self.host.sources)
         self.draining, self.in_flight, self.failure = False, 0, ""
         self._warm = threading.Event()
-        self.pool = ThreadPoolExecutor(_THREADS, "cpunmt request")
+        self.pool = ThreadPoolExecutor(
+            settings.max_requests + _BESIDE, "cpunmt request"
+        )  # else they wait for long ones
         self._kept: dict[type, Any] = {}
         self._keeping: asyncio.Task[None] | None = None
 

@@ -83,7 +83,7 @@ def all_answered(served, requests):
     return found
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(REQUESTS, min_size=1, max_size=6))
 def test_all_answers_are_those_of_a_translator(served, translators, requests):
     answers = all_answered(served, requests)
@@ -93,7 +93,7 @@ def test_all_answers_are_those_of_a_translator(served, translators, requests):
 
 @pytest.mark.parametrize("workers, batch_tokens, cache_mb", [(3, 16, 0), (1, 4096, 1)])
 def test_so_they_are_with_other_settings(translators, workers, batch_tokens, cache_mb):
-    requests = [(("en", ("de", "fr")[n % 2]), LINES[n : n + 5], {"beam_size": 1 + n % 3}) for n in range(24)]
+    requests = [(("en", ("de", "fr")[n % 2]), LINES[n : n + 5], {"beam_size": 1 + n % 3}) for n in range(12)]
     with serving(workers=workers, batch_tokens=batch_tokens, cache_mb=cache_mb) as served:
         for _ in range(2):  # the second time some are kept
             answers = all_answered(served, requests)

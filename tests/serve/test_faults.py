@@ -200,3 +200,19 @@ def test_requests_that_are_no_http(served):
             assert answer == b"" or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5"))
             assert b"Traceback" not in answer
     assert served.json("/translate", FORMS["/translate"][0]) == {"translatedText": "Ein Mann."}
+
+
+@PATHS
+def test_requests_of_two_lengths_end_the_connection(served, path):
+    """What follows may be another's request, smuggled past a proxy: nobody answers it."""
+    host, _, port = served.url.removeprefix("http://").partition(":")
+    head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(head.encode() + b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        answer = b""
+        while part := connection.recv(1 << 16):
+            answer += part
+    assert (
+        answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1 and b"connection: close" in answer.lower()
+    )
+    assert FORMS[path][1](json.loads(answer.partition(b"\r\n\r\n")[2]))

@@ -21,6 +21,13 @@ from cpunmt.translation.results import Result
 _GONE = 499  # nobody reads it: as nginx counts clients that have left
 
 
+class _TwoLengths(ServeError):
+    """A proxy may believe the other length, and take the rest for somebody else's request."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "Invalid request: it says its length twice, by Content-Length and Transfer-Encoding")
+
+
 class Ask(NamedTuple):
     """A request that was read, and whose key is right.
 
@@ -63,10 +70,8 @@ class Dialect:
     def failed(self, error: ServeError) -> Response:
         """An error as a response."""
         headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-        if error.status in (408, 413):
+        if error.status in (408, 413) or isinstance(error, _TwoLengths):
             headers["Connection"] = "close"  # what is left of the request would be read as the next one
-        if error.status == 401:
-            headers["WWW-Authenticate"] = "Bearer"
         return JSONResponse(self._failed(error), error.status, headers)
 
     def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
@@ -86,6 +91,8 @@ class Dialect:
     async def _answered(self, request: Request, answer: Answer, keyed: bool) -> Response:
         service: Service = request.app.state.service
         try:
+            if "transfer-encoding" in request.headers and "content-length" in request.headers:
+                raise _TwoLengths
             if keyed:
                 if service.draining:
                     raise _ending()

@@ -55,7 +55,8 @@ async def event_stream(
             # Its sentences are kept or translated again; either way they are the same.
             tell(("result", told(wanted, service.translate(task, [text], [wanted], options)[0])))
         except CancelledError:
-            pass
+            if service.draining:
+                tell(("error", {"code": 503, "message": "The server is shutting down"}))
         except ServeError as error:
             tell(("error", {"code": error.status, "message": error.message}))
         except Exception as error:
