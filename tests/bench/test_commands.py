@@ -68,6 +68,7 @@ COMMANDS = {
     ],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
+    "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
@@ -82,6 +83,7 @@ SAID = {  # by those that tell more than a speed
     "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
+    "bench.serve": "every answer is that of a Translator",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -99,6 +101,7 @@ QUICK = (
     "bench.peers",
     "bench.reranking",
     "bench.sentences",
+    "bench.serve",
     "bench.threads",
     "bench.vocabularies",
 )
