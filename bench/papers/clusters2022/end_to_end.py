@@ -1,0 +1,113 @@
+"""Whole translations: over the whole vocabulary and over clusters; and how much memory clusters take."""
+
+import statistics
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bench.papers.clusters2022.planted import Task, limits
+from bench.papers.clusters2022.projection import FULL
+from bench.papers.clusters2022.recorded import bytes_of
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+from cpunmt.kernels.records import ENTRY
+from cpunmt.text.clusters import Clusters
+
+
+class Mode(NamedTuple):
+    """How sentences are translated."""
+
+    beam: int
+    batch: int  # sentences in one call; 0: all
+
+    @property
+    def search(self) -> Search:
+        """Over the whole vocabulary. Greedy search makes no scores."""
+        return Search(beam_size=self.beam, full=True, scored=self.beam > 1)
+
+
+MODES = {
+    "one at a time, greedy": Mode(1, 1),
+    "batches of 20, beam 2": Mode(2, 20),
+    "in bulk, greedy": Mode(1, 0),
+}
+
+
+def measure(task: Task, sets: Mapping[str, Clusters], rounds: int) -> list[dict]:
+    """Rows by set of clusters and mode: target pieces/s, times the speed over FULL (medians of rounds in turn, CPU
+    time), and the share of the translations that are the same."""
+    engines = {FULL: Engine(task.engine.model)}
+    engines |= {name: Engine(task.engine.model, clusters=clusters) for name, clusters in sets.items()}
+    rows = []
+    for mode_name, mode in MODES.items():
+        seconds: dict = {name: [] for name in engines}
+        said = {}
+        for number in range(rounds + 1):
+            for name, engine in engines.items():
+                began = time.process_time()
+                said[name] = _translated(engine, task.timed, mode, name != FULL)
+                if number:  # the first round is for the caches
+                    seconds[name].append(time.process_time() - began)
+        pieces = sum(map(len, said[FULL]))
+        for name in engines:
+            ratios = [slow / fast for slow, fast in zip(seconds[FULL], seconds[name], strict=True)]
+            rows.append(
+                {
+                    "mode": mode_name,
+                    "sets": name,
+                    "pieces_per_second": pieces / statistics.median(seconds[name]),
+                    "speedup": statistics.median(ratios),
+                    "same": sum(a == b for a, b in zip(said[name], said[FULL], strict=True)) / len(said[FULL]),
+                }
+            )
+    return rows
+
+
+def _translated(engine: Engine, sources, mode: Mode, clustered: bool) -> list[list[int]]:
+    found, batch = [], mode.batch or len(sources)
+    for first in range(0, len(sources), batch):
+        part = sources[first : first + batch]
+        search = mode.search._replace(clusters=clustered)
+        found += engine.translate(part, limits(part), search, slots=mode.batch or None)
+    return [hypotheses[0].ids for hypotheses in found]
+
+
+def memory(task: Task, sets: Mapping[str, Clusters]) -> list[dict]:
+    """Rows by set of clusters: bytes of the model's weights and of the clusters, and what each search adds in memory.
+
+    The whole vocabulary's layer is laid out anew for products; clusters are packed centroids, and what stands beside
+    each piece's row once more.
+    """
+    config, weights = task.engine.model.config, task.engine.model.bytes
+    return [
+        {
+            "sets": name,
+            "model": weights,
+            "clusters": bytes_of(clusters),
+            "share": bytes_of(clusters) / weights,
+            "beside_rows": ENTRY.itemsize * config.vocab_size,
+            "packed_centroids": clusters.centroids.nbytes,
+            "whole_layer": config.vocab_size * config.architecture.model_dim,
+        }
+        for name, clusters in sets.items()
+    ]
+
+
+def show(title: str, rows: list[dict], sizes: list[dict]):
+    """Print the tables."""
+    print(f"\nWhole translations, {title}: target pieces/s (times {FULL}), translations that are the same")
+    for mode in MODES:
+        told = [
+            f"{row['sets']} {row['pieces_per_second']:.0f} ({row['speedup']:.2f}; {100 * row['same']:.0f} %)"
+            for row in rows
+            if row["mode"] == mode
+        ]
+        print(f"{mode:24}{', '.join(told)}", flush=True)
+    print(f"\nMemory, {title}: MB")
+    for row in sizes:
+        print(
+            f"{row['sets']:12}clusters {row['clusters'] / 1e6:.2f}, {100 * row['share']:.2f} % of the model's "
+            f"{row['model'] / 1e6:.1f}; in memory also {row['packed_centroids'] / 1e6:.2f} of packed centroids and "
+            f"{row['beside_rows'] / 1e6:.2f} beside rows, where all pieces have {row['whole_layer'] / 1e6:.1f} packed",
+            flush=True,
+        )

@@ -1,0 +1,103 @@
+"""Finding the nearest centroid: in float32, as the engine does, and with centroids in 8 bits.
+
+Also how often a state belongs to the cluster that the state before belonged to: rows are scored where they lie, so all
+that keeping candidates from one step to the next could save is finding the centroid and, of "both", uniting two lists.
+"""
+
+import statistics
+import time
+
+import numpy as np
+
+from bench.papers.clusters2022.recorded import Recorded
+from bench.papers.clusters2022.steps import Projection, Setting, States
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.state_clusters import LOWEST, StateClusters
+from cpunmt.kernels import records
+from cpunmt.kernels.matmul.packing import PANEL, pack, padded, panels
+from cpunmt.layers.schemes import int8
+from cpunmt.search.records import CLUSTERS
+from cpunmt.simd import isa
+from cpunmt.text.clusters import Clusters
+from quantize.clusters.states import Step
+
+
+def byte_layer(clusters: Clusters) -> tuple[np.ndarray, list[np.ndarray]]:
+    """LINEAR of the centroids in 8 bits, with a scale for each, and the arrays that it points to."""
+    count, depth = clusters.centroids.shape
+    q, scales = int8.quantize_columns(np.ascontiguousarray(clusters.centroids.T))
+    sums = q.sum(axis=0, dtype=np.int32)
+    bias = np.full(PANEL * panels(count), LOWEST, np.float32)
+    bias[:count] = -clusters.half_norms
+    layer, vectors = (
+        np.zeros(1, records.LINEAR),
+        {
+            "weights": pack(q),
+            "scales": padded(scales),
+            "start": padded(sums * np.int32(-isa.activation_offset())),
+            "totals": padded(scales * sums.astype(np.float32)),
+            "bias": bias,
+        },
+    )
+    layer["scheme"], layer["depth"], layer["panels"] = records.INT8, depth, panels(count)
+    for name, vector in vectors.items():
+        layer[name] = vector.ctypes.data
+    return layer, list(vectors.values())
+
+
+def measure(
+    program, engine: Engine, given: Step, setting: Setting, clusters: Clusters, held_out: Recorded, rounds: int
+) -> dict:
+    """Microseconds of a step, by scheme of the centroids; what 8 bits choose otherwise, of the steps' states."""
+    projection = Projection(program, engine, given, setting, clusters)
+    made = StateClusters(clusters, engine.model)
+    eight_bits, kept = byte_layer(clusters)
+    depth, steps, seconds, chosen = clusters.centroids.shape[1], projection.steps, {}, {}
+    layers = {"float32": made.address + CLUSTERS.fields["centroids"][1], "int8": eight_bits}
+    states = {scheme: States(program, given.states, scheme) for scheme in layers}
+    for number in range(rounds + 1):
+        for scheme, layer in layers.items():
+            began = time.process_time()
+            given_states = projection.workspace, states[scheme].record
+            program.nearest_steps(layer, *given_states, depth, setting.rows, 0, steps)
+            if number:  # the first round is for the caches
+                seconds.setdefault(scheme, []).append((time.process_time() - began) / steps)
+            chosen[scheme] = states[scheme].best
+    del kept
+    ratios = [slow / fast for slow, fast in zip(seconds["float32"], seconds["int8"], strict=True)]
+    return {
+        "rows": str(setting),
+        "clusters": len(clusters.centroids),
+        "microseconds": {scheme: 1e6 * min(found) for scheme, found in seconds.items()},
+        "speedup": statistics.median(ratios),
+        "other_choices": float((chosen["int8"] != chosen["float32"]).mean()),
+        "active": {
+            scheme: float(clusters.sizes[found].mean()) / clusters.vocab_size for scheme, found in chosen.items()
+        },
+        "coverage": {
+            scheme: float(clusters.contain(found, given.best[:, 0]).mean()) for scheme, found in chosen.items()
+        },
+        "stays": held_out.cluster_stays(clusters),
+    }
+
+
+def show(title: str, rows: list[dict]):
+    """Print the table."""
+    print(f"\nNearest centroid, {title}: us, and what centroids in 8 bits change")
+    print(
+        f"{'':20}{'clusters':>9}{'float32':>9}{'int8':>14}{'other choices':>15}{'active':>18}{'coverage':>20}   stays"
+    )
+    for row in rows:
+        times, active, covered = (
+            row["microseconds"],
+            *(
+                ", ".join(f"{100 * row[name][scheme]:.2f}" for scheme in ("float32", "int8"))
+                for name in ("active", "coverage")
+            ),
+        )
+        eight_bits = f"{times['int8']:.1f} ({row['speedup']:.1f} x)"
+        print(
+            f"{row['rows']:20}{row['clusters']:9}{times['float32']:9.1f}{eight_bits:>14}"
+            f"{100 * row['other_choices']:13.2f} %{active:>16} %{covered:>18} %{100 * row['stays']:6.1f} %",
+            flush=True,
+        )

@@ -1,0 +1,111 @@
+"""Models of random weights whose decoder states lie in clusters that say few pieces each: for speed only.
+
+States of random weights have no clusters, and say any piece. Here a structure is planted, so that what is made and
+timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
+
+    topics      random directions; a piece's row in the table, which looks up and scores, is half its topic, half
+                its own
+    last feed-forward network of the decoder
+                a unit fires where its input is near one topic, which is that of the piece before, and near a direction
+                of its own, which depends on what else was said and on the source; it adds another topic to the state
+
+So a state is the sum of a few topics, mostly one of those that follow the topic before, and of what the layers below
+say, by which the pieces of a topic differ: some are said more often, by a bias that falls with their rank.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.students import LENGTH_FACTOR, random_checkpoint
+from bench.top_up.workload import LENGTHS, drawn
+from cpunmt.engine.engine import Engine
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.model import Model
+from cpunmt.model.tensors import output_table
+from quantize.reference.inputs import hear_inputs
+
+TOPICS = 512
+_SHARE = 0.5  # of a row's squared length that is its topic's
+_ADDED = 8.0  # length of what a unit adds to the state, for each 1 that it fires with
+_OWN = 1.0  # length of a unit's own direction, where its topic's is 1
+_RARE = 4.0  # a unit fires where its input is so many deviations above the mean
+_FALL = 0.3  # of the bias, by the logarithm of a piece's rank in its topic
+_HEARD = 60  # sentences
+_HELD_OUT = 64  # at least: a step of 20 sentences needs more of them
+
+
+class Task(NamedTuple):
+    """A model and sentences for it: ids with their </s>."""
+
+    engine: Engine
+    text: list[list[int]]  # that clusters are made of
+    held_out: list[list[int]]  # that they are judged by
+    timed: list[list[int]]
+
+
+def planted_checkpoint(
+    size: str, vocab_size: int, topics: int = TOPICS, seed: int = 1
+) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Config and float32 tensors of a student of one of bench.students.SIZES with the structure above.
+
+    </s> is barred, as in all random students: translations are as long as the config allows.
+    """
+    config, tensors = random_checkpoint(size, vocab_size, seed)
+    depth, units = config.architecture.model_dim, config.architecture.decoder_width
+    random, table = np.random.default_rng((seed, 2)), tensors[output_table(config)]
+    directions = random.standard_normal((topics, depth), np.float32) / np.float32(depth**0.5)
+    of_piece = random.integers(0, topics, vocab_size)
+    table *= np.float32((1 - _SHARE) ** 0.5)
+    for first in range(0, vocab_size, 1 << 14):
+        part = slice(first, first + (1 << 14))
+        table[part] += np.float32(_SHARE**0.5) * directions[of_piece[part]]
+    order = np.argsort(of_piece, kind="stable")
+    begins = np.searchsorted(of_piece[order], np.arange(topics))
+    rank = np.empty(vocab_size, np.int64)
+    rank[order] = np.arange(vocab_size) - begins[of_piece[order]]
+    barred = tensors["output.bias"][config.eos_id]
+    tensors["output.bias"] = (-_FALL * np.log1p(rank)).astype(np.float32)
+    tensors["output.bias"][config.eos_id] = barred
+
+    network = f"decoder.{config.architecture.decoder_sets - 1}.feed_forward"
+    near = np.arange(units) % topics
+    then = (near + random.integers(1, max(topics, 2), units)) % topics
+    own = random.standard_normal((units, depth), np.float32) / np.float32(depth**0.5)
+    tensors[f"{network}.inner.weight"] = np.ascontiguousarray((directions[near] + np.float32(_OWN) * own).T)
+    tensors[f"{network}.inner.bias"] = np.zeros(units, np.float32)
+    tensors[f"{network}.outer.weight"] = np.float32(_ADDED) * directions[then]
+    heard = sources(vocab_size, _HEARD, config.eos_id, seed)
+    made = _heard(config, tensors, heard, f"{network}.inner") @ tensors[f"{network}.inner.weight"]
+    tensors[f"{network}.inner.bias"] = -(made.mean(axis=0) + np.float32(_RARE) * made.std(axis=0))
+    # what all states have in common would say the same pieces everywhere
+    tensors[f"{network}.norm.bias"] -= _heard(config, tensors, heard, output_table(config)).mean(axis=0)
+    return config, tensors
+
+
+def sources(vocab_size: int, count: int, eos_id: int, seed: int) -> list[list[int]]:
+    """Random ids, as many in each sentence as news has words."""
+    random = np.random.default_rng((seed, 3))
+    return [[*random.integers(2, vocab_size, length).tolist(), eos_id] for length in drawn(LENGTHS["news"], count)]
+
+
+def task(size: str, vocab_size: int, scheme: str, text: int, timed: int, topics: int = TOPICS) -> Task:
+    """A planted model, packed as `scheme`, and so many sentences to make clusters of, and to be timed."""
+    config, tensors = planted_checkpoint(size, vocab_size, topics)
+    engine, eos = Engine(Model(*packed_tensors(config, tensors, scheme))), config.eos_id
+    counts = {11: text, 12: max(text // 10, _HELD_OUT), 13: timed}
+    return Task(engine, *(sources(vocab_size, count, eos, seed) for seed, count in counts.items()))
+
+
+def limits(given: list[list[int]]) -> list[int]:
+    """How long their translations become."""
+    return [round(LENGTH_FACTOR * len(source)) + 1 for source in given]
+
+
+def _heard(config, tensors, given, layer):
+    """What a layer reads, float32 [rows, depth], where any pieces have been said."""
+    random, rows = np.random.default_rng(4), []
+    said = [[*random.integers(2, config.vocab_size, len(source) - 1).tolist(), config.eos_id] for source in given]
+    hear_inputs(config, tensors, given, said, lambda name, x: rows.append(np.array(x)) if name == layer else None)
+    return np.concatenate(rows)
