@@ -36,7 +36,12 @@ setup(
     ],
     package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
-    package_data={"cpunmt": ["py.typed"], "cpunmt.serve": ["openapi.json"], "quantize": ["py.typed"]},
+    package_data={
+        "cpunmt": ["py.typed"],
+        "cpunmt.serve": ["openapi.json"],
+        "cpunmt.serve.page": ["*.html", "*.js", "*.css", "*.svg"],
+        "quantize": ["py.typed"],
+    },
     python_requires=">=3.10",
     install_requires=[
         "numpy>=1.24",
