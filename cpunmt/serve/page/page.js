@@ -5,7 +5,7 @@ const $ = (id) => document.getElementById(id);
 
 const AUTO = "auto";
 const GROUP = 4000; // characters of a request, about: so that a long text appears bit by bit
-const KEPT = 3000; // paragraphs
+const KEPT = 30000; // paragraphs, more than a text can have
 const LONGEST_ADDRESS = 1500; // characters of a text that the address keeps
 const LOOK_AT = 5000; // characters that tell a text's language
 const CHOICES = 5; // translations of a sentence to choose from
@@ -45,7 +45,8 @@ function keep(store, name, value) {
 async function ask(path, content, signal) {
   const headers = { Accept: "application/json" };
   const key = $("key").value || kept(sessionStorage, "cpunmt-key");
-  if (key) headers["X-Api-Key"] = encodeURIComponent(key) === key ? key : key.replace(/[^\x21-\x7e]/g, "");
+  if (/[^\x20-\x7e]/.test(key)) throw new Refused(403, "The key has a character that cannot be sent");
+  if (key) headers["X-Api-Key"] = key;
   if (content) headers["Content-Type"] = "application/json";
   let answer;
   try {
@@ -62,6 +63,19 @@ async function ask(path, content, signal) {
 }
 
 const askTranslate = (content, signal) => ask("v1/translate", content, signal).then((told) => told.translations);
+
+// The same, for what nobody watches: a busy server is asked again when it says so, for some minutes.
+async function askPatiently(content, signal) {
+  for (let tries = 20; ; tries -= 1) {
+    try {
+      return await askTranslate(content, signal);
+    } catch (error) {
+      if (error.status !== 503 || !error.retryAfter || !tries) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+      signal.throwIfAborted();
+    }
+  }
+}
 
 async function sourceOf(text, signal) {
   const from = $("from").value;
@@ -137,7 +151,7 @@ async function fill(texts, from, to, signal, progress) {
   for (const group of groupsOf(missing)) {
     const wanted = { text: group, source: from, target: to, return: ["sentences", "alignments", "scores"] };
     const made = await askTranslate(wanted, signal);
-    group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), { ...made[i], given: text }));
+    group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), made[i]));
     progress?.(group);
   }
 }
@@ -220,7 +234,7 @@ function failed(error) {
     $("key-form").hidden = false;
     $("key").focus();
   }
-  if (error.status === 503 && error.retryAfter) {
+  if (error.status === 503 && error.retryAfter && now.mode !== "file") {
     tell(`${error.message}. It is tried again in ${error.retryAfter} s.`);
     now.again = setTimeout(translate, 1000 * error.retryAfter);
     return;
@@ -290,7 +304,6 @@ function showTexts() {
   const parts = partsOf($("source").value);
   const made = parts.map(madeOf);
   const waiting = $("output").getAttribute("aria-busy") === "true";
-  const before = now.parts.length;
   const old = [...$("output").children];
   parts.forEach((part, i) => {
     const same = now.parts[i]?.text === part.text && now.parts[i]?.gap === part.gap && now.parts[i]?.made === made[i];
@@ -315,7 +328,7 @@ function showTexts() {
   }
   now.parts = parts.map((part, i) => ({ ...part, made: made[i] }));
   $("output").lang = $("to").value;
-  if (before || parts.length) showTools();
+  showTools();
 }
 
 function place(parent, child, i) {
@@ -522,18 +535,18 @@ function showLanguages() {
   const sure = found?.confidence > 0 ? `${nameOf(found.language)}, ${Math.round(100 * found.confidence)} %` : "";
   $("detected").textContent = !auto || !found ? "" : sure || `not recognized, taken for ${nameOf(found.language)}`;
   const from = auto ? found?.language : $("from").value;
-  $("swap").disabled = now.mode === "file" || !from || !targetsOf($("to").value).includes(from);
+  $("swap").disabled = !from || !targetsOf($("to").value).includes(from);
 }
 
 function swap() {
   const from = $("from").value === AUTO ? now.detected.language : $("from").value;
   const to = $("to").value;
-  const text = outputText();
+  const text = now.mode === "file" ? "" : outputText();
   $("from").value = to;
   fillTargets(from);
   if (text.trim()) $("source").value = text;
   showLanguages();
-  showTexts();
+  if (now.mode === "text") showTexts();
   translate();
 }
 
@@ -599,7 +612,7 @@ async function wholeFile(text, from, to, signal) {
   if (count > known.limit) throw new Refused(400, `The file has ${number(count)} characters; HTML may have ${number(known.limit)} here`);
   $("job-progress").removeAttribute("value"); // it comes in one piece
   $("job-note").textContent = "Translating";
-  return (await askTranslate({ text: whole(text), source: from, target: to, html: true }, signal))[0].text;
+  return (await askPatiently({ text: whole(text), source: from, target: to, html: true }, signal))[0].text;
 }
 
 // Not through the cache: a file may have more paragraphs than it keeps.
@@ -612,7 +625,7 @@ async function byParagraphs(text, from, to, signal) {
   const made = [];
   let done = 0;
   for (const group of groupsOf(all.map((part) => part.text))) {
-    made.push(...(await askTranslate({ text: group, source: from, target: to }, signal)).map((one) => one.text));
+    made.push(...(await askPatiently({ text: group, source: from, target: to }, signal)).map((one) => one.text));
     done += group.reduce((sum, one) => sum + one.length, 0);
     showProgress(done / size);
   }
