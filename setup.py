@@ -15,7 +15,7 @@ VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py
 def description() -> str:
     """The README for a package index, where its links to files lead nowhere: each becomes the file's name."""
     links = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
-    text = (ROOT / "README.md").read_text("utf-8")
+    text = re.sub(r"^!\[.*\)\n\n?", "", (ROOT / "README.md").read_text("utf-8"), flags=re.M)  # pictures apart
     return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
 
 

@@ -518,7 +518,7 @@ const nameOf = (code) => known.languages.find((one) => one.code === code)?.name 
 const targetsOf = (code) => known.languages.find((one) => one.code === code)?.targets ?? [];
 
 function fillSelect(select, codes, value) {
-  const items = codes.map((code) => new Option(code === AUTO ? "Detect language" : nameOf(code), code));
+  const items = codes.map((code) => new Option(code === AUTO ? "Detect" : nameOf(code), code));
   select.replaceChildren(...items);
   select.value = codes.includes(value) ? value : codes[0];
 }
@@ -535,6 +535,7 @@ function showLanguages() {
   const sure = found?.confidence > 0 ? `${nameOf(found.language)}, ${Math.round(100 * found.confidence)} %` : "";
   $("detected").textContent = !auto || !found ? "" : sure || `not recognized, taken for ${nameOf(found.language)}`;
   const from = auto ? found?.language : $("from").value;
+  $("source").lang = from ?? "";
   $("swap").disabled = !from || !targetsOf($("to").value).includes(from);
 }
 
@@ -803,7 +804,9 @@ async function begin() {
     known.pause = settings.frontendTimeout;
     known.keyed = settings.keyRequired;
     if (known.keyed && !$("key").value && !kept(sessionStorage, "cpunmt-key")) {
+      $("main").classList.add("locked");
       $("key-form").hidden = false;
+      $("key").focus();
       return;
     }
     const told = await ask("v1/models");
@@ -813,6 +816,7 @@ async function begin() {
     known.detection = told.detection;
     known.languages = told.languages;
     $("key-form").hidden = true;
+    $("main").classList.remove("locked");
     const said = new URLSearchParams(location.search);
     const sources = told.languages.filter((one) => one.targets.length).map((one) => one.code);
     fillSelect($("from"), [...(known.detection ? [AUTO] : []), ...sources], said.get("source"));
