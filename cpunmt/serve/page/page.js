@@ -288,7 +288,7 @@ function paragraphOf(text, made, side) {
     }
     until(units(end), line);
     if (side && line.textContent.trim()) {
-      line.tabIndex = 0;
+      line.tabIndex = -1;
       line.setAttribute("role", "button");
       line.setAttribute("aria-haspopup", "dialog");
       line.setAttribute("aria-expanded", "false");
@@ -328,6 +328,7 @@ function showTexts() {
   }
   now.parts = parts.map((part, i) => ({ ...part, made: made[i] }));
   $("output").lang = $("to").value;
+  if (!$("output").querySelector('[tabindex="0"]')) reach($("output").querySelector('[role="button"]'));
   showTools();
 }
 
@@ -402,20 +403,32 @@ function pointed(event) {
 function atCursor() {
   if (document.activeElement !== $("source")) return;
   let left = $("source").selectionStart;
-  for (const paragraph of $("mirror").children) {
-    const length = paragraph.textContent.length;
-    if (left <= length) {
-      for (const word of paragraph.querySelectorAll(".word")) {
-        const range = document.createRange();
-        range.setStart(paragraph, 0);
-        range.setEnd(word, 0);
-        const begin = range.toString().length;
-        if (begin <= left && left <= begin + word.textContent.length) return light(word.closest(".sentence"), word);
-      }
-      return unlight();
-    }
+  const paragraph = [...$("mirror").children].find((one) => {
+    const length = one.textContent.length;
+    if (left <= length) return true;
+    left -= length;
+    return false;
+  });
+  if (!paragraph) return unlight();
+  const nodes = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+  while (nodes.nextNode()) {
+    const { length, parentElement } = nodes.currentNode;
+    if (left <= length && parentElement.classList.contains("word")) return light(parentElement.closest(".sentence"), parentElement);
+    if (left < length) break;
     left -= length;
   }
+  unlight();
+}
+
+// Tab goes to one sentence, as there may be hundreds; up and down go on to the others.
+function reach(sentence) {
+  for (const one of $("output").querySelectorAll('[tabindex="0"]')) one.tabIndex = -1;
+  if (sentence) sentence.tabIndex = 0;
+}
+
+function stepSentence(sentence, by) {
+  const all = [...$("output").querySelectorAll('[role="button"]')];
+  all[all.indexOf(sentence) + by]?.focus();
 }
 
 // Arrows go from word to word of the sentence that has the focus.
@@ -709,7 +722,10 @@ function listen() {
   const sentenceAt = (event) => event.target.closest?.(".sentence");
   output.addEventListener("mousemove", pointed);
   output.addEventListener("mouseleave", unlight);
-  output.addEventListener("focusin", (event) => light(sentenceAt(event)));
+  output.addEventListener("focusin", (event) => {
+    reach(sentenceAt(event));
+    light(sentenceAt(event));
+  });
   output.addEventListener("focusout", unlight);
   output.addEventListener("click", (event) => {
     if (sentenceAt(event) && getSelection().isCollapsed) openChoices(sentenceAt(event));
@@ -718,6 +734,8 @@ function listen() {
     const sentence = sentenceAt(event);
     if (!sentence || event.ctrlKey || event.metaKey) return;
     const keys = { ArrowRight: () => step(sentence, 1), ArrowLeft: () => step(sentence, -1) };
+    keys.ArrowDown = () => stepSentence(sentence, 1);
+    keys.ArrowUp = () => stepSentence(sentence, -1);
     keys.Enter = keys[" "] = () => openChoices(sentence);
     if (!keys[event.key]) return;
     event.preventDefault();
