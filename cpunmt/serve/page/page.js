@@ -486,6 +486,7 @@ function listChoices(found, current) {
     $("choices-list").append(item);
   }
   ($("choices-list").querySelector("[aria-current]") ?? $("choices-list").querySelector("button"))?.focus({ preventScroll: true });
+  $("choices").scrollIntoView({ block: "nearest" });
 }
 
 function closeChoices(focus = false) {
