@@ -15,7 +15,7 @@ VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py
 def description() -> str:
     """The README for a package index, where its links to files lead nowhere: each becomes the file's name."""
     links = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
-    text = (ROOT / "README.md").read_text("utf-8")
+    text = re.sub(r"^!\[.*\)\n\n?", "", (ROOT / "README.md").read_text("utf-8"), flags=re.M)  # pictures apart
     return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
 
 
@@ -36,7 +36,12 @@ setup(
     ],
     package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
-    package_data={"cpunmt": ["py.typed"], "cpunmt.serve": ["openapi.json"], "quantize": ["py.typed"]},
+    package_data={
+        "cpunmt": ["py.typed"],
+        "cpunmt.serve": ["openapi.json"],
+        "cpunmt.serve.page": ["*.html", "*.js", "*.css", "*.svg"],
+        "quantize": ["py.typed"],
+    },
     python_requires=">=3.10",
     install_requires=[
         "numpy>=1.24",

@@ -45,6 +45,8 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
     sources = {str(path.relative_to(ROOT)) for name in ("cpunmt", "quantize") for path in (ROOT / name).rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == sources
     assert {"cpunmt/py.typed", "quantize/py.typed"} <= set(names)
+    page = {f"cpunmt/serve/page/{name}" for name in ("index.html", "page.js", "page.css", "icon.svg")}
+    assert {"cpunmt/serve/openapi.json", *page} <= set(names)
     assert any(name.endswith("LICENSE") for name in names)
 
 
@@ -64,6 +66,7 @@ def test_the_description_links_to_nothing_that_an_index_lacks(wheel):
     targets = re.findall(r"\]\(([^)]+)\)", shown)
     assert shown.startswith("# cpunmt\n") and "docs/limits.md" in shown and "(#start)" in shown
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    assert "![" not in shown and "!The page" not in shown
 
 
 def test_the_commands_work_outside_the_checkout(installed, student):

@@ -1,4 +1,4 @@
-"""The server as an ASGI application: all dialects over one `Service`."""
+"""The server as an ASGI application: all dialects, and the page, over one `Service`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from cpunmt.serve.dialects.libretranslate import libre
 from cpunmt.serve.dialects.mtranserver import mtran
 from cpunmt.serve.dialects.own import own
 from cpunmt.serve.errors import ServeError
+from cpunmt.serve.page import routes as page
 from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
@@ -65,7 +66,7 @@ def create_app(
         finally:
             await service.close()
 
-    routes = [route for dialect in DIALECTS for route in dialect.routes]
+    routes = [*page, *(route for dialect in DIALECTS for route in dialect.routes)]
     everybody = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=86400)
     app = Starlette(
         routes=routes, middleware=[everybody], exception_handlers={HTTPException: _refused}, lifespan=lifespan

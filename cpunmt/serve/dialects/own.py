@@ -45,6 +45,7 @@ OPTIONS = (
     "lower_capitals",
     "glossary",
 )
+_LIMITS = ("text", "characters", "texts", "alternatives")
 _SPLITS = ("sentence", "paragraph", "line")
 _MOST_TERMS = 1000
 _MOST_FACTOR = 10.0  # target pieces for each source piece
@@ -86,7 +87,7 @@ async def detect(ask: Ask) -> Response:
 
 @own.route("/v1/models", "GET")
 async def models(ask: Ask) -> Response:
-    """What is served."""
+    """What is served, whether languages are detected, and the limits of a request."""
     host = ask.service.host
     codes = dict.fromkeys([*host.sources, *host.targets])
     languages = [{"code": code, "name": name_of(code), "targets": host.targets_of(code)} for code in codes]
@@ -94,7 +95,10 @@ async def models(ask: Ask) -> Response:
         {"source": direction.source, "target": direction.target, "loaded": host.models[number].hosted is not None}
         for direction, number in host.directions
     ]
-    return JSONResponse({"models": served, "languages": languages})
+    settings = ask.service.settings
+    limits = {name: getattr(settings, f"max_{name}") for name in _LIMITS}
+    found = {"models": served, "languages": languages, "detection": ask.service.detector.is_installed()}
+    return JSONResponse({**found, "limits": limits})
 
 
 @own.route("/openapi.json", "GET", keyed=False)

@@ -1,0 +1,143 @@
+"""The page at /: its files are served as they are, name only one another, and fit together."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import cpunmt.serve.page
+from cpunmt.serve.page import PARTS
+from tests.serve.serving import serving
+
+FOLDER = Path(cpunmt.serve.page.__file__).parent
+HTML, SCRIPT, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("index.html", "page.js", "page.css"))
+IDS = re.findall(r'\bid="([^"]+)"', HTML)
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_each_part_is_served_with_its_type_and_the_policy(served, path):
+    name, kind = PARTS[path]
+    answer = served.client.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
+    assert answer.content == (FOLDER / name).read_bytes()
+    policy = [rule.strip() for rule in answer.headers["content-security-policy"].split(";")]
+    assert policy[0] == "default-src 'self'" and "unsafe" not in str(policy)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"  # the address may have the text
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_head_get_again_and_wrong_methods(served, path):
+    got, head = served.client.get(path), served.client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    same = {name: value for name, value in got.headers.items() if name != "date"}
+    assert {name: value for name, value in head.headers.items() if name != "date"} == same
+    again = served.client.get(path, headers={"If-None-Match": f'"other", W/{got.headers["etag"]}'})
+    assert (again.status_code, again.content) == (304, b"")
+    assert served.client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+    for method in ("POST", "PUT", "DELETE"):
+        refused = served.client.request(method, path)
+        assert (refused.status_code, refused.json()) == (405, {"error": "Method not allowed"})
+        assert "GET" in refused.headers["allow"]
+
+
+def test_nothing_else_of_its_folder_is_served(served):
+    for path in ("/page", "/page/", "/page/__init__.py", "/page/index.html", "/page/../app.py", "/page/%2e%2e/app.py"):
+        assert served.client.get(path).status_code == 404
+
+
+def test_the_query_of_a_text_does_not_matter(served):
+    answer = served.client.get("/?source=auto&target=de&q=Two+dogs.%0A%3Cscript%3E%ff")
+    assert (answer.status_code, answer.text) == (200, HTML)
+
+
+def test_every_file_is_a_part_and_every_named_one_is_served(served):
+    files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix != ".py"}
+    assert files == {name for name, _ in PARTS.values()}
+    named = set(re.findall(r'\b(?:src|href)="([^"#]+)"', HTML))
+    assert {"page/page.js", "page/page.css", "page/icon.svg", "openapi.json"} == named
+    for name in named:  # relative: it also works below a path
+        assert served.client.get(f"/{name}").status_code == 200
+
+
+def test_nothing_comes_from_elsewhere():
+    outside = re.compile(r"""https?:|["'(]\s*//|@import|url\(|\bdata:""")
+    for text in (HTML, SCRIPT, STYLE):
+        assert outside.findall(text) == []
+    assert re.findall(r"\bstyle=|\bon\w+=|<style|<script(?![^>]*\bsrc=)", HTML) == []  # the policy forbids these
+    assert re.findall(r"\bimport\b|\beval\(|new Function|XMLHttpRequest|WebSocket", SCRIPT) == []
+
+
+def test_what_was_translated_never_becomes_markup():
+    assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser", SCRIPT) == []
+    assert SCRIPT.count("srcdoc") == 2
+    assert re.search(r'<iframe id="preview"[^>]* sandbox>', HTML)  # allows nothing
+
+
+def test_what_it_asks_is_answered(served):
+    paths = set(re.findall(r'"(v1/\w+|frontend/\w+)"', SCRIPT))
+    assert paths == {"v1/translate", "v1/detect", "v1/models", "frontend/settings"}
+    assert all(served.client.get(f"/{path}").status_code in (200, 405) for path in paths)
+    models = served.client.get("/v1/models").json()
+    for name in re.findall(r"told\.limits\.(\w+)", SCRIPT):
+        assert models["limits"][name] == getattr(served.service.settings, f"max_{name}")
+    assert models["detection"] is True
+
+
+def test_the_script_finds_its_elements():
+    wanted = set(re.findall(r'\$\("([^"]+)"\)', SCRIPT))
+    assert len(IDS) == len(set(IDS)) and len(wanted) > 30
+    assert wanted - set(IDS) == set()
+    selected = set(re.findall(r"#([a-z][\w-]*)(?=[\s.,:{>])", re.sub(r"#[0-9a-f]{3,6}\b", "", STYLE)))
+    assert selected - set(IDS) == set()
+    pointed = re.findall(r'\b(?:for|aria-labelledby|aria-describedby)="([^"]+)"', HTML)
+    assert pointed and set(pointed) - set(IDS) == set()
+
+
+def test_every_field_has_a_label():
+    fields = re.findall(r"<(?:select|textarea|input)\b[^>]*>", HTML)
+    inside = re.findall(r"<label[^>]*>(?:(?!</label>).)*?(<(?:select|textarea|input)\b[^>]*>)", HTML, re.S)
+    named = set(re.findall(r'<label[^>]*\bfor="([^"]+)"', HTML))
+    bare = [one for one in fields if one not in inside and re.search(r'id="([^"]+)"', one)[1] not in named]
+    assert len(fields) == 10 and bare == []
+
+
+def luminance(colour):
+    """Relative luminance of #rrggbb: WCAG 2.2."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [":root", ':root[data-scheme="dark"]'])
+def test_its_colours_can_be_read(scheme):
+    block = STYLE.partition(scheme + " {")[2].partition("}")[0]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+    texts = [(ink, paper) for ink in ("ink", "soft", "accent") for paper in ("paper", "card", "band")]
+    texts += [("ink", "lit"), ("on-accent", "accent"), ("wrong", "wrong-paper"), ("wrong", "card")]
+    assert {pair: contrast(*map(colours.get, pair)) for pair in texts if contrast(*map(colours.get, pair)) < 4.5} == {}
+    edges = [("edge", "paper"), ("edge", "card")]
+    assert {pair: contrast(*map(colours.get, pair)) for pair in edges if contrast(*map(colours.get, pair)) < 3} == {}
+
+
+def test_it_needs_no_key_and_says_whether_one_is_needed():
+    with serving(api_keys=("secret",)) as server:
+        assert [server.client.get(path).status_code for path in PARTS] == [200] * len(PARTS)
+        assert server.client.get("/frontend/settings").json()["keyRequired"] is True
+        assert server.client.get("/v1/models").status_code == 403
+        assert server.client.get("/v1/models", headers={"X-Api-Key": "secret"}).status_code == 200
+
+
+def test_its_requests_are_counted(served):
+    def count():
+        found = re.search(r'cpunmt_requests_total\{path="/",status="200"\} (\d+)', served.client.get("/metrics").text)
+        return int(found[1]) if found else 0
+
+    before = count()
+    served.client.get("/")
+    assert count() == before + 1
