@@ -47,6 +47,24 @@ COMMANDS = {
         *("--python", "BERGAMOT", "--input", str(SENTENCES), "--sentences", "5"),
     ],
     "bench.onnx": [*FEW, "--model", str(DIRECTORIES["float32"]), "--beam", "2"],
+    "bench.papers.clusters2022": [
+        *("--rounds", "1", "--size", "tiny11", "--vocabularies", "400", "--learned", "30", "--sentences", "5"),
+        *("--count", "20", "--top", "3", "--shares", "0.5", "--zipf-shares", "0.5", "--most-lines", "20"),
+        *(
+            "--trained",
+            str(ROOT / "models" / "ende-deen"),
+            "--text",
+            str(SENTENCES),
+            "--test",
+            "SET",
+            "--counts",
+            "5",
+            "--tops",
+            "1",
+            "3",
+        ),
+        *("--direction", ">>de<<", str(SENTENCES), "SET", "--direction", ">>en<<", str(SENTENCES), "SET"),
+    ],
     "bench.papers.devlin2017": [
         *("--rounds", "1", "--rows", "1", "4", "--sentences", "2", "--divisor", "16", "--vocabulary", "500"),
         *("--trained", "tiny=CHECKPOINT", "--trained", "two=CHECKPOINT,CHECKPOINT", "--test", "set=SET"),
@@ -78,6 +96,7 @@ COMMANDS = {
 
 SAID = {  # by those that tell more than a speed
     "bench.decode_step": "int8_linear",
+    "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
     "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",

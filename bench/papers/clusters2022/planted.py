@@ -1,7 +1,7 @@
 """Models of random weights whose decoder states lie in clusters that say few pieces each: for speed only.
 
-States of random weights have no clusters, and say any piece. Here a structure is planted, so that what is made and
-timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
+Plain random weights say a few pieces again and again, whatever the source is. Here a structure is planted, so that what
+is made and timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
 
     topics      random directions; a piece's row in the table, which looks up and scores, is half its topic, half
                 its own
