@@ -7,6 +7,7 @@
     --learned N              sentences that their clusters are made of (default: 2000)
     --sentences N            that they translate (default: 40)
     --shares X ...           their sets filled up by chance, to these shares of the vocabulary (default: .01 .04 .16)
+    --zipf-shares X ...      the same where frequent pieces are drawn more often (default: .16)
     --count N, --top N       clusters, and of its best pieces those that a state brings (default: 500, 10)
     --trained DIR            a packed model for sweep and languages
     --text FILE              of its source language, that clusters are made of, for sweep
@@ -41,6 +42,7 @@ def parse(arguments):
     parser.add_argument("--learned", type=positive, default=2000)
     parser.add_argument("--sentences", type=positive, default=40)
     parser.add_argument("--shares", type=share, nargs="*", default=[0.01, 0.04, 0.16])
+    parser.add_argument("--zipf-shares", type=share, nargs="*", default=[0.16])
     parser.add_argument("--count", type=positive, default=500)
     parser.add_argument("--top", type=whole(1, 99), default=10)
     parser.add_argument("--trained", metavar="DIR")
@@ -92,9 +94,10 @@ def planted_figures(chosen, vocabulary: int, backend: str) -> dict:
         flush=True,
     )
     sets = {"made": made}
-    sets |= {
-        f"{100 * one:g} %": recorded.widened(made, one, config.eos_id) for one in chosen.shares if one > worth.active
-    }
+    for shares, name, zipf in ((chosen.shares, "", False), (chosen.zipf_shares, " Zipf", True)):
+        for one in shares:
+            if one > worth.active:
+                sets[f"{100 * one:g} %{name}"] = recorded.widened(made, one, config.eos_id, zipf)
     if "projection" in chosen.only:
         program, settings = _program(), {steps.Setting(1, 1): greedy}
         settings[steps.Setting(20, 2)] = decoder_states(engine, task.held_out, 1, beam_size=2)

@@ -1,7 +1,7 @@
 """Models of random weights whose decoder states lie in clusters that say few pieces each: for speed only.
 
-States of random weights have no clusters, and say any piece. Here a structure is planted, so that what is made and
-timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
+Plain random weights say a few pieces again and again, whatever the source is. Here a structure is planted, so that what
+is made and timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
 
     topics      random directions; a piece's row in the table, which looks up and scores, is half its topic, half
                 its own
@@ -28,10 +28,11 @@ from quantize.reference.inputs import hear_inputs
 
 TOPICS = 512
 _SHARE = 0.5  # of a row's squared length that is its topic's
-_ADDED = 8.0  # length of what a unit adds to the state, for each 1 that it fires with
+_ADDED = 1.5  # mean length of what units add to a state, where that of what they add it to is 1
+_UNITS = 4  # at most, for each topic
 _OWN = 1.0  # length of a unit's own direction, where its topic's is 1
-_RARE = 4.0  # a unit fires where its input is so many deviations above the mean
-_FALL = 0.3  # of the bias, by the logarithm of a piece's rank in its topic
+_RARE = 2.7  # a unit fires where its input is so many deviations above the mean
+_FALL = 0.1  # of the bias, by the logarithm of a piece's rank in its topic
 _HEARD = 60  # sentences
 _HELD_OUT = 64  # at least: a step of 20 sentences needs more of them
 
@@ -70,15 +71,20 @@ def planted_checkpoint(
     tensors["output.bias"][config.eos_id] = barred
 
     network = f"decoder.{config.architecture.decoder_sets - 1}.feed_forward"
+    units = min(units, _UNITS * topics)
     near = np.arange(units) % topics
     then = (near + random.integers(1, max(topics, 2), units)) % topics
     own = random.standard_normal((units, depth), np.float32) / np.float32(depth**0.5)
-    tensors[f"{network}.inner.weight"] = np.ascontiguousarray((directions[near] + np.float32(_OWN) * own).T)
-    tensors[f"{network}.inner.bias"] = np.zeros(units, np.float32)
-    tensors[f"{network}.outer.weight"] = np.float32(_ADDED) * directions[then]
+    inner, outer = (np.zeros_like(tensors[f"{network}.{name}.weight"]) for name in ("inner", "outer"))
+    inner[:, :units] = (directions[near] + np.float32(_OWN) * own).T
     heard = sources(vocab_size, _HEARD, config.eos_id, seed)
-    made = _heard(config, tensors, heard, f"{network}.inner") @ tensors[f"{network}.inner.weight"]
-    tensors[f"{network}.inner.bias"] = -(made.mean(axis=0) + np.float32(_RARE) * made.std(axis=0))
+    x = _heard(config, tensors, heard, f"{network}.inner")
+    made = x @ inner
+    bias = -(made.mean(axis=0) + np.float32(_RARE) * made.std(axis=0))
+    outer[:units] = directions[then]
+    added = np.maximum(made + bias, 0) @ outer
+    outer *= np.float32(_ADDED) * _length(x) / _length(added)
+    tensors |= {f"{network}.inner.weight": inner, f"{network}.inner.bias": bias, f"{network}.outer.weight": outer}
     # what all states have in common would say the same pieces everywhere
     tensors[f"{network}.norm.bias"] -= _heard(config, tensors, heard, output_table(config)).mean(axis=0)
     return config, tensors
@@ -109,3 +115,8 @@ def _heard(config, tensors, given, layer):
     said = [[*random.integers(2, config.vocab_size, len(source) - 1).tolist(), config.eos_id] for source in given]
     hear_inputs(config, tensors, given, said, lambda name, x: rows.append(np.array(x)) if name == layer else None)
     return np.concatenate(rows)
+
+
+def _length(rows):
+    """In the mean."""
+    return np.linalg.norm(rows, axis=1).mean()

@@ -75,13 +75,13 @@ def _told(seconds, whole) -> dict:
 def show(title: str, rows: list[dict]):
     """Print the table."""
     print(f"\nProjection step, {title}: us (times {FULL})")
-    heads = f"{'sets':>8}{'active':>10}{'whole':>10}{'by row':>18}{'clusters':>10}"
+    heads = f"{'sets':>10}{'active':>10}{'whole':>10}{'by row':>18}{'clusters':>10}"
     print(f"{'':20}{heads}{'union':>18}{'of all':>8}  same best")
     for row in rows:
         union = f"{'':26}"
         if "union" in row:
             union = f"{_cell(row['union']):>18}{100 * row['union_share']:6.1f} %"
-        shares = f"{row['sets']:>8}{100 * row['active']:8.3f} %"
+        shares = f"{row['sets']:>10}{100 * row['active']:8.3f} %"
         times = f"{row['whole']:10.0f}{_cell(row['by_row']):>18}{row['clusters_of_a_step']:10.1f}{union}"
         print(f"{row['rows']:20}{shares}{times}{100 * row['same_best']:9.1f} %", flush=True)
 

@@ -63,15 +63,21 @@ def covered(clusters: Clusters, held_out: Recorded) -> Coverage:
     return coverage(clusters, [held_out.top(1)])
 
 
-def widened(clusters: Clusters, share: float, eos_id: int) -> Clusters:
-    """The same with other pieces drawn by chance in each set, until it has that share of the vocabulary."""
+def widened(clusters: Clusters, share: float, eos_id: int, zipf: bool = False) -> Clusters:
+    """The same with other pieces drawn by chance in each set, until it has that share of the vocabulary.
+
+    `zipf`: not all equally often, but as 1 / (30 + id), for vocabularies are sorted by frequency: then sets have much
+    in common, and parts of the table where their rows are close together.
+    """
     random, wanted, sets = np.random.default_rng(SEED), round(share * clusters.vocab_size), []
+    weights = 1 / (np.arange(clusters.vocab_size) + 30.0)
     for cluster in range(len(clusters.centroids)):
         active = clusters.active(cluster)
         chosen = np.zeros(clusters.vocab_size, bool)
         chosen[active] = True
         others = np.flatnonzero(~chosen)
-        chosen[random.choice(others, max(0, wanted - len(active)), replace=False)] = True
+        often = weights[others] / weights[others].sum() if zipf else None
+        chosen[random.choice(others, max(0, wanted - len(active)), replace=False, p=often)] = True
         sets.append(np.flatnonzero(chosen).astype(np.int32))
     offsets = np.cumsum([0, *map(len, sets)])
     return Clusters(clusters.centroids, offsets, np.concatenate(sets), clusters.vocab_size, eos_id)

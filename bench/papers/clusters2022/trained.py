@@ -43,6 +43,7 @@ class Judged(NamedTuple):
             "clusters": len(clusters.centroids),
             "coverage": float(found.covered),
             "active": float(found.active),
+            "stays": self.recorded.cluster_stays(clusters),
             "bytes": bytes_of(clusters),
             "same": same,
             "bleu": {"whole": self._bleu(self.texts), "clusters": self._bleu(texts)},
@@ -87,5 +88,5 @@ def told(row: dict) -> str:
     bleu = f", BLEU {clustered:.2f} ({clustered - whole:+.2f})" if whole is not None else ""
     return (
         f"coverage {100 * row['coverage']:.2f} %, active {100 * row['active']:.2f} %, same {100 * row['same']:.1f} %"
-        f"{bleu}, {row['speedup']:.2f} x, {row['bytes'] / 1e6:.2f} MB"
+        f"{bleu}, {row['speedup']:.2f} x, {row['bytes'] / 1e6:.2f} MB, stays {100 * row['stays']:.1f} %"
     )
