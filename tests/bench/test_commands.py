@@ -24,10 +24,12 @@ from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
+from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.sample_models.transformers import make_config
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "BILINGUAL" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
@@ -44,6 +46,12 @@ COMMANDS = {
         *("--python", "BERGAMOT", "--input", str(SENTENCES), "--sentences", "5"),
     ],
     "bench.onnx": [*FEW, "--model", str(DIRECTORIES["float32"]), "--beam", "2"],
+    "bench.papers.clusters2022": [
+        *("--rounds", "1", "--size", "tiny11", "--vocabularies", "400", "--learned", "30", "--sentences", "5"),
+        *("--count", "20", "--top", "3", "--shares", "0.5", "--zipf-shares", "0.5", "--most-lines", "20"),
+        *("--trained", "BILINGUAL", "--text", str(SENTENCES), "--test", "SET", "--counts", "5", "--tops", "1", "3"),
+        *("--direction", ">>de<<", str(SENTENCES), "SET", "--direction", ">>en<<", str(SENTENCES), "SET"),
+    ],
     "bench.papers.devlin2017": [
         *("--rounds", "1", "--rows", "1", "4", "--sentences", "2", "--divisor", "16", "--vocabulary", "500"),
         *("--trained", "tiny=CHECKPOINT", "--trained", "two=CHECKPOINT,CHECKPOINT", "--test", "set=SET"),
@@ -73,6 +81,7 @@ COMMANDS = {
 
 SAID = {  # by those that tell more than a speed
     "bench.decode_step": "int8_linear",
+    "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
     "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",
@@ -181,6 +190,17 @@ def checkpoint(tmp_path):
 
 
 @pytest.fixture
+def bilingual(tmp_path):
+    """A Transformer of random weights, whose vocabulary has the pieces of two target languages."""
+    languages = {"user_defined_symbols": [">>de<<", ">>en<<"]}
+    vocabulary = train_vocabulary(tmp_path / "bilingual.spm", 128, **languages)
+    config = make_config(vocab_size=128)
+    packed = packed_tensors(config, random_tensors(config, 1), "int8")
+    write_directory(tmp_path / "bilingual", *packed, vocabulary=vocabulary)
+    return tmp_path / "bilingual"
+
+
+@pytest.fixture
 def bergamot(tmp_path):
     """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
@@ -207,7 +227,9 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     given = " ".join(COMMANDS[module])
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
-        word: str(request.getfixturevalue(word.lower())) for word in ("HOME", "CHECKPOINT", "BERGAMOT") if word in given
+        word: str(request.getfixturevalue(word.lower()))
+        for word in ("HOME", "CHECKPOINT", "BILINGUAL", "BERGAMOT")
+        if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
     command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]
