@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
+# Processes that share the tests; a file's tests stay together.
+TESTERS ?= 2
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo test test-all train-tools docs bench check clean
+.PHONY: help demo serve test test-all train-tools docs bench check clean
 
 help:
 	@echo "make demo         translate a few sentences with the model that comes along"
+	@echo "make serve        translate over HTTP with the model that comes along, at http://127.0.0.1:5000"
 	@echo "make test         the tests that should pass before every commit"
 	@echo "make test-all     the same, and the slow ones"
 	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
@@ -24,8 +27,11 @@ demo: $(VENV)/runtime.done
 	@echo
 	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-tiny
 
+serve: $(VENV)/serve.done
+	$(VENV)/bin/cpunmt serve models/ende-tiny
+
 test: $(VENV)/test.done
-	$(RUN) -m pytest -q -m "not slow"
+	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
 
 test-all: $(VENV)/test.done
 	$(RUN) -m pytest -q
@@ -52,6 +58,10 @@ clean:
 $(VENV)/runtime.done: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/serve.done: $(VENV)/runtime.done
+	$(RUN) -m pip install --quiet --editable ".[serve,detect]"
 	touch $@
 
 $(VENV)/test.done: $(VENV)/runtime.done

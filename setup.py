@@ -6,6 +6,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+SERVE = ["starlette>=1.0", "uvicorn>=0.30", "python-multipart>=0.0.20", "prometheus-client>=0.20"]
+DETECT = ["py3langid>=0.4"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
 
@@ -34,7 +36,7 @@ setup(
     ],
     package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
-    package_data={"cpunmt": ["py.typed"], "quantize": ["py.typed"]},
+    package_data={"cpunmt": ["py.typed"], "cpunmt.serve": ["openapi.json"], "quantize": ["py.typed"]},
     python_requires=">=3.10",
     install_requires=[
         "numpy>=1.24",
@@ -50,7 +52,10 @@ setup(
     extras_require={
         "test": [
             *DOCS,  # a test builds it
+            *SERVE,
+            *DETECT,
             "pytest>=8",
+            "pytest-xdist>=3.5",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.13",
@@ -68,7 +73,15 @@ setup(
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
             "huggingface_hub>=1.3",
+            # clients of the server
+            "httpx>=0.27",
+            "libretranslatepy>=2.1",
+            "deepl>=1.18",
+            "deep-translator>=1.11",
+            "google-cloud-translate>=3.15",
         ],
+        "serve": SERVE,  # cpunmt serve
+        "detect": DETECT,  # its source language "auto"
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],

@@ -1,4 +1,4 @@
-"""Command line: `cpunmt translate | score | info | convert | ls | fetch | warmup`.
+"""Command line: `cpunmt translate | score | serve | info | convert | ls | fetch | warmup`.
 
 Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
 Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
@@ -13,6 +13,7 @@ from cpunmt.commands import ensembles
 from cpunmt.commands.model_choice import language, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
+from cpunmt.commands.serve import serve_arguments
 from cpunmt.commands.streams import STANDARD
 from cpunmt.commands.translate import translate_lines
 from cpunmt.engine import program
@@ -197,6 +198,13 @@ def _parser() -> argparse.ArgumentParser:
         help="score given translations: n pairs of lines in, n scores out",
         description="Write for each pair of lines how probable the second is as translation of the first: its "
         "log-probability per piece (--length-penalty 0: in all), over the whole vocabulary.",
+    )
+    commands.add_parser(
+        "serve",
+        fill=serve_arguments,
+        help="translate over HTTP, for clients of LibreTranslate, DeepL, Google and MTranServer",
+        description="Translate over HTTP, with one or several models; where there is none for two languages, through "
+        "others. It speaks the dialects of LibreTranslate, DeepL, Google and MTranServer, and one of its own.",
     )
     commands.add_parser(
         "info", fill=_info_arguments, help="describe a model", description="Describe a model directory."

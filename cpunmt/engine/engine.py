@@ -3,8 +3,8 @@
 import itertools
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,11 +60,11 @@ class Engine:
     Safe to share between threads: memory belongs to a call. `model` is the first one.
     """
 
-    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters=None):
+    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Any] | None = None):
         """Several models have the same pieces and ids, source and target, and weights that add up to 1.
 
         `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models. `clusters`
-        are those of one model's states, see StateClusters.
+        are those of one model's states, by target language: see StateClusters.
         """
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
@@ -214,10 +214,11 @@ class Engine:
             "log_probs": _at(log_probs),
             "scores": _at(scores),
         }
-        clusters = None
+        cluster_sets, most_active = None, 0
         if clustered:
             clusters = self._clustered()
-            batch["clusters"] = clusters.address
+            cluster_sets, most_active = clusters.chosen(sources)
+            batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
             batch["full_output"] = self._output()
         if listed:
@@ -243,15 +244,15 @@ class Engine:
             batch["vocab_logits"] = _address(logits)
         keep_attention = attention is not None or search.coverage_penalty != 0
         candidates = self._most_candidates(longest) if listed else 0
-        if clusters is not None:
-            candidates = min(candidates + clusters.most, self.model.config.vocab_size)
+        if clustered:
+            candidates = min(candidates + most_active, self.model.config.vocab_size)
         tokens, by_row = max(longest, min(self._tokens, sum(lengths))), clustered + (clustered and listed)
         size = Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention), by_row)
         workspace = self._workspace(size)
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
         written_to = places, longest_outputs, output, written, log_probs, scores
         made = Made(*written_to, token_log_probs, attention, areas, logits)
-        return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets)
+        return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets)
 
     def _keep(self, workspace: Workspace):
         """For a later call; the oldest goes where there are many, or those of one kind would be all, for ever."""

@@ -1,6 +1,9 @@
 """What compiled code reads of clusters of decoder states (text.clusters, search.output.candidates)."""
 
 import ctypes
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,28 +12,64 @@ from cpunmt.kernels.matmul.packing import pack, panels
 from cpunmt.model.model import Model
 from cpunmt.search.records import CLUSTERS
 
+OTHERS = -1  # stands for the sources that name no target language with clusters of its own
 LOWEST = -3e38  # kernels.softmax.LOWEST, which belongs to what is compiled
 
 
-class StateClusters:
-    """`address` of a CLUSTERS record, and `most`: active pieces of the largest cluster."""
+class _Everything(NamedTuple):
+    """One cluster of all pieces: the whole vocabulary."""
 
-    def __init__(self, clusters, model: Model):
-        """`clusters` has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32."""
-        count, depth = clusters.centroids.shape
-        self.most = int(np.diff(clusters.offsets).max())
-        record = np.zeros(1, CLUSTERS)
-        layer, bias = record[0]["centroids"], np.full(16 * panels(count), LOWEST, np.float32)
-        bias[:count] = -clusters.half_norms
-        weights = pack(np.ascontiguousarray(clusters.centroids.T))
-        offsets, ids = np.ascontiguousarray(clusters.offsets, np.int64), np.ascontiguousarray(clusters.ids, np.int32)
-        layer["scheme"], layer["depth"], layer["panels"] = records.FLOAT32, depth, panels(count)
-        layer["weights"], layer["bias"] = weights.ctypes.data, bias.ctypes.data
-        record["offsets"], record["ids"] = offsets.ctypes.data, ids.ctypes.data
+    centroids: np.ndarray
+    offsets: np.ndarray
+    ids: np.ndarray
+    half_norms: np.ndarray
+
+
+class StateClusters:
+    """`address` of CLUSTERS records, one for each set; `numbers`: which of them belongs to which source piece."""
+
+    def __init__(self, sets: Mapping[int, Any], model: Model):
+        """`sets` by the source piece that names their target language; OTHERS: of sources that name none of them.
+
+        A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
+        text.clusters.
+
+        Without one for OTHERS those choose from the whole vocabulary: a single cluster of all pieces.
+        """
+        size, depth = model.config.vocab_size, model.config.architecture.model_dim
+        if OTHERS not in sets:
+            nowhere, pieces = np.zeros((1, depth), np.float32), np.arange(size, dtype=np.int32)
+            sets = {**sets, OTHERS: _Everything(nowhere, np.array([0, size]), pieces, np.zeros(1, np.float32))}
+        self.numbers, record = {piece: number for number, piece in enumerate(sets)}, np.zeros(len(sets), CLUSTERS)
+        self._most = [int(np.diff(clusters.offsets).max()) for clusters in sets.values()]
         beside = _entries_of(model)
         model.record[0]["output"]["entries"] = beside.ctypes.data
-        self._kept = record, weights, bias, offsets, ids, beside
+        self._kept = record, beside, [_fill(record[i], clusters) for i, clusters in enumerate(sets.values())]
         self.address = record.ctypes.data
+
+    def chosen(self, sources: Sequence[Sequence[int]]) -> tuple[array, int]:
+        """The set of each of `sources`, int64 [sentences]; and how many pieces the largest cluster of these has.
+
+        A source names its language by its first piece, or by the second one: SentencePiece may put a space before it.
+        """
+        others = self.numbers[OTHERS]
+        if len(self.numbers) == 1:
+            return array("q", bytes(8 * len(sources))), self._most[0]
+        numbers = array("q", [self.numbers.get(s[0], self.numbers.get(s[min(1, len(s) - 1)], others)) for s in sources])
+        return numbers, max(self._most[number] for number in set(numbers))
+
+
+def _fill(record, clusters):
+    """Write one CLUSTERS record; returns what it points to."""
+    count, depth = clusters.centroids.shape
+    layer, bias = record["centroids"], np.full(16 * panels(count), LOWEST, np.float32)
+    bias[:count] = -clusters.half_norms
+    weights = pack(np.ascontiguousarray(clusters.centroids.T))
+    offsets, ids = np.ascontiguousarray(clusters.offsets, np.int64), np.ascontiguousarray(clusters.ids, np.int32)
+    layer["scheme"], layer["depth"], layer["panels"] = records.FLOAT32, depth, panels(count)
+    layer["weights"], layer["bias"] = weights.ctypes.data, bias.ctypes.data
+    record["offsets"], record["ids"] = offsets.ctypes.data, ids.ctypes.data
+    return weights, bias, offsets, ids
 
 
 def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarray:

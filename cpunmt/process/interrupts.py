@@ -2,6 +2,7 @@
 
     with uncut: ...                            a section that the end waits for, a second at most
     begin(path, make) ... finish(path, act)    between the two `path` is unfinished: the end removes it
+    end_by(ask)                                a signal calls `ask`, which may say that the work ends by itself soon
 
 A command works in a thread of its own, and its process ends when the main thread is interrupted (see `process`):
 nothing in the thread is unwound, whatever compiled code it is in. `abandon` does what is left to do.
@@ -19,6 +20,7 @@ from cpunmt.process.first_use import held_over_forks
 uncut = held_over_forks(threading.Lock())
 _unfinished = set()  # paths
 _PATIENCE = 1.0  # seconds
+_asked = []  # who ends the work on a signal, at most one
 
 os.register_at_fork(after_in_child=_unfinished.clear)  # they are the parent's
 
@@ -43,6 +45,19 @@ def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | N
 def keep(path: str | os.PathLike):
     """`path` is not unfinished any more. To be called while `uncut` is held."""
     _unfinished.discard(os.fspath(path))
+
+
+def end_by(ask: Callable[[], bool]):
+    """From now on a signal that ends programs calls `ask` in the main thread.
+
+    It says whether the work will end by itself; if not, as at a second signal, the process ends at once.
+    """
+    _asked[:] = [ask]
+
+
+def will_end() -> bool:
+    """Whether the work will end by itself, as it has been asked to by this call."""
+    return any(ask() for ask in _asked)
 
 
 def abandon():

@@ -20,8 +20,9 @@ def run(name: str, module: str) -> int:
     """Import `module` and call its `main()` in a thread, then end the process with the status that it returns.
 
     A signal that ends programs ends this one at once, with status 128 + its number, whatever the thread is doing:
-    lines that are being written come out whole, files that are unfinished are removed (see `interrupts`). Anything
-    else that ends the work, but for a mistake in the program, is one line on stderr and status 1.
+    lines that are being written come out whole, files that are unfinished are removed; a server ends what it has begun
+    first (see `interrupts`). Anything else that ends the work, but for a mistake in the program, is one line on stderr
+    and status 1.
 
     Returns the status only to a profiler or tracer, which has to write what it saw.
     """
@@ -30,7 +31,7 @@ def run(name: str, module: str) -> int:
     _on_signals(os._exit)  # until there is something to clean up
     try:
         main = importlib.import_module(module).main
-        from cpunmt.process.interrupts import abandon
+        from cpunmt.process.interrupts import abandon, will_end
     # The last three: NumPy without enough memory.
     except (ImportError, MemoryError, OSError, SystemError, AttributeError) as error:
         print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
@@ -40,6 +41,10 @@ def run(name: str, module: str) -> int:
         _on_signals(lambda status: None)
         abandon()
         os._exit(status)  # not sys.exit: compiled code is still running in memory that it would take away
+
+    def interrupted(status):
+        if not will_end():
+            end(status)
 
     done, ended = threading.Event(), []
 
@@ -52,7 +57,7 @@ def run(name: str, module: str) -> int:
             done.set()
 
     try:
-        _on_signals(end)
+        _on_signals(interrupted)
         threading.Thread(target=work, name=name, daemon=True).start()
     except RuntimeError:
         print(f"{name}: error: the system allows no further thread; see ulimit -u and ulimit -v", file=sys.stderr)

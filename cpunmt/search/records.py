@@ -67,7 +67,8 @@ BATCH = record(
     ("shortlist", SHORTLIST),
     ("listed", COUNT),  # 1: each sentence has candidates of its shortlist
     ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
-    ("clusters", ADDRESS),  # CLUSTERS; 0: none: what a hypothesis chooses from does not depend on its state
+    ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: none: what a hypothesis chooses from does not depend on its state
+    ("cluster_sets", ADDRESS),  # int64 [sentences]: which of them is each sentence's
 )
 
 # Clusters of decoder states, and which pieces are worth scoring in each: see output/candidates.
@@ -87,6 +88,7 @@ SLOT = record(
     ("candidates", COUNT),  # pieces it chooses from
     ("unk_column", COUNT),  # where <unk> is among them, or -1
     ("outside", COUNT),  # 1: its prefix has a piece that is no candidate
+    ("clusters", ADDRESS),  # CLUSTERS: its set; not there unless there are clusters
     ("key", COUNT),  # 64 bits of its source, which chance depends on; not there unless pieces are drawn
 )
 

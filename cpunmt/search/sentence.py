@@ -8,7 +8,7 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.output.candidates import find_column
 from cpunmt.search.output.layer import gather_slot
-from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, CLUSTERS, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
 from cpunmt.search.sampling import sentence_key
 from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -33,6 +33,8 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     r.alignment = attention_address(workspace, slot, 0, 0)
     h = at(HYPOTHESIS, w.hypotheses, row)
     h.log_prob, h.number = np.float32(0.0), -1
+    if b.clusters != 0:
+        s.clusters = address_of(at(CLUSTERS, b.clusters, load_i64(b.cluster_sets, sentence)))
     if b.listed:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         source = b.ids + 4 * first

@@ -7,8 +7,6 @@ Of the centroid C nearest to a state h, |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2) 
 most; of equals the first cluster counts.
 """
 
-import functools
-
 import numpy as np
 
 from cpunmt.errors import ModelFileError
@@ -25,6 +23,8 @@ class Clusters:
     centroids : (K, model_dim) float32
         In the space of decoder states: what the output layer reads. Read-only views of the mapped file when read from
         one, as are the next two.
+    half_norms : (K,) float32
+        |C|^2 / 2 of each.
     offsets : (K + 1,) int64
         The active pieces of cluster c are `ids[offsets[c] : offsets[c + 1]]`.
     ids : (L,) int32
@@ -53,6 +53,8 @@ class Clusters:
         if offsets.size != count + 1:
             raise _broken(where, f"{offsets.size} offsets for {count} centroids, expected {count + 1}")
         with np.errstate(over="ignore", invalid="ignore"):
+            halves = np.einsum("cd,cd->c", centroids, centroids, dtype=np.float64) / 2
+            self.half_norms = halves.astype(np.float32)
             wrong = np.flatnonzero(~np.isfinite(self.half_norms))
         if wrong.size:
             raise _broken(where, f"centroid {wrong[0]} is not finite, or as good as infinitely long")
@@ -68,11 +70,6 @@ class Clusters:
         ends = np.searchsorted(np.flatnonzero(ids == eos_id), offsets)  # how many </s> come before each cluster
         if (ends[1:] == ends[:-1]).any():
             raise _broken(where, f"cluster {int(np.argmax(ends[1:] == ends[:-1]))} lacks </s>, piece {eos_id}")
-
-    @functools.cached_property
-    def half_norms(self):
-        """|C|^2 / 2 of each centroid: (K,) float32."""
-        return (np.einsum("cd,cd->c", self.centroids, self.centroids, dtype=np.float64) / 2).astype(np.float32)
 
     @property
     def sizes(self):

@@ -111,8 +111,16 @@ class Vocabulary:
         return located(self.path, self._processor, clean(text), self.surfaces(text))
 
     def language_end(self, text: str) -> int:
-        """Where the text begins after the name of the language to translate into: 0, such names there are not."""
-        return 0
+        """Where the text begins after the name of the language to translate into, `>>fra<<`; 0: it has none.
+
+        A name is a piece that texts are never cut inside (SentencePiece: user-defined).
+        """
+        start = text.lstrip()
+        if not start.startswith(">>") or (end := start.find("<<", 2)) == -1:
+            return 0
+        name, rest = start[: end + 2], start[end + 2 :].lstrip()
+        (id_,) = self.ids([name])
+        return len(text) - len(rest) if id_ != self.unk_id and id_ in self.encode(name)[:2] else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
         """The text of pieces, whether the vocabulary has them or not."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpunmt.engine.engine import Engine
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
@@ -139,8 +140,22 @@ def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) 
     if packed.clusters is not None:
         with LOCK:
             from cpunmt.formats.packed.clusters_file import read_clusters
-        clusters = read_clusters(packed.clusters, config).get("")
+        clusters = _by_language(read_clusters(packed.clusters, config), source, packed.clusters)
     return _loaded(packed, source, target, shortlist, clusters)
+
+
+def _by_language(sets: dict[str, Clusters], source: AnyVocabulary, path: Path) -> dict[int, Clusters]:
+    """Sets of clusters by the source piece that names their target language, as an Engine takes them."""
+    found = {}
+    for piece, clusters in sets.items():
+        id_ = source.ids([piece])[0] if piece else OTHERS
+        if id_ == source.unk_id:
+            raise ModelFileError(
+                f"{path}: clusters for {piece!r}, which is no piece of the source vocabulary {source.path}; fetch the "
+                "model again, or make its clusters again"
+            )
+        found[id_] = clusters
+    return found
 
 
 def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple[AnyVocabulary, AnyVocabulary]:
@@ -156,7 +171,7 @@ def _loaded(
     source: AnyVocabulary,
     target: AnyVocabulary,
     shortlist: Shortlist | None,
-    clusters: Clusters | None = None,
+    clusters: dict[int, Clusters] | None = None,
 ) -> LoadedModel:
     tensors: dict[str, Any] = found.tensors
     engine = Engine(Model(found.config, tensors), shortlist, clusters)

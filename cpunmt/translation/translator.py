@@ -291,11 +291,8 @@ class Translator(PieceTranslator):
         if not (plain or begun or self._layers.leave(text, options)):
             return None
         ids = vocabulary.encode(text)
-        if not 1 < len(ids) <= self.config.max_source_length:
-            return None
-        if plain and not begun and vocabulary.unk_id in ids and options.protect != "none":
-            return None
-        return ids
+        unknown = plain and not begun and vocabulary.unk_id in ids and options.protect != "none"
+        return ids if 1 < len(ids) <= self.config.max_source_length and not unknown else None
 
     def _mended(self, text: str, result: Result, settings: Settings) -> Result:
         """What the layers make of the translation of a sentence that they left as it was."""
@@ -313,9 +310,11 @@ class Translator(PieceTranslator):
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
         """Results of texts, each of whose translations begins with the ids forced upon it."""
-        return translate_texts(
-            texts, forced, TextCall(settings, self._languages, self._cutter(settings), self._sentences)
-        )
+        return translate_texts(texts, forced, self._text_call(settings))
+
+    def _text_call(self, settings: Settings) -> TextCall:
+        """How texts are translated. Who shares sentences among calls (`serve`) puts something else for `sentences`."""
+        return TextCall(settings, self._languages, self._cutter(settings), self._sentences)
 
     def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         """Sentences, shared among the workers."""

@@ -1,4 +1,10 @@
-"""From states to clusters: the pieces that the members of each cluster find best are its active ones."""
+"""From states to clusters: the pieces that are the most probable ones in each cluster are its active ones.
+
+A piece's rate in a cluster is its mean probability over the members, and the pairs of a cluster and a piece with the
+highest rates are taken, until as many pieces are active in the mean as asked. States count a little in the clusters
+next to their own, too, as if they had fallen just across the border. Amer et al. 2022 take all best pieces of all
+members, however rare: at equal size that covers less (docs/quantization.md).
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
@@ -9,38 +15,115 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step
 
+BORDER = 0.1  # what a state counts in the clusters next to its own
 _WAITING = 1 << 22  # pairs of a cluster and a piece that are kept before equal ones are made one
+_BLOCK = 1 << 12  # states that are compared with all centroids at once
 
 
 class Rows(Protocol):
-    """Some states, float32 [rows, depth], and their best pieces, int32 [rows, top]: a Step, or a Sample."""
+    """Some states, float32 [rows, depth], their best pieces, int32 [rows, top], and the logits of these, float32.
+
+    A Step, or a Sample.
+    """
 
     states: np.ndarray
     best: np.ndarray
+    logits: np.ndarray
 
 
-def clusters_of(config: ModelConfig, centroids: np.ndarray, steps: Iterable[Rows]) -> Clusters:
-    """Clusters with these centroids, float32 [K, depth]; active are the best pieces of their members, and </s>.
+def clusters_of(
+    config: ModelConfig, centroids: np.ndarray, steps: Iterable[Rows], active: float = 1.0, near: int = 1
+) -> Clusters:
+    """Clusters with these centroids, float32 [K, depth]; active are the pieces of the highest rates, and </s>.
 
     States belong to the nearest centroid, as they do when the clusters are used. A cluster without members is left
     out. Memory is that of one step, and of the different pieces of each cluster.
 
-    Raises ModelFileError for centroids that are no numbers.
+    Parameters
+    ----------
+    active : share of the vocabulary that is active in the mean over these states, at most; 1.0: all best pieces are
+    near : in how many clusters a state counts: 1 in its own, BORDER in the others
+
+    Raises
+    ------
+    ModelFileError
+        Centroids are no numbers.
     """
     count, size, eos = len(centroids), config.vocab_size, config.eos_id
     empty = Clusters(centroids, np.arange(count + 1), np.full(count, eos, np.int32), size, eos)
-    members, pairs, waiting = np.zeros(count, np.int64), np.zeros(0, np.int64), []
+    members, counts = np.zeros(count, np.int64), _Counts()
     for step in steps:
-        nearest = empty.nearest(step.states)
-        members += np.bincount(nearest, minlength=count)
-        waiting.append((nearest[:, None] * size + step.best).ravel())
-        if sum(map(len, waiting)) > _WAITING:
-            pairs, waiting = np.unique(np.concatenate([pairs, *waiting])), []
+        clusters = nearest(empty, step.states, near)
+        members += np.bincount(clusters[:, 0], minlength=count)
+        found = probabilities(step.logits)
+        for place in range(clusters.shape[1]):
+            counts.add(clusters[:, place, None] * size + step.best, found if place == 0 else BORDER * found)
+    pairs = _chosen(*counts.found(), members, size, eos, active)
     used = np.flatnonzero(members)
-    pairs = np.unique(np.concatenate([pairs, *waiting, used * size + eos]))
     owners = np.searchsorted(used, pairs // size)
     offsets = np.searchsorted(owners, np.arange(len(used) + 1)).astype(np.int64)
     return Clusters(centroids[used], offsets, (pairs % size).astype(np.int32), size, eos)
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """Of each state's best pieces among themselves: float64 [rows, top], from their logits, the highest first."""
+    found = np.exp(logits.astype(np.float64) - logits[:, :1])
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def nearest(clusters: Clusters, states: np.ndarray, near: int) -> np.ndarray:
+    """The clusters whose centroids each state is nearest to, the nearest first: int64 [rows, near, or fewer].
+
+    The first is that of `clusters.nearest`.
+    """
+    near = min(near, len(clusters.centroids))
+    found = np.empty((len(states), near), np.int64)
+    for begin in range(0, len(states), _BLOCK):
+        scores = states[begin : begin + _BLOCK] @ clusters.centroids.T
+        scores -= clusters.half_norms
+        for place in range(near):
+            chosen = scores.argmax(axis=1)
+            found[begin : begin + _BLOCK, place] = chosen
+            scores[np.arange(len(scores)), chosen] = -np.inf
+    return found
+
+
+class _Counts:
+    """Sums up what pairs count, in memory of the different pairs."""
+
+    def __init__(self):
+        self._pairs, self._sums = np.zeros(0, np.int64), np.zeros(0)
+        self._waiting, self._rows = [], 0
+
+    def add(self, pairs, counted):
+        self._waiting.append((pairs.ravel(), counted.ravel()))
+        self._rows += pairs.size
+        if self._rows > _WAITING:
+            self._join()
+
+    def found(self):
+        """Pairs, int64, ascending, and what each counts, float64."""
+        self._join()
+        return self._pairs, self._sums
+
+    def _join(self):
+        waiting = [(self._pairs, self._sums), *self._waiting]
+        self._waiting, self._rows = [], 0
+        pairs, counted = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+        self._pairs, places = np.unique(pairs, return_inverse=True)
+        self._sums = np.bincount(places, counted, len(self._pairs))
+
+
+def _chosen(pairs, sums, members, size, eos, active):
+    """The pairs that are active, ascending: those of the highest rates while there is room, and each cluster's </s>."""
+    owners = pairs // size
+    there = (members[owners] > 0) & (sums > 0) & (pairs % size != eos)
+    pairs, sums, owners = pairs[there], sums[there], owners[there]
+    ends = np.flatnonzero(members) * size + eos
+    order = np.argsort(-sums / members[owners], kind="stable")  # of equals the first
+    room = active * size * members.sum() - members.sum()
+    fits = np.cumsum(members[owners[order]]) <= room
+    return np.sort(np.concatenate([ends, pairs[order[fits]]]))
 
 
 class Coverage(NamedTuple):
@@ -48,15 +131,20 @@ class Coverage(NamedTuple):
 
     states: int
     covered: float  # share of the states whose best piece is active in their cluster
+    sentences: float  # share of the sentences of which all states are covered: those that greedy search says alike
     active: float  # mean share of the vocabulary that is active, over the states
 
 
 def coverage(clusters: Clusters, steps: Iterable[Step]) -> Coverage:
     """Measure it; there must be a state."""
     states = covered = active = 0
+    seen, lost = set(), set()
     for step in steps:
-        nearest = clusters.nearest(step.states)
-        states += len(nearest)
-        covered += np.count_nonzero(clusters.contain(nearest, step.best[:, 0]))
-        active += int(clusters.sizes[nearest].sum())
-    return Coverage(states, covered / states, active / states / clusters.vocab_size)
+        found = clusters.nearest(step.states)
+        contained = clusters.contain(found, step.best[:, 0])
+        states += len(found)
+        covered += np.count_nonzero(contained)
+        active += int(clusters.sizes[found].sum())
+        seen.update(step.sentences.tolist())
+        lost.update(step.sentences[~contained].tolist())
+    return Coverage(states, covered / states, 1 - len(lost) / len(seen), active / states / clusters.vocab_size)

@@ -10,13 +10,14 @@ class Sample:
     """
 
     def __init__(self, most: int, depth: int, top: int, seed: int):
-        """Rows are a state, float32 [depth], and its best pieces, int32 [top]."""
+        """Rows are a state, float32 [depth], its best pieces, int32 [top], and their logits, float32 [top]."""
         self.seen = 0
         self._most, self._generator = most, np.random.default_rng(seed)
         self._states = np.empty((most, depth), np.float32)  # only what is written becomes memory
         self._best = np.empty((most, top), np.int32)
+        self._logits = np.empty((most, top), np.float32)
 
-    def add(self, states: np.ndarray, best: np.ndarray):
+    def add(self, states: np.ndarray, best: np.ndarray, logits: np.ndarray):
         """Show the sample some rows."""
         numbers = np.arange(self.seen, self.seen + len(states))
         self.seen += len(states)
@@ -26,6 +27,7 @@ class Sample:
         kept = places < self._most  # where two want one place the later one gets it
         self._states[places[kept]] = states[kept]
         self._best[places[kept]] = best[kept]
+        self._logits[places[kept]] = logits[kept]
 
     @property
     def states(self) -> np.ndarray:
@@ -36,3 +38,8 @@ class Sample:
     def best(self) -> np.ndarray:
         """int32 [kept, top]."""
         return self._best[: self.seen]
+
+    @property
+    def logits(self) -> np.ndarray:
+        """float32 [kept, top]."""
+        return self._logits[: self.seen]

@@ -32,6 +32,7 @@ class Step(NamedTuple):
     sentences: np.ndarray  # int64 [rows]: which of the sources each is a translation of
     states: np.ndarray  # float32 [rows, model_dim]: what the output layer reads
     best: np.ndarray  # int32 [rows, top]: the pieces with the largest logits, the best first, of equals the lower id
+    logits: np.ndarray  # float32 [rows, top]: of these; -infinity where a row has fewer numbers than that
 
 
 def decoder_states(
@@ -83,7 +84,7 @@ def _batch(engine, sources, top, search, done):
         slots = _seen(fields["next_rows"], ROW, stepped)["slot"]  # rows and next rows have changed places
         sentences = _seen(fields["sentences"], SLOT, int(fields["slots"]))["sentence"][slots]
         states = _seen(member["hidden"], np.float32, stepped, output.depth).copy()
-        yield Step(sentences, states, output.best(states, member["quantized"], member["row_scales"]))
+        yield Step(sentences, states, *output.best(states, member["quantized"], member["row_scales"]))
     del kept  # what the record points to
 
 
@@ -99,9 +100,12 @@ class _Output:
         self._barred = int(engine.model.record["unk_id"][0])  # or -1
 
     def best(self, states, quantized, scales):
-        """The best pieces of each row of `states`, of which `quantized` and `scales` are the addresses as integers."""
+        """The best pieces of each row of `states`, of which `quantized` and `scales` are the addresses as integers.
+
+        And their logits.
+        """
         found = np.zeros((len(states), self._top), np.int64)
-        values = np.empty(self._top, np.float32)
+        values = np.zeros((len(states), self._top), np.float32)
         columns = self._logits.shape[1]
         for first in range(0, len(states), _ROWS):
             part = states[first : first + _ROWS]
@@ -111,10 +115,10 @@ class _Output:
             if self._barred >= 0:
                 self._logits[:, self._barred] = LOWEST
             for row in range(len(part)):
-                best = found[first + row]
-                count = self._program.top_k(self._logits[row], columns, self._top, best, values)
-                best[count:] = best[0]  # the others are no numbers
-        return found.astype(np.int32)
+                best, logits = found[first + row], values[first + row]
+                count = self._program.top_k(self._logits[row], columns, self._top, best, logits)
+                best[count:], logits[count:] = best[0], -np.inf  # the others are no numbers
+        return found.astype(np.int32), values
 
 
 def _seen(address, dtype, *shape):

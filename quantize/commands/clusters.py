@@ -19,10 +19,11 @@ from quantize.clusters.k_means import centroids, described, load_backend
 from quantize.clusters.sample import Sample
 from quantize.clusters.states import decoder_states
 from quantize.clusters.text import Directed, read_texts
-from quantize.commands.shared_options import whole
+from quantize.commands.shared_options import number, whole
 from quantize.progress import progress_bar
 
 _EVERY = 10  # one of so many sentences is held out
+_PART = 4096  # sentences that are translated before it is looked whether there are states enough
 
 
 def add_parser(commands):
@@ -30,9 +31,9 @@ def add_parser(commands):
     made = commands.add_parser(
         "clusters",
         help="a packed model and text -> clusters of its decoder's states",
-        description="Translate text, cluster the decoder's states (K-means), and write down which pieces the states of "
-        "each cluster find best: the only ones that have to be scored there. The text needs no translations. Every "
-        f"{_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
+        description="Translate text, cluster the decoder's states (K-means), and write down which pieces are the most "
+        "probable ones in each cluster: the only ones that have to be scored there. The text needs no translations. "
+        f"Every {_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
     )
     made.add_argument("model", metavar="MODEL", help="a packed model's directory; the clusters are written into it")
     made.add_argument(
@@ -44,31 +45,45 @@ def add_parser(commands):
         help="sentences of the source language, one per line, plain or packed (.gz, .zst); may be given several times",
     )
     made.add_argument(
-        "--count", type=whole(1, MOST_CLUSTERS), default=500, metavar="N", help="how many clusters (default: 500)"
+        "--count", type=whole(1, MOST_CLUSTERS), default=300, metavar="N", help="how many clusters (default: 300)"
+    )
+    made.add_argument(
+        "--active",
+        type=number(float, lambda value: 0 < value <= 100, "a percentage above 0, up to 100"),
+        default=16.0,
+        metavar="PERCENT",
+        help="how much of the vocabulary is active in a step, in the mean over all of the text, at most (default: 16)",
     )
     made.add_argument(
         "--top",
         type=whole(1, 1000),
-        default=3,
+        default=20,
         metavar="N",
-        help="how many of its best pieces each state brings into its cluster (default: 3)",
+        help="how many of its best pieces each state brings into its cluster (default: 20)",
+    )
+    made.add_argument(
+        "--near",
+        type=whole(1, 1000),
+        default=4,
+        metavar="N",
+        help="a state counts in the N clusters that it is nearest to, in all but the first a tenth (default: 4)",
     )
     made.add_argument("--iterations", type=whole(1, 10_000), default=20, metavar="N", help="of K-means (default: 20)")
     made.add_argument("--seed", type=whole(0, (1 << 31) - 1), default=1, metavar="N", help="of chance (default: 1)")
     made.add_argument(
         "--most-sentences",
         type=whole(1, 100_000_000),
-        default=20_000,
+        default=100_000,
         metavar="N",
-        help="at most N lines of each text, spread over all of it (default: 20000)",
+        help="at most N lines of each text, spread over all of it (default: 100000)",
     )
     made.add_argument(
         "--most-states",
         type=whole(1, 10_000_000),
         default=200_000,
         metavar="N",
-        help="find centroids by at most N states, drawn by chance, which are held in memory; if there are more, the "
-        "text is translated once more, for all of them bring their best pieces (default: 200000)",
+        help="find centroids by at most N states, of sentences drawn by chance, which are held in memory; if there are "
+        "more, all of the text is translated then, for all of them bring their best pieces (default: 200000)",
     )
     made.add_argument(
         "--beam-size",
@@ -109,27 +124,29 @@ def run(given):
         raise CpunmtError(f"--top is {given.top}, the model has {model.config.vocab_size} target pieces")
     kept = _kept(given, folder, model)
     sources, held_out = _sentences(given, model)
-    sample = _sample(given, model, sources)
+    sample, complete = _sample(given, model, sources)
     texts = {
         "made_by": f"cpunmt {__version__}, {described(backend)}",
-        **{name: str(getattr(given, name)) for name in ("top", "iterations", "seed", "beam_size")},
+        **{name: str(getattr(given, name)) for name in ("top", "near", "iterations", "seed", "beam_size")},
         "sentences": str(len(sources)),
-        "states": str(sample.seen),
     }
     with progress_bar(given.iterations, "iterations", "clustering") as progress:
         found = centroids(sample.states, given.count, given.iterations, given.seed, backend, progress)
-    clusters = _clusters(given, model, found, sample, sources)
+    clusters, states = _clusters(given, model, found, sample if complete else None, sources)
     with progress_bar(len(held_out), "sentences", "measuring") as progress:
         measured = coverage(clusters, decoder_states(model.engine, held_out, 1, given.beam_size, progress))
     clusters.texts.update(texts, coverage=f"{measured.covered:.6f}", active_share=f"{measured.active:.6f}")
+    clusters.texts |= {"states": str(states), "active": f"{given.active:g}"}
+    clusters.texts["sentences_covered"] = f"{measured.sentences:.6f}"
     store_clusters(folder, {**kept, given.target_language: clusters}, given.out, given.force)
     out = Path(given.out or folder) / CLUSTERS
     sizes, covered, active = clusters.sizes, 100 * measured.covered, 100 * measured.active
     tell(
-        f"{len(sources)} sentences, {sample.seen} states, {len(sample.states)} clustered by {described(backend)}",
+        f"{len(sources)} sentences, {states} states, {len(sample.states)} clustered by {described(backend)}",
         f"{len(sizes)} clusters, of {sizes.min()} to {sizes.max()} active pieces",
         f"held out: {len(held_out)} sentences, {measured.states} states",
         f"  coverage {covered:.2f} %: of so many states the best of all pieces is active",
+        f"  sentences {100 * measured.sentences:.2f} %: of so many all states are covered",
         f"  active {active:.2f} % of the pieces in the mean, {active / 100 * clusters.vocab_size:.0f}",
         f"{out}: {out.stat().st_size / 1e6:.2f} MB",
     )
@@ -163,12 +180,16 @@ def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[in
     return sources, held_out
 
 
-def _sample(given, model: LoadedModel, sources) -> Sample:
-    """The states to cluster."""
+def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
+    """The states to cluster, of sentences in an order of chance; whether these are all that there are."""
     sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
+    order, done = np.random.default_rng(given.seed).permutation(len(sources)), 0
     with progress_bar(len(sources), "sentences", "translating") as progress:
-        for step in decoder_states(model.engine, sources, given.top, given.beam_size, progress):
-            sample.add(step.states, step.best)
+        while done < len(sources) and sample.seen < given.most_states:
+            part = [sources[i] for i in order[done : done + _PART]]
+            done += len(part)
+            for step in decoder_states(model.engine, part, given.top, given.beam_size, progress):
+                sample.add(step.states, step.best, step.logits)
     if len(sample.states) < given.count:
         raise CpunmtError(
             f"{given.text[0]}: {len(sample.states)} states, expected one for each of {given.count} clusters at least; "
@@ -176,13 +197,21 @@ def _sample(given, model: LoadedModel, sources) -> Sample:
         )
     if not np.isfinite(sample.states).all():
         raise CpunmtError(f"{given.model}: states of its decoder are no numbers: its weights are broken")
-    return sample
+    return sample, done == len(sources) and sample.seen == len(sample.states)
 
 
-def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample, sources) -> Clusters:
-    """Those of all states: the sample, or, if that lacks some, the translations once more."""
-    if sample.seen == len(sample.states):
-        return clusters_of(model.config, found, [sample])
+def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources) -> tuple[Clusters, int]:
+    """Those of all states, and how many: the sample, or, where that lacks some, those of all sentences."""
+    if sample is not None:
+        return clusters_of(model.config, found, [sample], given.active / 100, given.near), sample.seen
+    states = 0
+
+    def counted(steps):
+        nonlocal states
+        for step in steps:
+            states += len(step.states)
+            yield step
+
     with progress_bar(len(sources), "sentences", "collecting") as progress:
-        steps = decoder_states(model.engine, sources, given.top, given.beam_size, progress)
-        return clusters_of(model.config, found, steps)
+        steps = counted(decoder_states(model.engine, sources, given.top, given.beam_size, progress))
+        return clusters_of(model.config, found, steps, given.active / 100, given.near), states

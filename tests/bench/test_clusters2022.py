@@ -14,7 +14,7 @@ from bench.programs import compiled
 from bench.students import random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
-from cpunmt.engine.state_clusters import StateClusters
+from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
 from cpunmt.search.records import CLUSTERS
@@ -89,7 +89,8 @@ def test_steps_have_all_rows_of_their_sentences(seed, batch, beam):
         going = random.permutation(np.flatnonzero(lengths > time))
         sentences = np.repeat(going, beam if time else 1)
         states = np.stack([sentences, np.full(len(sentences), time)], axis=1).astype(np.float32)
-        given_steps.append(Step(sentences, states, np.full((len(sentences), 1), time, np.int32)))
+        best = np.full((len(sentences), 1), time, np.int32)
+        given_steps.append(Step(sentences, states, best, best.astype(np.float32)))
     setting = Setting(batch, beam)
     made = step_rows(given_steps, setting)
     first = 0 if beam == 1 else 1  # the first step has one hypothesis of each
@@ -108,7 +109,7 @@ def test_steps_have_all_rows_of_their_sentences(seed, batch, beam):
 
 
 def test_too_few_sentences_for_a_step():
-    step = Step(np.arange(3), np.zeros((3, 2), np.float32), np.zeros((3, 1), np.int32))
+    step = Step(np.arange(3), np.zeros((3, 2), np.float32), np.zeros((3, 1), np.int32), np.zeros((3, 1), np.float32))
     with pytest.raises(ValueError, match="3 sentences, expected at least 4"):
         step_rows([step], Setting(4, 1))
 
@@ -147,7 +148,7 @@ def test_centroids_in_8_bits_are_nearly_those_in_32(program, task, made):
     given_rows = step_rows(decoder_states(task.engine, task.held_out, 1), setting)
     depth, chosen = made.centroids.shape[1], {}
     workspace = Projection(program, task.engine, given_rows, setting, made).workspace
-    exact = StateClusters(made, task.engine.model)
+    exact = StateClusters({OTHERS: made}, task.engine.model)
     layer, kept = nearest.byte_layer(made)
     for scheme, at in (("float32", exact.address + CLUSTERS.fields["centroids"][1]), ("int8", layer)):
         states = States(program, given_rows.states, scheme)
@@ -195,7 +196,8 @@ def test_how_often_a_cluster_stays(seed):
         own = of_state[sentences == sentence].tolist()
         stays += sum(a == b for a, b in itertools.pairwise(own))
         pairs += len(own) - 1
-    found = recorded.Recorded(sentences, states, np.zeros((len(states), 1), np.int32)).cluster_stays(clusters)
+    best, logits = np.zeros((len(states), 1), np.int32), np.zeros((len(states), 1), np.float32)
+    found = recorded.Recorded(sentences, states, best, logits).cluster_stays(clusters)
     assert found == stays / max(pairs, 1)
 
 

@@ -10,26 +10,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import row_products
 from bench.peers import __main__ as peers
 from bench.sparse_product import __main__ as sparse_product
 from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.clusters_file import store_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
+from cpunmt.text.clusters import Clusters
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
-from tests.sample_models.small_vocabulary import train_vocabulary
-from tests.sample_models.transformers import make_config
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "BILINGUAL" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED" and "BERGAMOT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
@@ -49,7 +50,19 @@ COMMANDS = {
     "bench.papers.clusters2022": [
         *("--rounds", "1", "--size", "tiny11", "--vocabularies", "400", "--learned", "30", "--sentences", "5"),
         *("--count", "20", "--top", "3", "--shares", "0.5", "--zipf-shares", "0.5", "--most-lines", "20"),
-        *("--trained", "BILINGUAL", "--text", str(SENTENCES), "--test", "SET", "--counts", "5", "--tops", "1", "3"),
+        *(
+            "--trained",
+            str(ROOT / "models" / "ende-deen"),
+            "--text",
+            str(SENTENCES),
+            "--test",
+            "SET",
+            "--counts",
+            "5",
+            "--tops",
+            "1",
+            "3",
+        ),
         *("--direction", ">>de<<", str(SENTENCES), "SET", "--direction", ">>en<<", str(SENTENCES), "SET"),
     ],
     "bench.papers.devlin2017": [
@@ -73,10 +86,12 @@ COMMANDS = {
     ],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
+    "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
     "bench.translate": [*FEW, *MODEL],
+    "bench.vocabularies": ["CLUSTERED", "--tsv", "set=SET", "--tsv", "two=PAIRS", "--timed", "2", "--rounds", "1"],
 }
 
 SAID = {  # by those that tell more than a speed
@@ -87,6 +102,7 @@ SAID = {  # by those that tell more than a speed
     "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
+    "bench.serve": "every answer is that of a Translator",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -95,6 +111,7 @@ SAID = {  # by those that tell more than a speed
     "bench.papers.wnmt2018": "AAN, 16 bits",
     "bench.top_up": "top-up at once",
     "bench.reranking": "3 topp 0.9, mbr-chrf",
+    "bench.vocabularies": "all together, 6 lines",
 }
 QUICK = (
     "bench.glossary",
@@ -103,7 +120,9 @@ QUICK = (
     "bench.peers",
     "bench.reranking",
     "bench.sentences",
+    "bench.serve",
     "bench.threads",
+    "bench.vocabularies",
 )
 
 
@@ -190,14 +209,14 @@ def checkpoint(tmp_path):
 
 
 @pytest.fixture
-def bilingual(tmp_path):
-    """A Transformer of random weights, whose vocabulary has the pieces of two target languages."""
-    languages = {"user_defined_symbols": [">>de<<", ">>en<<"]}
-    vocabulary = train_vocabulary(tmp_path / "bilingual.spm", 128, **languages)
-    config = make_config(vocab_size=128)
-    packed = packed_tensors(config, random_tensors(config, 1), "int8")
-    write_directory(tmp_path / "bilingual", *packed, vocabulary=vocabulary)
-    return tmp_path / "bilingual"
+def clustered(tmp_path):
+    """The shipped model with some clusters beside its shortlist."""
+    packed = read_directory(DIRECTORIES["int8"])
+    centroids = np.random.default_rng(1).normal(size=(3, packed.config.architecture.model_dim)).astype(np.float32)
+    ids = np.tile(np.arange(2000, dtype=np.int32), 3)
+    clusters = Clusters(centroids, np.arange(4) * 2000, ids, packed.config.vocab_size, packed.config.eos_id)
+    store_clusters(DIRECTORIES["int8"], {"": clusters}, tmp_path / "clustered", False)
+    return tmp_path / "clustered"
 
 
 @pytest.fixture
@@ -228,7 +247,7 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
         word: str(request.getfixturevalue(word.lower()))
-        for word in ("HOME", "CHECKPOINT", "BILINGUAL", "BERGAMOT")
+        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT")
         if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]

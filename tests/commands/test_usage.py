@@ -16,7 +16,10 @@ from tests.support.command_line import ROOT, run
     [
         ([], "cpunmt: error: the following arguments are required: COMMAND"),
         (["translat"], "invalid choice: 'translat'"),
-        (["translat"], "invalid choice: 'translat' (did you mean translate?); choose from translate, score, info, "),
+        (
+            ["translat"],
+            "invalid choice: 'translat' (did you mean translate?); choose from translate, score, serve, info, ",
+        ),
         (["tranlsate", "Hello"], " (did you mean translate?); "),
         (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems (did you mean"),
         (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4 (did you mean --beam-size?); see cpunmt"),

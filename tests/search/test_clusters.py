@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.model.config import ModelConfig
 from cpunmt.search.records import MEMBER
 from cpunmt.text.clusters import Clusters
@@ -54,7 +55,7 @@ def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, s
     everything = clusters_of([np.arange(VOCAB)] * count, seed)
     sources, limits, prefixes = work(seed)
     prefixes = prefixes if with_prefix else None
-    engine = Engine(models[scheme], clusters=everything)
+    engine = Engine(models[scheme], clusters={OTHERS: everything})
     expected = engine.translate(sources, limits, search, prefixes)
     assert bits(engine.translate(sources, limits, search._replace(clusters=True), prefixes)) == bits(expected)
 
@@ -70,7 +71,7 @@ def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search
     lists = np.tile(active, VOCAB).astype(np.int32)
     shortlist = Shortlist(np.arange(VOCAB + 1) * len(active), lists, 1, len(active), VOCAB)
     assert shortlist.candidates(sources[0], True).tolist() == active.tolist()
-    engine = Engine(models[scheme], shortlist, clusters_of([active]))
+    engine = Engine(models[scheme], shortlist, {OTHERS: clusters_of([active])})
     prefixes = prefixes if with_prefix else None
     expected = bits(engine.translate(sources, limits, search._replace(full=False), prefixes))
     for full in (True, False):  # both: of the same pieces
@@ -97,7 +98,7 @@ def states_of(engine, source, said) -> np.ndarray:
 def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both):
     clusters, model = clusters_of(random_sets(seed, 7), seed), models[scheme]
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
-    engine = Engine(model, Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), clusters)
+    engine = Engine(model, Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
     sources, limits, _ = work(seed, 5)
     search = Search(full=not both, clusters=True, vocab_logits=True)
     for source, limit, (made,) in zip(sources, limits, engine.translate(sources, limits, search), strict=True):
@@ -123,7 +124,7 @@ def test_laws(models, seed, search, scheme, slots, both, with_prefix):
     """The same bits alone, in any batch, block by block and stepwise."""
     clusters = clusters_of(random_sets(seed, 9), seed)
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
-    engine = Engine(models[scheme], Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), clusters)
+    engine = Engine(models[scheme], Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
     sources, limits, prefixes = work(seed, 20)
     prefixes = prefixes if with_prefix else None
     search = search._replace(full=not both, clusters=True)
@@ -144,7 +145,7 @@ def test_another_end_piece_and_another_architecture():
     tensors["output.bias"][350] += 2
     engine = engine_of(config, tensors, "int8")
     sets = [np.union1d([350], chosen) for chosen in random_sets(4, 5)]
-    clustered = Engine(engine.model, clusters=clusters_of(sets, 1, 350))
+    clustered = Engine(engine.model, clusters={OTHERS: clusters_of(sets, 1, 350)})
     sources = [[*source[:-1], 350] for source in random_sources(5, VOCAB, 30)]
     for search in (Search(), Search(beam_size=4, num_hypotheses=4, min_length=3), Search(sampling_topk=0, beam_size=2)):
         search = search._replace(clusters=True)
@@ -158,3 +159,30 @@ def test_another_end_piece_and_another_architecture():
 def test_without_clusters_is_one_error(models):
     with pytest.raises(ValueError, match="the search is over clusters, but there are none"):
         Engine(models["int8"]).translate([[5, 0]], [3], Search(clusters=True))
+
+
+@given(seeds, searches(), st.sampled_from(SCHEMES), st.sampled_from([None, 1, 3]), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_each_sentence_has_the_clusters_of_its_target_language(models, seed, search, scheme, slots, both, others):
+    """Which its first or second piece names; a sentence that names none has those of others, or all pieces."""
+    first, second, rest = (clusters_of(random_sets(seed + i, 5), seed + i) for i in range(3))
+    lists = np.tile([3, 5], VOCAB).astype(np.int32)
+    shortlist = Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB)
+    sets = {7: first, 9: second} | ({OTHERS: rest} if others else {})
+    engine = Engine(models[scheme], shortlist, sets)
+    generator = np.random.default_rng(seed)
+    sources, limits, named = [], [], []
+    for source in random_sources(seed, VOCAB, 20, longest=9):
+        start = [[7], [9], [4, 7], [4, 9], [4, 4, 9], [7, 9], []][generator.integers(7)]
+        plain = [piece for piece in source if piece not in (7, 9)]
+        sources.append([*start, *plain])
+        limits.append(int(generator.integers(1, 9)))
+        named.append(next((piece for piece in start[:2] if piece in (7, 9)), OTHERS))
+    search = search._replace(full=not both, clusters=True)
+    made = bits(engine.translate(sources, limits, search, None, slots))
+    everything = clusters_of([np.arange(VOCAB)])
+    for name in {*named}:
+        alone = Engine(models[scheme], shortlist, {OTHERS: sets.get(name, everything)})
+        chosen = [i for i, other in enumerate(named) if other == name]
+        expected = bits(alone.translate([sources[i] for i in chosen], [limits[i] for i in chosen], search))
+        assert [made[i] for i in chosen] == expected

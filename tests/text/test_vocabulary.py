@@ -170,3 +170,14 @@ def test_a_damaged_normalizer_is_refused_when_it_makes_what_is_no_text(tmp_path)
     with pytest.raises(ModelFileError, match="damaged.spm: a piece is not UTF-8"):
         damaged.surfaces("\u00bd")
     assert damaged.encode("\u00bd")[-1] == damaged.eos_id
+
+
+def test_where_a_text_begins_after_the_name_of_its_target_language(tmp_path):
+    named = Vocabulary(train_vocabulary(tmp_path / "named.spm", 128, user_defined_symbols=[">>de<<"]))
+    for text, rest in ((">>de<< A man.", "A man."), ("  >>de<<A man.", "A man."), (">>de<<", ""), (">>de<< \n", "")):
+        assert text[named.language_end(text) :] == rest
+        assert named.ids([">>de<<"])[0] in named.encode(text)[:2]
+    for text in ("A man.", "", ">>fr<< A man.", ">>", ">>de", "A >>de<< man.", ">><< A", "<<de>>"):
+        assert named.language_end(text) == 0
+    plain = Vocabulary(train_vocabulary(tmp_path / "plain.spm", 128))
+    assert plain.language_end(">>de<< A man.") == 0

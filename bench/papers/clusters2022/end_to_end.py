@@ -10,6 +10,7 @@ from bench.papers.clusters2022.projection import FULL
 from bench.papers.clusters2022.recorded import bytes_of
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.kernels.records import ENTRY
 from cpunmt.text.clusters import Clusters
 
@@ -37,7 +38,7 @@ def measure(task: Task, sets: Mapping[str, Clusters], rounds: int) -> list[dict]
     """Rows by set of clusters and mode: target pieces/s, times the speed over FULL (medians of rounds in turn, CPU
     time), and the share of the translations that are the same."""
     engines = {FULL: Engine(task.engine.model)}
-    engines |= {name: Engine(task.engine.model, clusters=clusters) for name, clusters in sets.items()}
+    engines |= {name: Engine(task.engine.model, clusters={OTHERS: clusters}) for name, clusters in sets.items()}
     rows = []
     for mode_name, mode in MODES.items():
         seconds: dict = {name: [] for name in engines}

@@ -12,7 +12,7 @@ import numpy as np
 from bench.papers.clusters2022.recorded import Recorded
 from bench.papers.clusters2022.steps import Projection, Setting, States
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.state_clusters import LOWEST, StateClusters
+from cpunmt.engine.state_clusters import LOWEST, OTHERS, StateClusters
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, pack, padded, panels
 from cpunmt.layers.schemes import int8
@@ -50,7 +50,7 @@ def measure(
 ) -> dict:
     """Microseconds of a step, by scheme of the centroids; what 8 bits choose otherwise, of the steps' states."""
     projection = Projection(program, engine, given, setting, clusters)
-    made = StateClusters(clusters, engine.model)
+    made = StateClusters({OTHERS: clusters}, engine.model)
     eight_bits, kept = byte_layer(clusters)
     depth, steps, seconds, chosen = clusters.centroids.shape[1], projection.steps, {}, {}
     layers = {"float32": made.address + CLUSTERS.fields["centroids"][1], "int8": eight_bits}

@@ -22,10 +22,12 @@ class Recorded(NamedTuple):
     sentences: np.ndarray  # int64 [rows]
     states: np.ndarray  # float32 [rows, model_dim]
     best: np.ndarray  # int32 [rows, top]
+    logits: np.ndarray  # float32 [rows, top]
 
     def top(self, count: int) -> Step:
         """With fewer of their best pieces."""
-        return Step(self.sentences, self.states, np.ascontiguousarray(self.best[:, :count]))
+        best, logits = (np.ascontiguousarray(found[:, :count]) for found in (self.best, self.logits))
+        return Step(self.sentences, self.states, best, logits)
 
     def cluster_stays(self, clusters: Clusters) -> float:
         """Share of the states, but for the first of each sentence, that belong to the cluster of the one before."""
@@ -54,7 +56,7 @@ def centroids(recorded: Recorded, count: int, backend: str) -> np.ndarray:
 
 
 def made_clusters(config: ModelConfig, recorded: Recorded, count: int, top: int, backend: str) -> Clusters:
-    """As `quantize clusters` makes them."""
+    """As the paper makes them: active are the `top` best pieces of all members."""
     return clusters_of(config, centroids(recorded, count, backend), [recorded.top(top)])
 
 

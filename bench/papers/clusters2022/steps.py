@@ -12,10 +12,11 @@ from bench.operands import Arena, quantize
 from cpunmt.architectures.records import ROW
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.engine.workspace import output_layers
 from cpunmt.kernels.matmul.packing import panels
 from cpunmt.layers.schemes import SCHEMES
-from cpunmt.search.records import HYPOTHESIS
+from cpunmt.search.records import BATCH, HYPOTHESIS
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step
 
@@ -82,7 +83,7 @@ class Projection:
         config, self._rows, self._program = engine.model.config, setting.rows, program
         self.steps, self._next = len(given.states) // setting.rows, 0
         search = Search(beam_size=setting.beam, full=True, clusters=clusters is not None, scored=setting.beam > 1)
-        self._engine = engine if clusters is None else Engine(engine.model, clusters=clusters)
+        self._engine = engine if clusters is None else Engine(engine.model, clusters={OTHERS: clusters})
         sources = [[2, config.eos_id]] * setting.batch
         prepared = self._engine._prepared(sources, [2] * setting.batch, search, None, setting.batch)
         self._batch, self._workspace, *self._kept = prepared
@@ -93,6 +94,7 @@ class Projection:
         )
         rows[:], rows["slot"], rows["step"], hypotheses[:] = 0, np.arange(setting.rows) // setting.beam, 1, 0
         sentences[:], sentences["live"], sentences["sentence"] = 0, setting.beam, np.arange(setting.batch)
+        sentences["clusters"] = np.frombuffer(self._batch, BATCH)["clusters"]
         self._states = States(program, given.states, SCHEMES[config.scheme])
         self.best = self._states.best
         self._union = _Union(self._engine.model) if clusters is not None else None

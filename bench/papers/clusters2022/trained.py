@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bench.papers.clusters2022.recorded import Recorded, bytes_of, covered, record
 from cpunmt.engine.engine import Engine
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.text.clusters import Clusters
 from cpunmt.translation.batching import cut_sentences, translate_parts
 from cpunmt.translation.calls import settings_of
@@ -33,7 +34,7 @@ class Judged(NamedTuple):
         The speed is that of whole translations, text in and text out, in bulk: the median of rounds in turn, CPU time.
         """
         found, ratios, texts = covered(clusters, self.recorded), [], []
-        clustered = self.model._replace(engine=Engine(self.model.engine.model, clusters=clusters))
+        clustered = self.model._replace(engine=Engine(self.model.engine.model, clusters={OTHERS: clusters}))
         for _ in range(rounds):
             _, slow = translate(self.model, self.sources, "full", self.beam)
             texts, fast = translate(clustered, self.sources, "clusters", self.beam)

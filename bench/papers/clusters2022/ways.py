@@ -75,7 +75,7 @@ def union_steps(
     m = at(MODEL, member.model, 0)
     for step in range(begin, end):
         show_states(workspace, states, step * rows)
-        find_clusters(batch, workspace, rows)
+        find_clusters(workspace, rows)
         for row in range(rows):
             cluster = load_i64(w.best_columns, row * w.beam)
             first = load_i64(clusters.offsets, cluster)

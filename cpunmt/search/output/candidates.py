@@ -46,19 +46,29 @@ def column_piece(workspace: address, row: count, column: count) -> count:
 
 
 @kernel
-def find_clusters(batch: address, workspace: address, rows: count):
-    """Write the cluster of each row's state to the first of its `best_columns`."""
-    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    member, centroids = at(MEMBER, w.members, 0), address_of(at(CLUSTERS, b.clusters, 0).centroids)
-    depth = at(MODEL, member.model, 0).model_dim
-    for first in range(0, rows, FUSED_ROWS):
-        together, wanted = lesser(FUSED_ROWS, rows - first), w.wanted + WANTED_BYTES * first
-        for row in range(first, first + together):
-            sought = at(WANTED, w.wanted, row)
+def set_of(workspace: address, row: count) -> address:
+    """The CLUSTERS of the sentence that a row belongs to."""
+    w = at(WORKSPACE, workspace, 0)
+    return at(SLOT, w.sentences, at(ROW, w.rows, row).slot).clusters
+
+
+@kernel
+def find_clusters(workspace: address, rows: count):
+    """Write the cluster of each row's state to the first of its `best_columns`; neighbours of one set at once."""
+    w = at(WORKSPACE, workspace, 0)
+    member = at(MEMBER, w.members, 0)
+    depth, first = at(MODEL, member.model, 0).model_dim, 0
+    while first < rows:
+        clusters, end = set_of(workspace, first), first
+        while end < lesser(rows, first + FUSED_ROWS) and set_of(workspace, end) == clusters:
+            sought = at(WANTED, w.wanted, end)
             sought.normalized, sought.k, sought.only, sought.barred, sought.also_barred = 0, 1, -1, -1, -1
-            sought.columns, sought.scores = w.best_columns + 8 * row * w.beam, w.best_logits + 4 * row * w.beam
+            sought.columns, sought.scores = w.best_columns + 8 * end * w.beam, w.best_logits + 4 * end * w.beam
             begin_row(address_of(sought))
-        take_layer(centroids, member.hidden + 4 * first * depth, 0, 0, together, wanted, w.logits, 0, 0)
+            end += 1
+        centroids, wanted = address_of(at(CLUSTERS, clusters, 0).centroids), w.wanted + WANTED_BYTES * first
+        take_layer(centroids, member.hidden + 4 * first * depth, 0, 0, end - first, wanted, w.logits, 0, 0)
+        first = end
 
 
 @kernel
@@ -67,7 +77,7 @@ def name_candidates(batch: address, workspace: address, rows: count):
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     m = at(MODEL, at(MEMBER, w.members, 0).model, 0)
     if b.clusters != 0:
-        find_clusters(batch, workspace, rows)
+        find_clusters(workspace, rows)
     for row in range(rows):
         h, slot = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row).slot
         s = at(SLOT, w.sentences, slot)
@@ -76,7 +86,7 @@ def name_candidates(batch: address, workspace: address, rows: count):
             h.pieces, h.candidates, h.unk_column = listed if b.listed else 0, s.candidates, s.unk_column
             h.eos_column = m.eos_id  # among the first candidates, whose columns are their ids
         else:
-            clusters, cluster = at(CLUSTERS, b.clusters, 0), load_i64(w.best_columns, row * w.beam)
+            clusters, cluster = at(CLUSTERS, s.clusters, 0), load_i64(w.best_columns, row * w.beam)
             begin = load_i64(clusters.offsets, cluster)
             h.pieces, h.candidates = clusters.ids + 4 * begin, load_i64(clusters.offsets, cluster + 1) - begin
             if b.listed:  # both

@@ -201,9 +201,13 @@ class Pivot:
         options: Leg | Sequence[Leg],
         given: Mapping[str, Any],
     ) -> list[Result]:
-        first, last = self.translators[0], self.translators[-1]
-        settings = self._settings(options, given)
+        last, settings = self.translators[-1], self._settings(options, given)
         forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
+        return translate_texts(texts, forced, self._text_call(settings))
+
+    def _text_call(self, settings: Sequence[Settings]) -> TextCall:
+        """How texts are translated, by models with these options: see `Translator._text_call`."""
+        first, last = self.translators[0], self.translators[-1]
         of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
         languages = Languages(first._languages.source, last._languages.target)
         split = of_texts["split"]
@@ -216,8 +220,7 @@ class Pivot:
                 parts, begun, chosen.options, lambda prefixes: self._layer(legs, prefixes), lambda: self._forced(legs)
             )
 
-        whole = settings_of(settings[-1].options, **of_texts)
-        return translate_texts(texts, forced, TextCall(whole, languages, cutter, sentences))
+        return TextCall(settings_of(settings[-1].options, **of_texts), languages, cutter, sentences)
 
     def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
         """The layer that translates single sentences; `forced` are the ids that each last translation begins with."""

@@ -29,6 +29,13 @@ def add_parsers(commands):
     parser = _command(commands, "vocabulary", "train a SentencePiece vocabulary of both languages", vocabulary)
     add_corpora(parser)
     parser.add_argument("--size", type=int, default=8000, metavar="N", help="pieces (default: 8000)")
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="PIECE",
+        help="the name of a target language, such as '>>de<<', with which sources begin; may be given several times",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
 
     parser = _command(commands, "average", "the mean of a run's best checkpoints", average)
@@ -93,7 +100,7 @@ def check(given) -> bool:
 def vocabulary(given):
     """Train a vocabulary on what is trained on."""
     data = data_of(given)
-    train_vocabulary(texts_of(data.train), given.size, given.out)
+    train_vocabulary(texts_of(data.train), given.size, given.out, given.name)
 
 
 def average(given):

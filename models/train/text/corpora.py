@@ -9,8 +9,9 @@
 Files hold one example a line, columns separated by tabs, and may be packed with gzip or zstd. A line with several
 columns of one language holds several texts of the same meaning: an epoch takes one of each language, another one next
 time; in what is for development or test, the first source and all targets (references) are used. `repeat` is how often
-a line is taken in an epoch (whole number or fraction); `where` and `every` choose lines. What of `train` is also among
-the others is left out by `held_out`.
+a line is taken in an epoch (whole number or fraction); `where` and `every` choose lines; `before` is put before each
+source: the name of the target language, `>>de<<`, of a model that has several. What of `train` is also among the
+others is left out by `held_out`.
 """
 
 import io
@@ -25,7 +26,7 @@ import yaml
 from cpunmt.files.compressed_file import open_expanded
 
 SECTIONS = ("train", "development", "test")
-_OPTIONS = {"file", "repeat", "where", "every"}
+_OPTIONS = {"file", "repeat", "where", "every", "before"}
 
 
 class Example(NamedTuple):
@@ -63,6 +64,9 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
         if {source, target} <= languages:
             rows = _rows(data / entry["file"], entry.get("where"), entry.get("every", 1))
             examples = [_example(row, entry[source], entry[target], data / entry["file"]) for row in rows]
+            if name_of_target := entry.get("before"):
+                named = [tuple(f"{name_of_target} {text}" for text in example.sources) for example in examples]
+                examples = [Example(*pair) for pair in zip(named, (e.targets for e in examples), strict=True)]
             examples = [example for example in examples if example.sources and example.targets]
             found.append(Corpus(name, examples, float(entry.get("repeat", 1))))
     return found

@@ -1,7 +1,7 @@
 """Train a SentencePiece vocabulary of both languages, with the ids that Marian wants: </s> is 0, <unk> is 1."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sentencepiece
@@ -18,8 +18,11 @@ def texts_of(corpora: list[Corpus]) -> Iterable[str]:
             yield example.targets[0]
 
 
-def train_vocabulary(texts: Iterable[str], size: int, path: Path):
-    """Train a unigram model of `size` pieces and write it to `path`; characters that are rare become bytes."""
+def train_vocabulary(texts: Iterable[str], size: int, path: Path, names: Sequence[str] = ()):
+    """Train a unigram model of `size` pieces and write it to `path`; characters that are rare become bytes.
+
+    `names` of target languages, such as `>>de<<`, are pieces that no text is cut inside.
+    """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -32,6 +35,7 @@ def train_vocabulary(texts: Iterable[str], size: int, path: Path):
         character_coverage=0.9999,
         byte_fallback=size > 1000,
         num_threads=1,
+        user_defined_symbols=list(names),
         minloglevel=2,
     )
     write_file(path, model.getvalue())

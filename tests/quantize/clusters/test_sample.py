@@ -10,9 +10,11 @@ def filled(most, rows, part, seed=1):
     values = np.arange(rows)
     for begin in range(0, rows, part):
         some = values[begin : begin + part]
-        sample.add(np.stack([some, -some], axis=1).astype(np.float32), some[:, None].astype(np.int32))
+        states, best = np.stack([some, -some], axis=1).astype(np.float32), some[:, None].astype(np.int32)
+        sample.add(states, best, states[:, :1] / 2)
     assert sample.seen == rows and np.array_equal(sample.states[:, 0], sample.best[:, 0])
     assert np.array_equal(sample.states[:, 1], -sample.states[:, 0])
+    assert np.array_equal(sample.logits[:, 0], sample.states[:, 0] / 2) and sample.logits.dtype == np.float32
     return sample.best[:, 0]
 
 

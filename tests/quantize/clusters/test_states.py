@@ -21,11 +21,12 @@ from tests.sample_models.transformers import make_config
 
 
 def recorded(engine, sources, top=3, **options):
-    """Of each source, in the order of the steps: (states [rows, depth], best [rows, top])."""
+    """Of each source, in the order of the steps: (states [rows, depth], best [rows, top]); logits fall."""
     found = [([], []) for _ in sources]
     for step in decoder_states(engine, sources, top, **options):
-        assert step.states.dtype == np.float32 and step.best.dtype == np.int32
-        for sentence, state, best in zip(*step, strict=True):
+        assert step.states.dtype == step.logits.dtype == np.float32 and step.best.dtype == np.int32
+        assert step.logits.shape == step.best.shape and (np.diff(step.logits) <= 0).all()
+        for sentence, state, best in zip(step.sentences, step.states, step.best, strict=True):
             found[sentence][0].append(state)
             found[sentence][1].append(best)
     return [(np.array(states), np.array(best)) for states, best in found]
@@ -85,10 +86,13 @@ def test_best_pieces_of_an_int8_model_are_those_of_its_integers():
     engine = engine_of(config, tensors, "int8")
     table = output_table(config)
     weights = stored_table(packed_config, packed, table).astype(np.float64) * packed[f"{table}.scale"][:300, None]
-    for states, best in recorded(engine, random_sources(5, 300, 20), 7):
-        q, scales, shifts = quantize_rows_reference(states)
+    for step in decoder_states(engine, random_sources(5, 300, 20), 7):
+        q, scales, shifts = quantize_rows_reference(step.states)
         rounded = q * scales[:, None].astype(np.float64) + shifts[:, None]
-        are_best(best, rounded @ weights.T + packed["output.bias"][:300], config.unk_id, 1e-6)
+        logits = rounded @ weights.T + packed["output.bias"][:300]
+        expected = np.take_along_axis(logits, step.best.astype(np.int64), axis=1)
+        assert np.allclose(step.logits, expected, atol=1e-6 * np.abs(logits).max(), rtol=0)
+        are_best(step.best, logits, config.unk_id, 1e-6)
 
 
 def test_no_sentence_depends_on_the_others():

@@ -12,7 +12,9 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands.cli import main as cpunmt
-from cpunmt.formats.packed.clusters_file import read_clusters
+from cpunmt.engine.state_clusters import OTHERS
+from cpunmt.errors import ModelFileError
+from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.translation.loading import load_model
 from quantize.clusters.active_sets import clusters_of, coverage
@@ -81,21 +83,23 @@ def test_what_is_written_is_what_was_measured(files, model, capsys):
     learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
     steps = list(decoder_states(loaded.engine, learnt, 3))
     states = np.concatenate([step.states for step in steps])
-    again = clusters_of(packed.config, clusters.centroids, steps)
+    again = clusters_of(packed.config, clusters.centroids, steps, 0.16, 4)
     assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
     measured = coverage(clusters, decoder_states(loaded.engine, held_out, 1))
     assert clusters.texts == {
         "made_by": clusters.texts["made_by"],
-        **{"top": "3", "iterations": "5", "seed": "1", "beam_size": "1"},
+        **{"top": "3", "near": "4", "active": "16", "iterations": "5", "seed": "1", "beam_size": "1"},
         **{"sentences": str(len(learnt)), "states": str(len(states))},
         **{"coverage": f"{measured.covered:.6f}", "active_share": f"{measured.active:.6f}"},
+        "sentences_covered": f"{measured.sentences:.6f}",
     }
     lines = printed.out.splitlines()
     assert lines[0].startswith(f"{len(learnt)} sentences, {len(states)} states, {len(states)} clustered by faiss-cpu")
     assert (
-        f"coverage {100 * measured.covered:.2f} %" in lines[3] and f"active {100 * measured.active:.2f} %" in lines[4]
+        f"coverage {100 * measured.covered:.2f} %" in lines[3] and f"active {100 * measured.active:.2f} %" in lines[5]
     )
-    assert lines[5].startswith(f"{model}/clusters.safetensors: 0.0")
+    assert f"sentences {100 * measured.sentences:.2f} %" in lines[4]
+    assert lines[6].startswith(f"{model}/clusters.safetensors: 0.0")
     assert cpunmt(["info", str(model)]) == 0
     told = f"{len(clusters.centroids)}, {100 * measured.active:.2f} % of the pieces active"
     assert f"clusters: {told}" in " ".join(capsys.readouterr().out.split())
@@ -123,9 +127,52 @@ def test_few_states_make_the_centroids_and_all_the_sets(files, model, capsys):
     (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
     sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
     learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
-    again = clusters_of(loaded.config, clusters.centroids, decoder_states(loaded.engine, learnt, 3, 2))
+    again = clusters_of(loaded.config, clusters.centroids, decoder_states(loaded.engine, learnt, 3, 2), 0.16, 4)
     assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
     assert int(clusters.texts["states"]) > 300 and clusters.texts["beam_size"] == "2"
+
+
+def test_no_more_is_translated_for_the_centroids_than_they_need(files, model, monkeypatch):
+    """Then all of the text brings its pieces, whatever the size of the parts is."""
+    monkeypatch.setattr(module, "_PART", 5)
+    begun = []
+
+    def heard(engine, sources, *others):
+        begun.append(len(sources))
+        return decoder_states(engine, sources, *others)
+
+    monkeypatch.setattr(module, "decoder_states", heard)
+    assert make(files, model, "--most-states", "150", "--active", "30", "--near", "2") == 0
+    *first, last, held_out = begun
+    assert set(first) == {5} and sum(first) < last and held_out == (last + held_out) // 10
+    loaded = load_model(model)
+    (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
+    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
+    steps = list(decoder_states(loaded.engine, [ids for n, ids in enumerate(sources) if n % 10 != 9], 3))
+    again = clusters_of(loaded.config, clusters.centroids, steps, 0.3, 2)
+    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
+    assert clusters.texts["states"] == str(sum(len(step.states) for step in steps))
+    monkeypatch.setattr(module, "_PART", 10**6)
+    begun.clear()
+    assert make(files, model, "--most-states", "1000000", "--force") == 0 and len(begun) == 2
+
+
+def test_larger_sets_are_asked_for(files, model):
+    sizes = []
+    for active in ("2", "4", "100"):
+        assert make(files, model, "--active", active, "--force") == 0
+        (clusters,) = read_clusters(model / "clusters.safetensors", load_model(model).config).values()
+        sizes.append(len(clusters.ids))
+    assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--active", "0"), ("--active", "101"), ("--active", "x"), ("--near", "0")]
+)
+def test_sizes_that_are_none(files, model, capsys, flag, value):
+    with pytest.raises(SystemExit):
+        make(files, model, flag, value)
+    assert f"argument {flag}: {value!r} is not a" in capsys.readouterr().err
 
 
 def test_held_out_text_leaves_all_of_the_other_to_learn_from(files, model, capsys):
@@ -155,6 +202,32 @@ def test_each_target_language_has_its_own(files, bilingual, capsys):
     assert cpunmt(["info", str(bilingual)]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("clusters:")]
     assert line.count(" of the pieces active") == 3 and ">>de<<: " in line
+
+
+def test_a_text_is_translated_with_the_clusters_of_its_target_language(files, bilingual, tmp_path):
+    """As with a model that has no others; a text that names another language chooses from all pieces."""
+    expected = {}
+    for language in (">>de<<", ">>en<<"):
+        assert make(files, bilingual, "--target-language", language) == 0
+        assert make(files, files / "bilingual", "--target-language", language, "--out", tmp_path / language[2:4]) == 0
+        found = read_clusters(tmp_path / language[2:4] / "clusters.safetensors", read_directory(bilingual).config)
+        translator = Translator(tmp_path / language[2:4])
+        translator._model.engine.clusters = {OTHERS: found[language]}
+        texts = [f"{language} {line}" for line in TEXT]
+        expected |= zip(texts, translator.translate(texts, vocabulary="clusters"), strict=True)
+    expected |= zip(TEXT, Translator(bilingual).translate(TEXT, vocabulary="full"), strict=True)
+    texts = sorted(expected, key=lambda text: text[::-1])  # the languages by turns
+    assert Translator(bilingual).translate(texts, vocabulary="clusters") == [expected[text] for text in texts]
+    assert len({str(result) for result in expected.values()}) > 3
+
+
+def test_clusters_of_a_language_that_the_vocabulary_does_not_name(files, bilingual):
+    path = bilingual / "clusters.safetensors"
+    assert make(files, bilingual) == 0
+    (clusters,) = read_clusters(path, read_directory(bilingual).config).values()
+    path.write_bytes(clusters_bytes({">>fr<<": clusters}))
+    with pytest.raises(ModelFileError, match="clusters for '>>fr<<', which is no piece of the source vocabulary"):
+        Translator(bilingual)
 
 
 def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, tmp_path):

@@ -52,6 +52,13 @@ def test_chosen_lines(described):
     assert [example.sources for example in news.examples] == [("d",)]  # the second one chosen has no reference
 
 
+def test_sources_that_name_their_target_language(described):
+    text = DESCRIPTION.replace("en: [0], de: [1]", "src: [0], trg: [1], before: '>>de<<'", 1)
+    described.write_text(text, "utf-8")
+    (captions,) = read_corpora(described, "train", "src", "trg", described.parent)
+    assert captions.examples == [Example((">>de<< one",), ("eins",)), Example((">>de<< übung",), ("Übung",))]
+
+
 def test_a_file_elsewhere(described, tmp_path_factory):
     other = tmp_path_factory.mktemp("other") / "made.tsv"
     other.write_text("x\ty\n", "utf-8")

@@ -1,0 +1,78 @@
+"""Clients of the server that cost little: HTTP/1.1 with one connection each, on asyncio's streams."""
+
+import asyncio
+import json
+import time
+
+
+class Client:
+    """One connection, one request after the other."""
+
+    def __init__(self, port):
+        self._port, self._streams = port, None
+
+    async def translate(self, text) -> str:
+        """The translation of a text from English to German. Raises RuntimeError for any answer but 200."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+        head = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(body) + body)
+        status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
+        content = await reader.readexactly(length)
+        if " 200 " not in status:
+            raise RuntimeError(f"{status}: {content[:200]!r}")
+        return json.loads(content)["translatedText"]
+
+    def close(self):
+        """End the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+
+
+async def one_by_one(port, texts):
+    """(translations, seconds of each)."""
+    client, made, seconds = Client(port), [], []
+    for text in texts:
+        began = time.perf_counter()
+        made.append(await client.translate(text))
+        seconds.append(time.perf_counter() - began)
+    client.close()
+    return made, seconds
+
+
+async def side_by_side(port, texts, count):
+    """(translations, seconds of all): so many clients, each of which sends the next text when it has an answer."""
+    made, numbers = [None] * len(texts), iter(range(len(texts)))
+
+    async def work():
+        client = Client(port)
+        for number in numbers:
+            made[number] = await client.translate(texts[number])
+        client.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(count)))
+    return made, time.perf_counter() - began
+
+
+async def at_a_rate(port, texts, rate):
+    """(translations, seconds of each): so many requests per second, whether those before have an answer or not."""
+    free, began = [], time.perf_counter()
+
+    async def work(number):
+        due = began + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        client = free.pop() if free else Client(port)
+        started = time.perf_counter()
+        made = await client.translate(texts[number])
+        passed = time.perf_counter() - started
+        free.append(client)
+        return made, passed
+
+    found = await asyncio.gather(*(work(number) for number in range(len(texts))))
+    for client in free:
+        client.close()
+    return [made for made, _ in found], [passed for _, passed in found]

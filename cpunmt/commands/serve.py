@@ -1,0 +1,66 @@
+"""`cpunmt serve`."""
+
+import dataclasses
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import say
+from cpunmt.process.interrupts import end_by
+
+_PORT = 5000  # LibreTranslate's
+
+
+def serve_arguments(parser):
+    """Add the arguments, which are the settings of a server, to its parser."""
+    from cpunmt.serve.settings import ServeSettings
+
+    parser.add_argument(
+        "models",
+        metavar="MODEL",
+        nargs="+",
+        help="directories, or names of fetched models such as firefox:ende; en-de=DIR says which languages one is for",
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="the address to serve at; 0.0.0.0: all of this machine (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", metavar="N", type=int, default=_PORT, help=f"the port; 0: any that is free (default: {_PORT})"
+    )
+    for one in dataclasses.fields(ServeSettings):
+        if "help" in one.metadata:
+            parser.add_argument(
+                f"--{one.name.replace('_', '-')}",
+                metavar="N",
+                type=type(one.default),
+                help=f"{one.metadata['help']} (default: {one.default:g})",
+            )
+    parser.add_argument(
+        "--api-keys", metavar="FILE", help="serve only who has one of the keys in this file, a line each"
+    )
+    parser.add_argument("--preload", nargs=0, const=True, help="load all models before the first request")
+    parser.set_defaults(run=serve, parser=parser)
+
+
+def serve(given) -> int:
+    """Serve until a signal ends it; 0 then."""
+    try:
+        from cpunmt.serve import server
+        from cpunmt.serve.keys import read_keys
+        from cpunmt.serve.settings import ServeSettings
+    except ModuleNotFoundError as error:
+        raise CpunmtError(
+            f"a server needs {error.name}, which is not installed; run: pip install 'cpunmt[serve,detect]'"
+        ) from None
+    names = [one.name for one in dataclasses.fields(ServeSettings)]
+    chosen = {name: value for name in names if (value := getattr(given, name)) is not None}
+    if not 0 <= given.port <= 65535:
+        given.parser.error(f"argument --port: {given.port} is no port, expected 0 to 65535")
+    try:
+        if given.api_keys is not None:
+            chosen["api_keys"] = read_keys(given.api_keys)
+        settings = ServeSettings(**chosen)
+    except (TypeError, ValueError) as error:
+        given.parser.error(str(error))
+    made = server.server_of(given.models, given.host, given.port, settings, lambda address: say(f"cpunmt: {address}"))
+    end_by(made.drain)
+    server.run(made)
+    return 0

@@ -1,0 +1,92 @@
+"""The server as an ASGI application: all dialects over one `Service`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cpunmt.serve.dialects.deepl import deepl
+from cpunmt.serve.dialects.dialect import Dialect
+from cpunmt.serve.dialects.google import google
+from cpunmt.serve.dialects.libretranslate import libre
+from cpunmt.serve.dialects.mtranserver import mtran
+from cpunmt.serve.dialects.own import own
+from cpunmt.serve.errors import ServeError
+from cpunmt.serve.service import Service
+from cpunmt.serve.settings import ServeSettings
+
+DIALECTS = (own, libre, deepl, google, mtran)
+# Where errors that no route has said are of another dialect than LibreTranslate's; the first that fits.
+_OF_PATHS = (("/v1/", own), ("/v2/", deepl), ("/deepl", deepl), ("/language/", google), ("/google/", google))
+_SAID = {404: "Not found", 405: "Method not allowed"}
+
+
+def create_app(
+    models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    settings: ServeSettings | None = None,
+    **given: Any,
+) -> Starlette:
+    """An ASGI application that translates with these models; any ASGI server runs it, or another application mounts it.
+
+    app = create_app(["models/ende-tiny", "firefox:deen"], cache_mb=256)
+
+    It starts to compile, and ends its threads, with the lifespan of the server: an application that mounts it hands its
+    lifespan on (`app.router.lifespan_context`).
+
+    Parameters
+    ----------
+    models : directories, or names of fetched models; one or several. "en-de=DIRECTORY" says which languages a model is
+        for, where nothing else does
+    settings : how it works and what it refuses; None: the defaults
+    given : fields of `ServeSettings`, instead of `settings`
+
+    Raises CpunmtError for a model that is not there, TypeError or ValueError for a wrong setting.
+    """
+    if settings is not None and given:
+        raise TypeError("settings and single ones are given, expected either")
+    named = [models] if isinstance(models, str | os.PathLike) else list(models)
+    service = Service([os.fspath(model) for model in named], settings or ServeSettings(**given))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        service.start()
+        try:
+            yield
+        finally:
+            await service.close()
+
+    routes = [route for dialect in DIALECTS for route in dialect.routes]
+    everybody = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=86400)
+    app = Starlette(
+        routes=routes, middleware=[everybody], exception_handlers={HTTPException: _refused}, lifespan=lifespan
+    )
+    app.router.redirect_slashes = False
+    app.state.service = service
+    return app
+
+
+def dialect_of(path: str) -> Dialect:
+    """The dialect that a path belongs to."""
+    return next((dialect for beginning, dialect in _OF_PATHS if path.startswith(beginning)), libre)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What no route takes, in the form of the dialect that was probably meant."""
+    assert isinstance(error, HTTPException)
+    said = ServeError(error.status_code, _SAID.get(error.status_code, "Invalid request"))
+    request.app.state.service.metrics.requests.labels("other", error.status_code).inc()
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    response = dialect_of(path).failed(said)
+    for name, value in (error.headers or {}).items():
+        response.headers[name] = value
+    return response

@@ -1,0 +1,1 @@
+"""The dialects that clients speak: each is its routes, and how it says an error."""

@@ -1,0 +1,183 @@
+"""DeepL's dialect, version 2: translations, languages, usage and glossaries."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from cpunmt.serve import language_codes
+from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore, read_entries
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.language_codes import base_of, found_in, name_of
+from cpunmt.serve.parameters import Parameters
+from cpunmt.serve.service import AUTO
+
+_NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
+_VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
+_SPLITS = {"0": "none", "1": "sentence", "nonewlines": "paragraph"}
+_MOST_OWNERS = 10_000
+
+
+def _failed(error: ServeError) -> dict[str, Any]:
+    return {"message": error.message, **({"detail": error.detail} if error.detail else {})}
+
+
+deepl = Dialect(_failed)
+
+
+class Usage:
+    """Characters that each client has had translated since the server was started."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[str, int] = OrderedDict()
+
+    def add(self, owner: str, count: int) -> None:
+        """So many more."""
+        self._counts[owner] = self._counts.pop(owner, 0) + count
+        if len(self._counts) > _MOST_OWNERS:
+            self._counts.popitem(last=False)
+
+    def of(self, owner: str) -> int:
+        """How many."""
+        return self._counts.get(owner, 0)
+
+
+@deepl.route("/v2/translate", "POST", "GET")
+@deepl.route("/deepl", "POST")  # MTranServer's
+@deepl.route("/deepl/v2/translate", "POST", "GET")
+async def translate(ask: Ask) -> Response:
+    """One text or several."""
+    given = ask.parameters
+    texts, target = given.texts("text"), given.text("target_lang")
+    source = given.text("source_lang", "") or AUTO
+    options = _options(given, ask, source, target)
+    try:
+        made = await ask.translated(texts, source, target, options)
+    except ServeError as error:
+        raise _in_their_words(error) from None
+    told = []
+    for text, (wanted, result) in zip(texts, made, strict=True):
+        one: dict[str, Any] = {
+            "detected_source_language": language_codes.deepl(base_of(wanted.source)),
+            "text": result.text,
+        }
+        if given.switch("show_billed_characters"):
+            one["billed_characters"] = len(text)
+        told.append(one)
+    ask.service.kept(Usage).add(ask.owner, sum(map(len, texts)))
+    return JSONResponse({"translations": told})
+
+
+@deepl.route("/v2/languages", "GET", "POST")
+@deepl.route("/deepl/v2/languages", "GET", "POST")
+async def languages(ask: Ask) -> Response:
+    """Those that are translated from, or into."""
+    kind, host = ask.parameters.text("type", "source") or "source", ask.service.host
+    if kind not in ("source", "target"):
+        raise bad("Bad request. Reason: type must be source or target")
+    found = {}
+    for code in host.sources if kind == "source" else host.targets:
+        written = language_codes.deepl(code if kind == "target" else base_of(code))
+        for variant in _VARIANTS.get(written.lower(), (written,)) if kind == "target" else (written,):
+            found[variant] = name_of(code)
+    told: list[dict[str, Any]] = [{"language": code, "name": name} for code, name in found.items()]
+    if kind == "target":
+        told = [{**one, "supports_formality": False} for one in told]
+    return JSONResponse(told)
+
+
+@deepl.route("/v2/usage", "GET", "POST")
+@deepl.route("/deepl/v2/usage", "GET", "POST")
+async def usage(ask: Ask) -> Response:
+    """Characters of this client, since the server was started."""
+    return JSONResponse({"character_count": ask.service.kept(Usage).of(ask.owner), "character_limit": _NO_LIMIT})
+
+
+@deepl.route("/v2/glossary-language-pairs", "GET")
+@deepl.route("/deepl/v2/glossary-language-pairs", "GET")
+async def glossary_pairs(ask: Ask) -> Response:
+    """All that is translated can have a glossary."""
+    host = ask.service.host
+    pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
+    told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
+    return JSONResponse({"supported_languages": told})
+
+
+@deepl.route("/v2/glossaries", "POST", "GET")
+@deepl.route("/deepl/v2/glossaries", "POST", "GET")
+async def glossaries(ask: Ask) -> Response:
+    """A new one, or the list of this client's."""
+    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    if ask.request.method != "POST":
+        return JSONResponse({"glossaries": [one.told() for one in store.all_of(ask.owner)]})
+    name = given.text("name")
+    if not name.strip() or len(name) > 1024:
+        raise bad("Bad request. Reason: the name must have 1 to 1024 characters")
+    languages = []
+    for field, there in (("source_lang", ask.service.host.sources), ("target_lang", ask.service.host.targets)):
+        found = found_in(given.text(field), there)
+        if found is None:
+            raise bad(f"Value for '{field}' not supported.")
+        languages.append(base_of(found))
+    terms = read_entries(given.text("entries"), given.text("entries_format", "tsv"))
+    made = store.add(ask.owner, name, languages[0], languages[1], terms, ask.service.settings.max_glossaries)
+    return JSONResponse(made.told(), 201)
+
+
+@deepl.route("/v2/glossaries/{number}", "GET", "DELETE")
+@deepl.route("/deepl/v2/glossaries/{number}", "GET", "DELETE")
+async def glossary(ask: Ask) -> Response:
+    """What a glossary is; or its end."""
+    store, number = ask.service.kept(GlossaryStore), ask.request.path_params["number"]
+    found = store.one_of(ask.owner, number)
+    if ask.request.method == "DELETE":
+        store.remove(found)
+        return Response(status_code=204)
+    return JSONResponse(found.told())
+
+
+@deepl.route("/v2/glossaries/{number}/entries", "GET")
+@deepl.route("/deepl/v2/glossaries/{number}/entries", "GET")
+async def glossary_entries(ask: Ask) -> Response:
+    """Its terms, a line with a tab for each."""
+    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
+    lines = "\n".join(f"{source}\t{target}" for source, target in found.terms.items())
+    return Response(lines, media_type="text/tab-separated-values")
+
+
+def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str, Any]:
+    formality = given.text("formality", "default") or "default"
+    if formality in ("more", "less"):
+        raise bad(f"Target language '{language_codes.plain(target).upper()[:10]}' doesn't support formality.")
+    if formality not in ("default", "prefer_more", "prefer_less"):
+        raise bad("Value for 'formality' not supported.")
+    options: dict[str, Any] = {}
+    tags = given.text("tag_handling", "")
+    if tags not in ("", "html", "xml"):
+        raise bad("Value for 'tag_handling' not supported.")
+    if tags:
+        options["html"] = True
+    split = given.get("split_sentences")
+    if split not in (None, ""):
+        named = str(int(split)) if isinstance(split, int) else split
+        if not isinstance(named, str) or named not in _SPLITS:
+            raise bad("Value for 'split_sentences' not supported.")
+        options["split"] = _SPLITS[named]
+    number = given.text("glossary_id", "")
+    if number:
+        if source == AUTO:
+            raise bad("Use of a glossary requires the source_lang parameter to be specified.")
+        found = ask.service.kept(GlossaryStore).one_of(ask.owner, number)
+        if (base_of(source), base_of(target)) != (found.source, found.target):
+            raise bad("Glossary languages do not match the languages of the request.")
+        options["glossary"] = found.terms
+    return options
+
+
+def _in_their_words(error: ServeError) -> ServeError:
+    if error.message.endswith("is not supported"):
+        return bad("Value for 'target_lang' or 'source_lang' not supported.", error.message)
+    return error

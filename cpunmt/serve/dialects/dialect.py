@@ -1,0 +1,127 @@
+"""What all dialects have in common: a request is read and checked, and whatever goes wrong is said in their form."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.serve.errors import ServeError
+from cpunmt.serve.keys import given_key, owner_of
+from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
+from cpunmt.serve.scheduler import Task
+from cpunmt.serve.service import LOG, Service, Wanted
+from cpunmt.translation.results import Result
+
+_GONE = 499  # nobody reads it: as nginx counts clients that have left
+
+
+class _TwoLengths(ServeError):
+    """A proxy may believe the other length, and take the rest for somebody else's request."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "Invalid request: it says its length twice, by Content-Length and Transfer-Encoding")
+
+
+class Ask(NamedTuple):
+    """A request that was read, and whose key is right.
+
+    request     as Starlette has it
+    parameters  of its query and its body
+    service     what answers it
+    owner       stands for the client's key
+    """
+
+    request: Request
+    parameters: Parameters
+    service: Service
+    owner: str
+
+    async def translated(
+        self, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any], named: str = "request"
+    ) -> list[tuple[Wanted, Result]]:
+        """Of each text the languages that were meant, and its result. `named`: what a message calls the texts."""
+        service = self.service
+        checked = checked_texts(texts, service.settings, named)
+
+        def work(task: Task) -> list[tuple[Wanted, Result]]:
+            wanted = service.wanted(checked, source, target)
+            return list(zip(wanted, service.translate(task, checked, wanted, options), strict=True))
+
+        return await service.run(self.request, work)
+
+
+Answer = Callable[[Ask], Awaitable[Response]]
+
+
+class Dialect:
+    """Routes, and the form of their errors."""
+
+    def __init__(self, failed: Callable[[ServeError], dict[str, Any]]):
+        """`failed`: what the body of an error has."""
+        self._failed = failed
+        self.routes: list[Route] = []
+
+    def failed(self, error: ServeError) -> Response:
+        """An error as a response."""
+        headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+        if error.status in (408, 413) or isinstance(error, _TwoLengths):
+            headers["Connection"] = "close"  # what is left of the request would be read as the next one
+        return JSONResponse(self._failed(error), error.status, headers)
+
+    def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
+        """A function that answers requests of these methods, as a decorator; `keyed`: only those with a key."""
+
+        def added(answer: Answer) -> Answer:
+            async def endpoint(request: Request) -> Response:
+                response = await self._answered(request, answer, keyed)
+                request.app.state.service.metrics.requests.labels(path, response.status_code).inc()
+                return response
+
+            self.routes.append(Route(path, endpoint, methods=list(methods)))
+            return answer
+
+        return added
+
+    async def _answered(self, request: Request, answer: Answer, keyed: bool) -> Response:
+        service: Service = request.app.state.service
+        try:
+            if "transfer-encoding" in request.headers and "content-length" in request.headers:
+                raise _TwoLengths
+            if keyed:
+                if service.draining:
+                    raise _ending()
+                if service.in_flight >= service.settings.max_requests:
+                    raise ServeError(503, "The server is busy: too many requests are in progress", retry_after=1)
+            service.in_flight += 1
+            service.metrics.in_flight.inc()
+            try:
+                parameters = await read_parameters(request, service.settings)
+                key = given_key(request.headers, parameters)
+                if keyed:
+                    service.keys.check(key)
+                return await answer(Ask(request, parameters, service, owner_of(key)))
+            finally:
+                service.in_flight -= 1
+                service.metrics.in_flight.dec()
+        except ServeError as error:
+            return self.failed(error)
+        except (CancelledError, ClientDisconnect):
+            if service.draining:
+                return self.failed(_ending())
+            return Response(status_code=_GONE)
+        except HTTPException as error:
+            return self.failed(ServeError(error.status_code, "Invalid request"))
+        except Exception as error:  # with its name, but neither text nor path
+            LOG.error("a request failed: %s", type(error).__name__)
+            said = "The translation failed" if isinstance(error, CpunmtError) else "Internal server error"
+            return self.failed(ServeError(500, said))
+
+
+def _ending() -> ServeError:
+    return ServeError(503, "The server is shutting down", retry_after=5)

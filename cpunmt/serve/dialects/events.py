@@ -1,0 +1,81 @@
+"""A translation as it is found, by server-sent events.
+
+event: text        data: {"text": "Ein Mann."}          increments, in order; together they are the translation
+event: result      data: what /v1/translate would answer for the text
+event: error       data: as of any error; nothing comes after it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from cpunmt.errors import CancelledError
+from cpunmt.serve.dialects.dialect import Ask
+from cpunmt.serve.errors import ServeError
+from cpunmt.serve.scheduler import Task
+from cpunmt.serve.service import LOG, Wanted
+from cpunmt.translation.results import Result
+
+Event = tuple[str, Any]
+
+
+async def event_stream(
+    ask: Ask,
+    text: str,
+    languages: tuple[str, str],
+    options: Mapping[str, Any],
+    told: Callable[[Wanted, Result], dict[str, Any]],
+) -> Response:
+    """The response. What is wrong with the request is raised before anything is sent.
+
+    `told`: what is said of a result.
+    """
+    service, loop = ask.service, asyncio.get_running_loop()
+
+    def first(task: Task) -> Wanted:
+        (wanted,) = service.wanted([text], *languages)
+        service.check(task, wanted, options)
+        return wanted
+
+    wanted = await service.run(ask.request, first)
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def tell(event: Event | None) -> None:
+        loop.call_soon_threadsafe(events.put_nowait, event)
+
+    def work(task: Task) -> None:
+        try:
+            for increment in service.increments(task, text, wanted, options):
+                tell(("text", {"text": increment}))
+            # Its sentences are kept or translated again; either way they are the same.
+            tell(("result", told(wanted, service.translate(task, [text], [wanted], options)[0])))
+        except CancelledError:
+            if service.draining:
+                tell(("error", {"code": 503, "message": "The server is shutting down"}))
+        except ServeError as error:
+            tell(("error", {"code": error.status, "message": error.message}))
+        except Exception as error:
+            LOG.error("a request failed: %s", type(error).__name__)
+            tell(("error", {"code": 500, "message": "Internal server error"}))
+        finally:
+            tell(None)
+
+    async def sent() -> AsyncIterator[str]:
+        service.in_flight += 1
+        task = service.scheduler.task()
+        working = loop.run_in_executor(service.pool, work, task)
+        try:
+            while (event := await events.get()) is not None:
+                yield f"event: {event[0]}\ndata: {json.dumps(event[1], ensure_ascii=False)}\n\n"
+        finally:  # at the end, or the client has left
+            task.cancel()
+            service.in_flight -= 1
+        await working
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(sent(), media_type="text/event-stream", headers=headers)

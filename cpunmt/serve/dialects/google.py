@@ -1,0 +1,82 @@
+"""Google's dialect: version 2 of its interface, and the one without a key that extensions of browsers use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.language_codes import libretranslate, name_of, plain
+from cpunmt.serve.parameters import checked_texts
+from cpunmt.serve.service import AUTO
+
+_SURE = 0.5  # from this confidence on a detection is reliable
+_STATUS = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
+
+
+def _failed(error: ServeError) -> dict[str, Any]:
+    status = _STATUS.get(error.status, "UNAVAILABLE" if error.status == 503 else "UNKNOWN")
+    reason = {"message": error.message, "domain": "global", "reason": status.lower()}
+    return {"error": {"code": error.status, "message": error.message, "errors": [reason], "status": status}}
+
+
+google = Dialect(_failed)
+
+
+async def translate(ask: Ask) -> Response:
+    """One text or several; as HTML, unless the format is text."""
+    given = ask.parameters
+    form = given.text("format", "html") or "html"
+    if form not in ("text", "html"):
+        raise bad("Invalid Value: format must be text or html")
+    source, options = given.text("source", AUTO) or AUTO, {"html": True} if form == "html" else {}
+    made = await ask.translated(given.texts("q"), source, given.text("target"), options)
+    told = []
+    for wanted, result in made:
+        one = {"translatedText": result.text}
+        if wanted.detected is not None:
+            one["detectedSourceLanguage"] = _code(wanted.source)
+        told.append(one)
+    return JSONResponse({"data": {"translations": told}})
+
+
+async def languages(ask: Ask) -> Response:
+    """Those that are served; with names, if a language for the names is given. They are in English."""
+    host = ask.service.host
+    named = "target" in ask.parameters
+    codes = dict.fromkeys([*host.sources, *host.targets])
+    told = [{"language": _code(code), **({"name": name_of(code)} if named else {})} for code in codes]
+    return JSONResponse({"data": {"languages": told}})
+
+
+async def detect(ask: Ask) -> Response:
+    """The language of each text."""
+    texts = checked_texts(ask.parameters.texts("q"), ask.service.settings)
+    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.best(text) for text in texts])
+    told = [
+        [{"language": _code(one.language), "confidence": one.confidence, "isReliable": one.confidence >= _SURE}]
+        for one in found
+    ]
+    return JSONResponse({"data": {"detections": told}})
+
+
+for _prefix in ("", "/google"):  # MTranServer's
+    google.route(f"{_prefix}/language/translate/v2", "POST", "GET")(translate)
+    google.route(f"{_prefix}/language/translate/v2/languages", "GET", "POST")(languages)
+    google.route(f"{_prefix}/language/translate/v2/detect", "POST", "GET")(detect)
+
+
+@google.route("/google/translate_a/single", "GET", "POST")
+async def single(ask: Ask) -> Response:
+    """A text, and the arrays that pages get."""
+    given = ask.parameters
+    text = given.text("q")
+    ((wanted, result),) = await ask.translated([text], given.text("sl", AUTO) or AUTO, given.text("tl"), {})
+    return JSONResponse([[[result.text, text, None, None, 1]], None, _code(wanted.source), None, None, None, None, []])
+
+
+def _code(code: str) -> str:
+    """A code as Google writes it."""
+    return {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW", "pt-BR": "pt"}.get(libretranslate(code), plain(code))

@@ -1,0 +1,152 @@
+"""LibreTranslate's dialect. Parameters come in the query, a form or JSON, whatever the method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
+from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.language_codes import found_in, libretranslate, name_of
+from cpunmt.serve.openapi import openapi
+from cpunmt.serve.parameters import checked_texts
+from cpunmt.serve.service import Service, Wanted
+
+_PAUSE = 500  # milliseconds that a page waits for the next letter
+
+
+def _failed(error: ServeError) -> dict[str, Any]:
+    return {"error": error.message}
+
+
+libre = Dialect(_failed)
+
+
+@libre.route("/translate", "POST")
+async def translate(ask: Ask) -> Response:
+    """One text, or a list of them: the answer has the same shape."""
+    given = ask.parameters
+    if is_theirs(given):
+        return await answered_alone(ask)
+    texts = given.texts("q")
+    listed = isinstance(given["q"], list)
+    if not listed and not texts[0]:
+        raise bad("Invalid request: missing q parameter")
+    source, target = given.text("source"), given.text("target")
+    form = given.text("format", "text") or "text"
+    if form not in ("text", "html"):
+        raise bad("Invalid request: the format is not supported, expected text or html")
+    count = given.count("alternatives", 0, ask.service.settings.max_alternatives)
+    options: dict[str, Any] = {"html": True} if form == "html" else {"num_hypotheses": count + 1} if count else {}
+    made = await ask.translated(texts, source, target, options)
+    found: dict[str, Any] = {"translatedText": [result.text for _, result in made]}
+    if detected := [_detected(wanted) for wanted, _ in made if wanted.detected is not None]:
+        found["detectedLanguage"] = detected
+    if count:
+        found["alternatives"] = [[other.text for other in result.hypotheses[1:]] for _, result in made]
+    return JSONResponse(found if listed else {name: values[0] for name, values in found.items()})
+
+
+@libre.route("/detect", "POST", "GET")
+async def detect(ask: Ask) -> Response:
+    """The languages that a text may be in, the most probable first."""
+    if "q" not in ask.parameters and "text" in ask.parameters:  # MTranServer's
+        (text,) = checked_texts([ask.parameters.text("text")], ask.service.settings)
+        best = await ask.service.run(ask.request, lambda _: ask.service.detector.best(text))
+        return JSONResponse({"language": libretranslate(best.language)})
+    (text,) = checked_texts([" ".join(ask.parameters.texts("q"))], ask.service.settings)
+    if not text:
+        raise bad("Invalid request: missing q parameter")
+    found = await ask.service.run(ask.request, lambda _: ask.service.detector.detect(text))
+    return JSONResponse([_detected(Wanted(one.language, one.language, one)) for one in found])
+
+
+@libre.route("/languages", "GET", keyed=False)
+async def languages(ask: Ask) -> Response:
+    """What is translated into what; a language is among its own targets."""
+    return JSONResponse(_languages(ask.service))
+
+
+@libre.route("/frontend/settings", "GET", keyed=False)
+async def frontend_settings(ask: Ask) -> Response:
+    """What a page needs to know."""
+    service = ask.service
+    first = service.host.directions[0][0]
+    return JSONResponse(
+        {
+            "charLimit": service.settings.max_text,
+            "frontendTimeout": _PAUSE,
+            "apiKeys": service.keys.are_required,
+            "keyRequired": service.keys.are_required,
+            "suggestions": False,
+            "filesTranslation": True,
+            "supportedFilesFormat": list(SUFFIXES),
+            "language": {
+                "source": {"code": libretranslate(first.source), "name": name_of(first.source)},
+                "target": {"code": libretranslate(first.target), "name": name_of(first.target)},
+            },
+        }
+    )
+
+
+@libre.route("/suggest", "POST")
+async def suggest(ask: Ask) -> Response:
+    """Nobody reads suggestions here, and saying that they are kept would be a lie."""
+    raise ServeError(403, "Suggestions are disabled on this server.")
+
+
+@libre.route("/translate_file", "POST")
+async def translate_file(ask: Ask) -> Response:
+    """A file, translated; the answer says where it can be fetched, for a while."""
+    given = ask.parameters
+    name, content = _file(given.get("file"))
+    source, target = given.text("source"), given.text("target")
+    text, options = translated_file(name, content)
+    ((wanted, result),) = await ask.translated([text], source, target, options)
+    number = ask.service.kept(FileStore).put(name, libretranslate(wanted.target), result.text.encode())
+    url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
+    return JSONResponse({"translatedFileUrl": str(url)})
+
+
+@libre.route("/download_file/{name}", "GET", keyed=False)
+async def download_file(ask: Ask) -> Response:
+    """A file that was translated a while ago. Its name cannot be guessed."""
+    content = ask.service.kept(FileStore).get(ask.request.path_params["name"])
+    if content is None:
+        raise ServeError(404, "There is no such file, or no longer")
+    headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+@libre.route("/spec", "GET", keyed=False)
+async def spec(ask: Ask) -> Response:
+    """The description of the interface."""
+    return JSONResponse(openapi())
+
+
+def _file(given: object) -> tuple[str, bytes]:
+    if not isinstance(given, tuple):
+        raise bad("Invalid request: missing file parameter")
+    return given
+
+
+def _detected(wanted: Wanted) -> dict[str, Any]:
+    """Confidence from 0 to 100, whole: some clients cannot read 95.0."""
+    assert wanted.detected is not None
+    return {"confidence": round(100 * wanted.detected.confidence), "language": libretranslate(wanted.source)}
+
+
+def _languages(service: Service) -> list[dict[str, Any]]:
+    host = service.host
+    return [
+        {
+            "code": libretranslate(code),
+            "name": name_of(code),
+            "targets": [libretranslate(one) for one in (code, *host.targets_of(code))],
+        }
+        for code in host.sources
+        if found_in(code, host.sources)
+    ]

@@ -1,0 +1,201 @@
+"""Our own dialect, which tells all that a Result has: /v1/translate, /v1/models, /v1/detect, and what watches a server.
+
+POST /v1/translate {"text": "One man.", "source": "en", "target": "de"}
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from cpunmt.serve.detection import Detected
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.dialects.events import event_stream
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.language_codes import name_of
+from cpunmt.serve.openapi import openapi
+from cpunmt.serve.parameters import Parameters, checked_texts
+from cpunmt.serve.service import AUTO, Wanted
+from cpunmt.serve.settings import ServeSettings
+from cpunmt.translation.results import Result
+
+RETURNS = ("sentences", "alignments", "alternatives", "scores")
+# Those that cost no more than a beam, and name neither files nor functions.
+OPTIONS = (
+    "beam_size",
+    "num_hypotheses",
+    "length_penalty",
+    "word_penalty",
+    "coverage_penalty",
+    "repetition_penalty",
+    "no_repeat_ngram_size",
+    "patience",
+    "max_length_factor",
+    "sampling_topk",
+    "sampling_topp",
+    "sampling_temperature",
+    "seed",
+    "rerank",
+    "split",
+    "protect",
+    "copy_numbers",
+    "lower_capitals",
+    "glossary",
+)
+_SPLITS = ("sentence", "paragraph", "line")
+_MOST_TERMS = 1000
+_MOST_FACTOR = 10.0  # target pieces for each source piece
+
+
+def _failed(error: ServeError) -> dict[str, Any]:
+    found: dict[str, Any] = {"code": error.status, "message": error.message}
+    return {"error": {**found, "detail": error.detail} if error.detail else found}
+
+
+own = Dialect(_failed)
+
+
+@own.route("/v1/translate", "POST")
+async def translate(ask: Ask) -> Response:
+    """Texts, their languages and options in; translations out, or events as they are found."""
+    given, service = ask.parameters, ask.service
+    alone = isinstance(given.get("text"), str)
+    texts = checked_texts(given.texts("text"), service.settings)
+    returns = _returns(given)
+    options = _options(given, service.settings, returns)
+    source, target = given.text("source", AUTO), given.text("target")
+    if given.switch("stream"):
+        if not alone:
+            raise bad("Invalid request: stream takes one text, not a list")
+        return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
+
+    told = [_told(returns, *pair) for pair in await ask.translated(texts, source, target, options)]
+    return JSONResponse({"translations": told})
+
+
+@own.route("/v1/detect", "POST")
+async def detect(ask: Ask) -> Response:
+    """The languages of texts."""
+    texts = checked_texts(ask.parameters.texts("text"), ask.service.settings)
+    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.detect(text) for text in texts])
+    return JSONResponse({"detections": [[_detected(one) for one in of_text] for of_text in found]})
+
+
+@own.route("/v1/models", "GET")
+async def models(ask: Ask) -> Response:
+    """What is served."""
+    host = ask.service.host
+    codes = dict.fromkeys([*host.sources, *host.targets])
+    languages = [{"code": code, "name": name_of(code), "targets": host.targets_of(code)} for code in codes]
+    served = [
+        {"source": direction.source, "target": direction.target, "loaded": host.models[number].hosted is not None}
+        for direction, number in host.directions
+    ]
+    return JSONResponse({"models": served, "languages": languages})
+
+
+@own.route("/openapi.json", "GET", keyed=False)
+async def described(ask: Ask) -> Response:
+    """This interface, as OpenAPI 3.1."""
+    return JSONResponse(openapi())
+
+
+@own.route("/health", "GET", keyed=False)
+async def health(ask: Ask) -> Response:
+    """Whether the process lives."""
+    return JSONResponse({"status": "ok"})
+
+
+@own.route("/ready", "GET", keyed=False)
+async def ready(ask: Ask) -> Response:
+    """Whether requests would be answered now."""
+    if ask.service.is_ready:
+        return JSONResponse({"status": "ready"})
+    raise ServeError(503, "shutting down" if ask.service.draining else "not ready yet", retry_after=1)
+
+
+@own.route("/metrics", "GET", keyed=False)
+async def metrics(ask: Ask) -> Response:
+    """Counters for Prometheus."""
+    return PlainTextResponse(ask.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _returns(given: Parameters) -> frozenset[str]:
+    """What is to be told beside the text."""
+    wanted = given.get("return", [])
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if not isinstance(wanted, list) or not all(isinstance(one, str) and one in RETURNS for one in wanted):
+        raise bad(f"Invalid request: return must be a list of {', '.join(RETURNS)}")
+    return frozenset(wanted)
+
+
+def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]) -> dict[str, Any]:
+    """The options of a call. Those that are not known here are refused: some name files, or take any time."""
+    options = given.get("options")
+    options = {} if options is None else options
+    if not isinstance(options, Mapping):
+        raise bad("Invalid request: options must be a JSON object")
+    if unknown := [name for name in options if name not in OPTIONS]:
+        named = unknown[0] if unknown[0].isidentifier() and len(unknown[0]) < 50 else "one"
+        raise bad(f"Invalid request: options has {named}, which is not allowed", f"Expected {', '.join(OPTIONS)}")
+    found = {name: value for name, value in options.items() if value is not None}
+    most = settings.max_alternatives
+    for name in ("beam_size", "num_hypotheses"):
+        if isinstance(found.get(name), int | float) and not 1 <= found[name] <= max(1, most + 1):
+            raise bad(f"Invalid request: {name} must be from 1 to {most + 1}")
+    if isinstance(found.get("max_length_factor"), int | float) and found["max_length_factor"] > _MOST_FACTOR:
+        raise bad(f"Invalid request: max_length_factor must be at most {_MOST_FACTOR:g}")
+    if "split" in found and found["split"] not in _SPLITS:
+        raise bad(f"Invalid request: split must be one of {', '.join(_SPLITS)}")
+    glossary = found.get("glossary")
+    if glossary is not None:
+        if not isinstance(glossary, Mapping) or len(glossary) > _MOST_TERMS:
+            raise bad(f"Invalid request: glossary must be an object of at most {_MOST_TERMS} terms")
+        found["glossary"] = _glossary(glossary)
+    for name, value in found.items():
+        if isinstance(value, list):
+            found[name] = tuple(value)
+        elif isinstance(value, dict):
+            raise bad(f"Invalid request: {name} must not be an object")
+    if given.switch("html"):
+        found["html"] = True
+    if "alignments" in returns:
+        found["return_alignments"] = True
+    return found
+
+
+def _glossary(terms: Mapping[str, Any]) -> Any:
+    from cpunmt.translation.glossary.glossary import Glossary
+
+    try:
+        return Glossary(terms)
+    except (TypeError, ValueError) as error:
+        raise bad(f"Invalid request: {error}") from None
+
+
+def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, Any]:
+    """A translation as JSON: what was asked for of `Result.to_dict`."""
+    every = result.to_dict()
+    found: dict[str, Any] = {"text": result.text, "source": wanted.source, "target": wanted.target}
+    if wanted.detected is not None:
+        found["detected"] = _detected(wanted.detected)
+    found |= {"truncated": every["truncated"], "repeats": every["repeats"]}
+    if "scores" in returns:
+        found |= {"score": every["score"], "log_prob": every["log_prob"]}
+    if "sentences" in returns or "alignments" in returns:
+        found["sentences"] = every["sentences"]
+    if "alignments" in returns and "alignments" in every:
+        found |= {name: every[name] for name in ("pieces", "source_pieces", "alignments") if name in every}
+    if "alternatives" in returns:
+        told = ("text", "score", "log_prob") if "scores" in returns else ("text",)
+        found["alternatives"] = [{name: one[name] for name in told} for one in every["alternatives"]]
+    if "glossary" in every:
+        found["glossary"] = every["glossary"]
+    return found
+
+
+def _detected(one: Detected) -> dict[str, Any]:
+    return {"language": one.language, "confidence": round(one.confidence, 4)}

@@ -1,0 +1,31 @@
+"""What a request is refused with. Each dialect says it in its own form."""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,35}")
+
+
+class ServeError(Exception):
+    """A request that is answered with an error.
+
+    status       of HTTP
+    message      for whoever sent the request; it has none of the texts
+    retry_after  seconds after which it may be tried again; None: it would be refused again
+    detail       what to do, where a dialect has a place for it
+    """
+
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None, detail: str = ""):
+        super().__init__(message)
+        self.status, self.message, self.retry_after, self.detail = status, message, retry_after, detail
+
+
+def bad(message: str, detail: str = "") -> ServeError:
+    """400: the request is wrong, and would be again."""
+    return ServeError(400, message, detail=detail)
+
+
+def said(code: str) -> str:
+    """A code of a language for a message: what is none is not repeated."""
+    return code if _CODE.fullmatch(code) else "the language"

@@ -1,0 +1,73 @@
+"""Codes of languages, as clients and models write them, and what the languages are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Code -> how else it is written. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
+# simplified one.
+_ALIKE = (
+    ("zh", "zh-hans", "zh-cn", "zho", "cmn"),
+    ("zt", "zh-hant", "zh-tw", "zh-hk"),
+    ("pb", "pt-br"),
+    ("pt", "pt-pt"),
+    ("nb", "no", "nb-no"),
+    ("he", "iw"),
+    ("id", "in"),
+    ("fil", "tl"),
+)
+_NAMES = """af Afrikaans, sq Albanian, am Amharic, ar Arabic, hy Armenian, az Azerbaijani, eu Basque, be Belarusian,
+bn Bengali, bs Bosnian, bg Bulgarian, my Burmese, ca Catalan, zh Chinese, zt Chinese (traditional), hr Croatian,
+cs Czech, da Danish, nl Dutch, en English, eo Esperanto, et Estonian, fi Finnish, fil Filipino, fr French, gl Galician,
+ka Georgian, de German, el Greek, gu Gujarati, ht Haitian Creole, ha Hausa, he Hebrew, hi Hindi, hu Hungarian,
+is Icelandic, ig Igbo, id Indonesian, ga Irish, it Italian, ja Japanese, kn Kannada, kk Kazakh, km Khmer, ko Korean,
+ku Kurdish, ky Kyrgyz, lo Lao, lv Latvian, lt Lithuanian, lb Luxembourgish, mk Macedonian, mg Malagasy, ms Malay,
+ml Malayalam, mt Maltese, mr Marathi, mn Mongolian, ne Nepali, nb Norwegian, nn Norwegian Nynorsk, ps Pashto,
+fa Persian, pl Polish, pt Portuguese, pb Portuguese (Brazil), pa Punjabi, ro Romanian, ru Russian, sr Serbian,
+sd Sindhi, si Sinhala, sk Slovak, sl Slovenian, so Somali, es Spanish, sw Swahili, sv Swedish, tg Tajik, ta Tamil,
+tt Tatar, te Telugu, th Thai, tr Turkish, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, cy Welsh, yi Yiddish,
+yo Yoruba, zu Zulu"""
+NAMES = dict(entry.split(" ", 1) for entry in _NAMES.replace("\n", " ").split(", "))
+_FIRST = {code: alike[0] for alike in _ALIKE for code in alike}
+
+
+def plain(code: str) -> str:
+    """A code in small letters, with hyphens."""
+    return code.strip().lower().replace("_", "-")
+
+
+def found_in(code: str, there: Iterable[str]) -> str | None:
+    """Which of the codes that are there is meant: the same, another way to write it, the language or a variant of it.
+
+    zh finds zh-Hans, en-GB finds en, pt finds pt-BR. None: none of them.
+    """
+    wanted, known = plain(code), {plain(one): one for one in there}
+    alike = next((alike for alike in _ALIKE if wanted in alike), ())
+    base = wanted.partition("-")[0]
+    for candidate in (wanted, *alike, base):
+        if candidate in known:
+            return known[candidate]
+    return next((known[one] for one in known if base_of(one) == base_of(base)), None)
+
+
+def base_of(code: str) -> str:
+    """The language of a code, without script and country: pt of pt-BR, zh of zt."""
+    first = plain(code).partition("-")[0]
+    return {"zt": "zh", "pb": "pt", "no": "nb", "iw": "he", "tl": "fil", "zho": "zh", "cmn": "zh"}.get(first, first)
+
+
+def libretranslate(code: str) -> str:
+    """A code as LibreTranslate writes it."""
+    first = _FIRST.get(plain(code), code)
+    return {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}.get(first, first)
+
+
+def deepl(code: str) -> str:
+    """A code as DeepL writes it."""
+    first = _FIRST.get(plain(code), plain(code))
+    return {"zt": "ZH-HANT", "pb": "PT-BR"}.get(first, first.upper())
+
+
+def name_of(code: str) -> str:
+    """What a language is called in English; its code, where that is not known."""
+    return NAMES.get(_FIRST.get(plain(code), plain(code))) or NAMES.get(base_of(code), code)

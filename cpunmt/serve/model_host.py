@@ -1,0 +1,179 @@
+"""The models of a server: loaded when they are needed, unloaded when they are idle or take too much."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.input_files import read_json
+from cpunmt.formats.any_directory import model_folder
+from cpunmt.registry.store import METADATA, located
+from cpunmt.serve.directions import Direction, chain, sources, targets
+from cpunmt.serve.language_codes import plain
+from cpunmt.translation.loading import contains_model
+from cpunmt.translation.pivot.pivot import Pivot
+from cpunmt.translation.texts.languages import model_languages
+from cpunmt.translation.translator import Translator
+
+_NAMED = re.compile(r"([A-Za-z]{2,3}(?:[_-][A-Za-z]{4})?)-([A-Za-z]{2,3}(?:[_-][A-Za-z]{4})?)=(.+)", re.DOTALL)
+
+
+class Hosted:
+    """Something that translates, and a number that no other one has: a model that is loaded anew has another."""
+
+    def __init__(self, translator: Translator | Pivot, number: int):
+        self.translator, self.number = translator, number
+
+
+class ServedModel:
+    """A model that is served: a directory, and the Translator of it while it is loaded."""
+
+    def __init__(self, named: str):
+        """Of a directory or a fetched model's name; "de-en=DIRECTORY" says which languages it is for.
+
+        Raises CpunmtError if there is no such, or nothing tells its languages.
+        """
+        found = _NAMED.fullmatch(named)
+        self.path = located(found[3] if found else named)
+        if not contains_model(self.path):
+            raise CpunmtError(
+                f"{self.path}: there is no model; expected a model's directory, or a fetched model's name such as "
+                "firefox:ende"
+            )
+        if found:
+            languages: tuple[str | None, str | None] = (found[1], found[2])
+        else:
+            folder = model_folder(self.path)
+            metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
+            languages = model_languages(metadata, named)
+        source, target = languages
+        if source is None or target is None:
+            raise CpunmtError(
+                f"{named}: nothing tells which languages the model is for; write en-de={named}, if it translates "
+                "English to German"
+            )
+        if "+" in target:
+            raise CpunmtError(
+                f"{named}: the model translates into several languages ({target}), which a server cannot choose from "
+                f"yet; write {plain(source).split('+')[0]}-{plain(target).split('+')[0]}={named} for one of them"
+            )
+        self.directions = [Direction(plain(one), plain(target)) for one in source.split("+")]
+        self.lock = threading.Lock()
+        self.hosted: Hosted | None = None
+        self.used = 0.0
+        self.bytes = 0
+
+
+class ModelHost:
+    """The models of a server. Threads share it."""
+
+    def __init__(self, models: Iterable[str | Path], memory_bytes: int = 0, loaded: Callable[[], Any] = lambda: None):
+        """Of directories and names of models; where two translate the same, the first one does.
+
+        Parameters
+        ----------
+        memory_bytes : models that take more together are unloaded, those that were not used for the longest time
+            first; 0: none are. What requests in progress use stays until they end
+        loaded : called after each load
+        """
+        self.models = [ServedModel(str(model)) for model in models]
+        if not self.models:
+            raise CpunmtError("no model is named; name one, or several: cpunmt serve firefox:ende firefox:deen")
+        self.directions = [(one, number) for number, model in enumerate(self.models) for one in model.directions]
+        self._memory, self._loaded = memory_bytes, loaded
+        self._lock = threading.Lock()
+        self._next = 0
+        self._pivots: dict[tuple[int, ...], Hosted] = {}
+
+    @property
+    def sources(self) -> list[str]:
+        """The languages that are translated from."""
+        return sources(self.directions)
+
+    @property
+    def targets(self) -> list[str]:
+        """The languages that are translated into."""
+        return list(dict.fromkeys(direction.target for direction, _ in self.directions))
+
+    def targets_of(self, source: str) -> list[str]:
+        """The languages that one is translated into, through others where it must be."""
+        return targets(self.directions, source)
+
+    def between(self, source: str, target: str) -> Hosted | None:
+        """What translates from one language to another, loaded if it was not; None: nothing does.
+
+        Raises CpunmtError if a model cannot be loaded.
+        """
+        numbers = chain(self.directions, source, target)
+        if numbers is None:
+            return None
+        hosted = [self._load(self.models[number]) for number in numbers]
+        if len(hosted) == 1:
+            return hosted[0]
+        key = tuple(one.number for one in hosted)
+        with self._lock:
+            pivot = self._pivots.get(key)
+            if pivot is None:
+                there = {one.number for model in self.models if (one := model.hosted)} | set(key)
+                self._pivots = {old: one for old, one in self._pivots.items() if there.issuperset(old)}
+                pivot = self._pivots[key] = Hosted(Pivot([one.translator for one in hosted]), self._number())  # type: ignore[misc]  # Translators
+        return pivot
+
+    def preload(self) -> None:
+        """Load every model."""
+        for model in self.models:
+            self._load(model)
+
+    def unload_idle(self, seconds: float) -> None:
+        """Unload what was not used for so long."""
+        now = time.monotonic()
+        for model in self.models:
+            if model.hosted is not None and now - model.used > seconds:
+                self._unload(model)
+
+    def close(self) -> None:
+        """Unload every model."""
+        for model in self.models:
+            self._unload(model)
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Bytes of the weights of models that are loaded."""
+        return sum(model.bytes for model in self.models if model.hosted is not None)
+
+    def _load(self, model: ServedModel) -> Hosted:
+        with model.lock:
+            model.used = time.monotonic()
+            hosted = model.hosted
+            if hosted is None:
+                translator = Translator(model.path)
+                with self._lock:
+                    hosted = Hosted(translator, self._number())
+                model.bytes = translator._model.engine.model.bytes
+                model.hosted = hosted
+                self._loaded()
+        self._make_room(model)
+        return hosted
+
+    def _make_room(self, wanted: ServedModel) -> None:
+        while self._memory and self.loaded_bytes > self._memory:
+            others = [model for model in self.models if model is not wanted and model.hosted is not None]
+            if not others:
+                return
+            self._unload(min(others, key=lambda model: model.used))
+
+    def _unload(self, model: ServedModel) -> None:
+        """The memory comes back when the requests that use it have ended."""
+        with self._lock:
+            hosted, model.hosted = model.hosted, None
+            if hosted is not None:
+                self._pivots = {key: one for key, one in self._pivots.items() if hosted.number not in key}
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next

@@ -1,0 +1,199 @@
+"""What a request says, in its query, a form or JSON: read up to a limit, checked, in one dict."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.settings import ServeSettings
+
+_MOST_FIELDS = 10_000
+_READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DEEPEST = 40  # lists and objects in one another
+
+
+class Parameters(dict[str, Any]):
+    """Names and values; of a form a list where a name stands several times."""
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A value that is text. Raises ServeError if it is not there, or is something else."""
+        value = self.get(name)
+        if value is None:
+            if default is None:
+                raise bad(f"Invalid request: missing {name} parameter")
+            return default
+        if not isinstance(value, str):
+            raise bad(f"Invalid request: {name} must be text")
+        return _whole(value, name)
+
+    def texts(self, name: str) -> list[str]:
+        """A text, or several, as a list."""
+        value = self.get(name)
+        if value is None:
+            raise bad(f"Invalid request: missing {name} parameter")
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+            raise bad(f"Invalid request: {name} must be text or a list of texts")
+        return [_whole(one, name) for one in values]
+
+    def count(self, name: str, default: int, most: int) -> int:
+        """An integer from 0 to `most`; of a form it comes as text."""
+        value = self.get(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise bad(f"Invalid request: {name} must be an integer from 0 to {most}")
+        return value
+
+    def switch(self, name: str, default: bool = False) -> bool:
+        """Whether something is asked for; of a form it comes as 1, 0, true or false."""
+        value = self.get(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("1", "true", "0", "false"):
+            return str(value).lower() in ("1", "true")
+        raise bad(f"Invalid request: {name} must be true or false")
+
+
+async def read_parameters(request: Request, settings: ServeSettings) -> Parameters:
+    """All parameters of a request; those of the body win over those of the query.
+
+    Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for one that is broken.
+    """
+    found = Parameters(_pairs(request.url.query, "query"))
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = _limited(request, settings.max_body)
+    try:
+        if kind == "multipart/form-data":
+            found.update(await asyncio.wait_for(_multipart(request, body, settings), settings.body_seconds))
+            return found
+        content = await asyncio.wait_for(_joined(body), settings.body_seconds)
+    except (TimeoutError, asyncio.TimeoutError):
+        raise ServeError(408, "The request took too long to arrive", detail="Send it faster, or less") from None
+    if not content.strip():
+        return found
+    if kind == "application/x-www-form-urlencoded":
+        found.update(_pairs(_decoded(content), "form"))
+    elif kind in ("application/json", "text/json", "") or content.lstrip()[:1] == b"{":
+        found.update(_json(content))
+    else:
+        raise ServeError(415, "Invalid request: the body must be JSON or a form")
+    return found
+
+
+def checked_texts(texts: Sequence[str], settings: ServeSettings, named: str = "request") -> list[str]:
+    """The texts of a request. Raises ServeError for too many or too long ones."""
+    if len(texts) > settings.max_texts:
+        raise bad(f"Invalid request: {named} ({len(texts)} texts) exceeds limit ({settings.max_texts} texts)")
+    longest = max(map(len, texts), default=0)
+    if longest > settings.max_text:
+        raise bad(f"Invalid request: {named} ({longest}) exceeds text limit ({settings.max_text})")
+    if (total := sum(map(len, texts))) > settings.max_characters:
+        raise bad(f"Invalid request: {named} ({total}) exceeds limit of all texts ({settings.max_characters})")
+    return list(texts)
+
+
+def _whole(text: str, name: str) -> str:
+    if _SURROGATE.search(text):
+        raise bad(f"Invalid request: {name} has half a character (a lone surrogate)")
+    return text
+
+
+async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= most:
+            yield chunk
+        elif size > most * _READ_ON:
+            break
+    if size > most:
+        raise ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
+
+
+async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
+    return b"".join([chunk async for chunk in chunks])
+
+
+async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
+    parser = MultiPartParser(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, ValueError, LookupError):
+        raise bad("Invalid request: the multipart form is broken") from None
+    found = _gathered([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            found[name] = (value.filename or "", await value.read())
+            await value.close()
+    return found
+
+
+def _pairs(text: str, what: str) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except UnicodeError:
+        raise bad(f"Invalid request: the {what} is not UTF-8") from None
+    except ValueError:
+        raise bad(f"Invalid request: the {what} has more than {_MOST_FIELDS} fields") from None
+    return _gathered(pairs)
+
+
+def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name.removesuffix("[]"), []).append(value.replace("\r\n", "\n"))
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise bad("Invalid request: the body is not UTF-8") from None
+
+
+def _json(content: bytes) -> dict[str, Any]:
+    text = _decoded(content)
+    try:
+        found = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise bad("Invalid request: the body is not valid JSON") from None
+    if not isinstance(found, dict):
+        raise bad("Invalid request: the body must be a JSON object")
+    if not _is_shallow(found):
+        raise bad("Invalid request: the JSON is nested too deeply")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _is_shallow(value: object) -> bool:
+    """Level by level: a function that calls itself would end where Python does."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, Mapping | list)
+            for inner in (one.values() if isinstance(one, Mapping) else one)
+        ]
+        if not level:
+            return True
+    return False

@@ -1,0 +1,104 @@
+"""The application on a port: uvicorn, its limits, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Callable, Sequence
+
+import uvicorn
+
+from cpunmt.errors import CpunmtError
+from cpunmt.serve.app import create_app
+from cpunmt.serve.service import Service
+from cpunmt.serve.settings import ServeSettings
+
+_IDLE = 30  # seconds that a connection stays open without a request
+_HEADERS = 64 << 10  # bytes of a request's head
+_WAITING = 2048  # connections that the system holds for us
+_LOOK = 0.05
+_LAST = 1.0  # seconds that those who waited in vain have to read so
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, which ends in two steps: no request is taken any more, and when those in progress are done it ends."""
+
+    def __init__(self, service: Service, config: uvicorn.Config, ready: Callable[[str], None]):
+        super().__init__(config)
+        self._service, self._told = service, ready
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._draining: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's; then whoever waits is told the address."""
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        for server in getattr(self, "servers", []):
+            for one in server.sockets:
+                host, port = one.getsockname()[:2]
+                self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def drain(self) -> bool:
+        """Begin to end; from any thread. False if it is ending already, or has not begun."""
+        if self._loop is None or self._service.draining:
+            return False
+        self._service.draining = True
+        self._loop.call_soon_threadsafe(self._begin)
+        return True
+
+    def _begin(self) -> None:
+        self._draining = asyncio.ensure_future(self._drain())
+
+    async def _drain(self) -> None:
+        await self._until_idle(self._service.settings.drain)
+        self._service.scheduler.stop()  # whoever still waits is told
+        await self._until_idle(_LAST)
+        self.should_exit = True
+
+    async def _until_idle(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self._service.in_flight and time.monotonic() < end:
+            await asyncio.sleep(_LOOK)
+
+
+def server_of(
+    models: Sequence[str],
+    host: str,
+    port: int,
+    settings: ServeSettings,
+    ready: Callable[[str], None] = lambda address: None,
+) -> Server:
+    """A server of these models, which `run()` runs until it is drained. `ready` is called with its address.
+
+    Raises CpunmtError for models that are not there.
+    """
+    app = create_app(models, settings=settings)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=_HEADERS,
+        backlog=_WAITING,
+    )
+    return Server(app.state.service, config, ready)
+
+
+def run(server: Server) -> None:
+    """Serve until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # our own errors say what they may
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the latter where it cannot bind
+        server.run()
+    if not server.started:
+        where = f"{server.config.host}:{server.config.port}"
+        raise CpunmtError(f"cannot serve at {where}: the address is taken, or not of this machine; choose another")

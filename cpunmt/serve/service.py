@@ -1,0 +1,234 @@
+"""What every dialect stands on: texts in, results out, of the models that are there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.requests import Request
+
+from cpunmt.engine import program
+from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.process.stopping import Watch, under
+from cpunmt.serve.detection import Detected, Detector
+from cpunmt.serve.errors import ServeError, bad, said
+from cpunmt.serve.keys import Keys
+from cpunmt.serve.language_codes import found_in
+from cpunmt.serve.metrics import Metrics
+from cpunmt.serve.model_host import Hosted, ModelHost
+from cpunmt.serve.scheduler import Limits, Scheduler, Task
+from cpunmt.serve.settings import ServeSettings
+from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
+from cpunmt.translation.pivot.pivot import Pivot
+from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.translation.streams.text_stream import joined_increments
+
+T = TypeVar("T")
+AUTO = "auto"
+LOG = logging.getLogger("cpunmt.serve")
+_BESIDE = 4  # threads beside those of requests
+_LOOK = 5.0  # seconds between looks for idle models
+_MOST_AT_ONCE = 64  # sentences of a stream that are translated together
+
+
+class Wanted(NamedTuple):
+    """What a text is to be translated into, settled.
+
+    source    a language that is served
+    target    the same; it may be the source: then the text stays as it is
+    detected  how the source was found, if it was not given
+    """
+
+    source: str
+    target: str
+    detected: Detected | None = None
+
+
+class Service:
+    """Models, queue, keys and counters of one server."""
+
+    def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
+        self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
+        self.host = ModelHost(models, settings.memory << 20, self.metrics.cold_loads.inc)
+        limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
+        self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)
+        self.metrics.watch(self.scheduler, self.host)
+        self.detector = Detector(self.host.sources)
+        self.draining, self.in_flight, self.failure = False, 0, ""
+        self._warm = threading.Event()
+        self.pool = ThreadPoolExecutor(
+            settings.max_requests + _BESIDE, "cpunmt request"
+        )  # else they wait for long ones
+        self._kept: dict[type, Any] = {}
+        self._keeping: asyncio.Task[None] | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are answered without waiting for the compiler, or for models that are to be preloaded."""
+        return self._warm.is_set() and not self.draining
+
+    def kept(self, kind: type[T]) -> T:
+        """What a dialect keeps for this server, of a class that is made without arguments; in the event loop."""
+        if kind not in self._kept:
+            self._kept[kind] = kind()
+        found: T = self._kept[kind]
+        return found
+
+    def start(self) -> None:
+        """Compile, if that has not been done, and load what is to be preloaded, beside the event loop."""
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(self.pool, self._warm_up)
+        if self.settings.idle_unload:
+            self._keeping = loop.create_task(self._keep())
+
+    async def close(self) -> None:
+        """End the threads, when what they do has ended."""
+        self.draining = True
+        if self._keeping is not None:
+            self._keeping.cancel()
+        await asyncio.get_running_loop().run_in_executor(None, self.scheduler.close)
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def _warm_up(self) -> None:
+        try:
+            program.load()
+            if self.settings.preload:
+                self.host.preload()
+                if self.detector.is_installed():
+                    self.detector.detect("one")
+        except Exception as error:  # requests would meet it too
+            self.failure = type(error).__name__
+            LOG.error("cannot start: %s", type(error).__name__)
+            return
+        self._warm.set()
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(min(_LOOK, self.settings.idle_unload / 2))
+            self.host.unload_idle(self.settings.idle_unload)
+
+    async def run(self, request: Request, work: Callable[[Task], T]) -> T:
+        """What `work` gives, in a thread. If the client leaves, its sentences do too: CancelledError."""
+        task = self.scheduler.task()
+        asked = asyncio.get_running_loop().run_in_executor(self.pool, work, task)
+        gone = asyncio.ensure_future(_disconnected(request))
+        either: set[asyncio.Future[Any]] = {asked, gone}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done():
+                task.cancel()
+            return await asked
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            gone.cancel()
+
+    def wanted(self, texts: Sequence[str], source: str, target: str) -> list[Wanted]:
+        """For each text which languages are meant; `source` may be "auto".
+
+        Raises ServeError if one of them is not served, or there is no way from one to the other.
+        """
+        into = found_in(target, dict.fromkeys([*self.host.targets, *self.host.sources]))
+        if into is None:
+            raise bad(f"{said(target)} is not supported")
+        if source.lower() != AUTO:
+            from_one = found_in(source, self.host.sources)
+            if from_one is None:
+                raise bad(f"{said(source)} is not supported")
+            wanted = [Wanted(from_one, into)] * len(texts)
+        else:
+            found = [self.detector.best(text) for text in texts]
+            wanted = [Wanted(one.language, into, one) for one in found]
+        for pair in set(wanted):
+            if pair.source != into and into not in self.host.targets_of(pair.source):
+                raise bad(f"{said(target)} is not available as a target language from {pair.source}")
+        return wanted
+
+    def check(self, task: Task, wanted: Wanted, options: Mapping[str, Any]) -> None:
+        """Raises ServeError unless the model can be loaded, and takes these options."""
+        if wanted.source != wanted.target:
+            self._call(task, wanted[:2], options)
+
+    def translate(
+        self, task: Task, texts: Sequence[str], wanted: Sequence[Wanted], options: Mapping[str, Any]
+    ) -> list[Result]:
+        """The results of texts, each as `Translator.translate` has it; in a thread of the request.
+
+        Raises ServeError for a wrong option, and what `Scheduler.through` does.
+        """
+        results: dict[int, Result] = {}
+        with under(Watch(cancel=lambda: task.cancelled)):
+            for pair in dict.fromkeys((one.source, one.target) for one in wanted):
+                numbers = [number for number, one in enumerate(wanted) if (one.source, one.target) == pair]
+                given = [texts[number] for number in numbers]
+                if pair[0] == pair[1]:
+                    made = [_unchanged(text) for text in given]
+                else:
+                    made = translate_texts(given, [[]] * len(given), self._call(task, pair, options))
+                results |= zip(numbers, made, strict=True)
+        return [results[number] for number in range(len(texts))]
+
+    def increments(self, task: Task, text: str, wanted: Wanted, options: Mapping[str, Any]) -> Iterator[str]:
+        """A translation as it is found, sentence by sentence: together it is that of `translate`."""
+        if wanted.source == wanted.target:
+            yield text
+            return
+        call = self._call(task, wanted[:2], options)
+        cut = None if call.cutter is None or call.settings.options.html else call.cutter.cut(text)
+        if call.cutter is None or cut is None or not cut.spans:
+            yield translate_texts([text], [[]], call)[0].text
+            return
+        found = _in_windows(call, cut.parts)
+        yield from filter(None, joined_increments(cut, call.cutter.unspaced(text), lambda *_: iter([next(found)])))
+
+    def _call(self, task: Task, pair: tuple[str, str], options: Mapping[str, Any]) -> TextCall:
+        hosted = self._hosted(pair)
+        translator = hosted.translator
+        try:
+            if isinstance(translator, Pivot):
+                call = translator._text_call(translator._settings(None, options))
+            else:
+                call = translator._text_call(translator._settings(options, None))
+        except (TypeError, ValueError) as error:
+            raise bad(f"Invalid request: {error}") from None
+        key = hosted.number, tuple(sorted(options.items()))
+        return call._replace(sentences=self.scheduler.through(task, key, call.sentences))
+
+    def _hosted(self, pair: tuple[str, str]) -> Hosted:
+        try:
+            hosted = self.host.between(*pair)
+        except (CpunmtError, OSError, MemoryError) as error:
+            LOG.error("cannot load the model from %s to %s: %s", *pair, type(error).__name__)
+            raise ServeError(503, "The model cannot be loaded", retry_after=60) from None
+        if hosted is None:
+            raise bad(f"{pair[1]} is not available as a target language from {pair[0]}")
+        return hosted
+
+
+def _in_windows(call: TextCall, sentences: Sequence[str]) -> Iterator[str]:
+    """Translations of sentences: the first alone, so that it comes soon, and then more and more together."""
+    begin, count = 0, 1
+    while begin < len(sentences):
+        window = sentences[begin : begin + count]
+        yield from [aligned.target for aligned in call.sentences(window, [[]] * len(window), call.settings)]
+        begin, count = begin + count, min(2 * count, _MOST_AT_ONCE)
+
+
+def _unchanged(text: str) -> Result:
+    """Of a text that is in the target language."""
+    return Result((Hypothesis(text, 0.0, 0.0, False, ()),), num_source_characters=len(text))
+
+
+async def _disconnected(request: Request) -> None:
+    """Waits until the client has left; what else it may send is of no interest."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+__all__ = ["AUTO", "CancelledError", "Service", "Wanted"]

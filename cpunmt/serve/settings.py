@@ -1,0 +1,54 @@
+"""The settings of a server: one definition, from which the command line, its help and the checks come."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from cpunmt.values import checks
+
+
+def setting(default: Any, help: str, low: float, high: float) -> Any:
+    """A number from `low` to `high`; `help` is what the command line says of it."""
+    return dataclasses.field(default=default, metadata={"help": help, "range": (low, high)})
+
+
+@dataclasses.dataclass(frozen=True)
+class ServeSettings:
+    """How a server works, and what it refuses.
+
+    Raises TypeError or ValueError for a wrong value.
+    """
+
+    workers: int = setting(1, "translate with N threads, each on one core", 1, 256)
+    batch_tokens: int = setting(1024, "source pieces, about, that are translated together", 1, 1 << 20)
+    cache_mb: int = setting(64, "keep translations of sentences in so many MB; 0: none", 0, 1 << 20)
+    deadline: float = setting(30.0, "refuse what would have to wait longer than so many seconds", 0.01, 86400.0)
+    max_queued: int = setting(20_000, "sentences that may wait", 1, 1 << 30)
+    max_requests: int = setting(512, "requests that may be in progress, each of which has a thread", 1, 4096)
+    max_body: int = setting(1_000_000, "bytes of a request", 1, 1 << 30)
+    max_text: int = setting(50_000, "characters of a text", 1, 1 << 30)
+    max_characters: int = setting(200_000, "characters of all texts of a request", 1, 1 << 30)
+    max_texts: int = setting(1000, "texts of a request", 1, 1 << 20)
+    max_alternatives: int = setting(10, "translations of a text beside the best, and the beam", 0, 63)
+    body_seconds: float = setting(30.0, "seconds that a client has to send a request", 0.01, 86400.0)
+    drain: float = setting(30.0, "seconds that requests in progress have after SIGTERM", 0.0, 86400.0)
+    idle_unload: float = setting(0.0, "unload a model that nobody used for so many seconds; 0: never", 0.0, 1e9)
+    memory: int = setting(0, "MB of models that stay loaded, those used last; 0: all", 0, 1 << 30)
+    max_glossaries: int = setting(1000, "glossaries that are kept", 0, 1 << 20)
+    api_keys: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    """Keys, one of which each request must have; empty: none is asked for."""
+    preload: bool = False
+    """Load all models before the first request."""
+
+    def __post_init__(self) -> None:
+        for one in dataclasses.fields(self):
+            if "range" not in one.metadata:
+                continue
+            check = checks.whole if isinstance(one.default, int) else checks.number
+            object.__setattr__(self, one.name, check(one.name, getattr(self, one.name), *one.metadata["range"]))
+        keys = self.api_keys
+        if isinstance(keys, str) or not all(isinstance(key, str) and key.strip() for key in keys):
+            raise TypeError("api_keys: expected a list of texts, none of them empty")
+        object.__setattr__(self, "api_keys", tuple(keys))
+        object.__setattr__(self, "preload", checks.switch("preload", self.preload))

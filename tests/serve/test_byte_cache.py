@@ -1,0 +1,51 @@
+"""Translations that are kept, in so many bytes."""
+
+import tracemalloc
+from collections import OrderedDict
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.serve.byte_cache import ByteCache, size_of
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(0, 400))), st.sampled_from([0, 600, 2000]))
+def test_it_is_a_dict_that_forgets(steps, most):
+    cache, kept = ByteCache(most), OrderedDict()  # the definition: key -> (value, bytes), the last used one last
+    for asks, key, length in steps:
+        if asks:
+            found = cache.get(key)
+            assert found == (kept[key][0] if key in kept else None)
+            if key in kept:
+                kept.move_to_end(key)
+            continue
+        before, value = cache.bytes, "x" * length
+        cache.put(key, value)
+        size = 200 + size_of(key) + size_of(value)
+        if most == 0 or size > most:
+            assert cache.bytes == before
+            continue
+        kept.pop(key, None)
+        kept[key] = value, size
+        while sum(bytes for _, bytes in kept.values()) > most:
+            kept.popitem(last=False)
+        assert cache.bytes == sum(bytes for _, bytes in kept.values()) <= most and len(cache) == len(kept)
+
+
+def test_sizes_are_those_of_the_memory(student):
+    def made():
+        call = student._text_call(student._settings({"return_alignments": True}, None))
+        return call.sentences(["A man is riding a bicycle through the snow."], [[]], call.settings)[0]
+
+    made()  # what is made once
+    tracemalloc.start()
+    kept = [made() for _ in range(50)]
+    memory = tracemalloc.get_traced_memory()[0] / 50
+    tracemalloc.stop()
+    assert 0.5 * memory < size_of(kept[0]) < 3 * memory  # what is shared counts each time
+
+
+def test_arrays_that_are_views_count_too():
+    whole = np.zeros(1000, np.float32)
+    assert size_of(whole) >= 4000 and size_of(whole[:100]) >= 400

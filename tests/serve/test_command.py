@@ -1,0 +1,152 @@
+"""`cpunmt serve` as a process: its address, its end, its messages."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from tests.sample_models.real_model import ROOT
+from tests.serve.serving import MODELS
+from tests.serve.test_scheduler import WAIT, until
+from tests.support.command_line import CPUNMT, run
+
+MANY = [f"Two dogs and {n} cats are playing in the snow with a man and a woman." for n in range(1000)]
+
+
+class Process:
+    """A server in a process of its own."""
+
+    def __init__(self, *flags):
+        command = [*CPUNMT, "serve", *MODELS[:2], "--port", "0", *flags]
+        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line.startswith("cpunmt: http://127.0.0.1:"), line
+        self.client = httpx.Client(base_url=line.split()[1], timeout=120)
+        until(lambda: self.client.get("/ready").status_code == 200)
+
+    def ended(self):
+        """Exit status, and what it said since it was started."""
+        _, said = self.process.communicate(timeout=WAIT)
+        self.client.close()
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def process():
+    made = []
+
+    def make(*flags):
+        made.append(Process(*flags))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.kill()
+        one.process.communicate()
+
+
+def asked_at_once(server, texts):
+    """A thread that asks, and the list that its answer comes into; the request is in progress."""
+    answers = []
+
+    def ask():
+        address = server.client.base_url.join("/translate")
+        with contextlib.suppress(httpx.HTTPError):
+            answers.append(httpx.post(address, json={"q": texts, "source": "en", "target": "de"}, timeout=120))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    until(lambda: "cpunmt_requests_in_flight 2.0" in server.client.get("/metrics").text)
+    return thread, answers
+
+
+def test_requests_in_progress_are_answered_before_the_end(process, student):
+    server = process("--preload", "--max-queued", "100000")
+    thread, answers = asked_at_once(server, MANY)
+    server.process.send_signal(signal.SIGTERM)
+    until(lambda: server.client.get("/ready").status_code == 503)
+    assert server.client.get("/health").status_code == 200
+    refused = server.client.post("/v2/translate", json={"text": "One man.", "target_lang": "DE"})
+    assert refused.status_code == 503 and refused.json() == {"message": "The server is shutting down"}
+    thread.join(WAIT)
+    assert answers[0].json()["translatedText"] == [result.text for result in student.translate(MANY)]
+    assert server.ended() == (0, "")
+
+
+def test_a_second_signal_ends_at_once(process):
+    server = process()
+    asked_at_once(server, MANY)
+    server.process.send_signal(signal.SIGINT)
+    until(lambda: server.client.get("/ready").status_code == 503)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(WAIT) == 130
+    server.client.close()
+
+
+def test_what_takes_longer_than_the_drain_is_left(process):
+    server = process("--drain", "0")
+    thread, answers = asked_at_once(server, MANY)
+    server.process.send_signal(signal.SIGTERM)
+    thread.join(WAIT)
+    assert answers[0].status_code == 503 and answers[0].json() == {"error": "The server is shutting down"}
+    assert server.ended() == (0, "")
+
+
+def test_keys_come_from_a_file(process, tmp_path):
+    (tmp_path / "keys").write_text("secret-of-mine\n")
+    server = process("--api-keys", str(tmp_path / "keys"))
+    right = {"q": "One man.", "source": "en", "target": "de"}
+    assert server.client.post("/translate", json=right).status_code == 403
+    assert server.client.post("/translate", json={**right, "api_key": "secret-of-mine"}).status_code == 200
+    server.process.terminate()
+    status, said = server.ended()
+    assert status == 0 and "secret" not in said
+
+
+@pytest.mark.parametrize(
+    "flags, status, said",
+    [
+        (["no/such/model"], 1, "error: no/such/model: there is no model"),
+        ([MODELS[0], "--workers", "0"], 2, "error: workers is 0, expected 1 to 256"),
+        ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is no port"),
+        ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
+        ([], 2, "error: the following arguments are required: MODEL"),
+    ],
+)
+def test_what_is_wrong_is_one_line(flags, status, said):
+    done = run("serve", *flags)
+    assert done.returncode == status and done.stdout == b"" and done.stderr.count(b"\n") == 1
+    assert said in done.stderr.decode()
+
+
+def test_an_address_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = run("serve", MODELS[0], "--port", taken.getsockname()[1])
+    assert done.returncode == 1 and b"cannot serve at 127.0.0.1:" in done.stderr and done.stderr.count(b"\n") == 1
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path):
+    (tmp_path / "starlette.py").write_text("raise ModuleNotFoundError('none', name='starlette')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from cpunmt.commands.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, "serve", MODELS[0]], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "a server needs starlette, which is not installed; run: pip install 'cpunmt[serve,detect]'" in done.stderr
+
+
+def test_translating_imports_none_of_it():
+    code = (
+        "import sys, cpunmt, cpunmt.commands.cli, cpunmt.translation.translator\n"
+        "from cpunmt.commands.cli import main\n"
+        "main(['translate', '-m', sys.argv[1], 'One man.'])\n"
+        "heavy = ('starlette', 'uvicorn', 'multipart', 'py3langid', 'prometheus_client', 'asyncio', 'cpunmt.serve')\n"
+        "print([name for name in sys.modules if name.startswith(heavy)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, MODELS[0]], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "Ein Mann.\n[]\n"), done.stderr

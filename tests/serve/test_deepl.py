@@ -1,0 +1,125 @@
+"""DeepL's dialect, by its own client and as others use it."""
+
+import deepl
+import pytest
+from deep_translator import DeeplTranslator
+
+TEXT = "Two dogs are playing in the snow."
+
+
+@pytest.fixture
+def client(served):
+    found = deepl.Translator("a-key", server_url=f"{served.url}/")
+    yield found
+    found.close()
+
+
+def test_its_client_translates(client, translators):
+    one = client.translate_text(TEXT, target_lang="DE")
+    assert one.text == translators["en", "de"].translate(TEXT).text
+    assert (one.detected_source_lang, one.billed_characters) == ("EN", len(TEXT))
+    texts = ["One man.", "Two <b>dogs</b> &amp; a cat."]
+    many = client.translate_text(texts, source_lang="en", target_lang="de", tag_handling="html")
+    assert [found.text for found in many] == [
+        found.text for found in translators["en", "de"].translate(texts, html=True)
+    ]
+    back = client.translate_text("Zwei Hunde spielen.", target_lang="EN-US")
+    assert (
+        back.detected_source_lang == "DE" and back.text == translators["de", "en"].translate("Zwei Hunde spielen.").text
+    )
+
+
+def test_splitting(client, translators):
+    text = "One man\nin the snow. Two dogs."
+    for named, split in (("0", "none"), ("1", "sentence"), ("nonewlines", "paragraph")):
+        found = client.translate_text(text, source_lang="EN", target_lang="DE", split_sentences=named)
+        assert found.text == translators["en", "de"].translate(text, split=split).text
+
+
+def test_its_languages(client):
+    assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
+    targets = client.get_target_languages()
+    assert {one.code for one in targets} == {"DE", "EN-GB", "EN-US", "FR"}
+    assert not any(one.supports_formality for one in targets)
+
+
+def test_usage_counts_characters(served):
+    client = deepl.Translator("another-key", server_url=f"{served.url}/")
+    before = client.get_usage().character.count
+    client.translate_text(["One man.", "Two"], target_lang="DE", source_lang="EN")
+    assert before == 0 and client.get_usage().character.count == 11 and not client.get_usage().any_limit_reached
+
+
+def test_glossaries(client, served, translators):
+    made = client.create_glossary("mine", source_lang="EN", target_lang="DE", entries={"dogs": "Katzen", "man": "Herr"})
+    assert made.ready and made.entry_count == 2 and (made.source_lang, made.target_lang) == ("EN", "DE")
+    assert client.get_glossary_entries(made) == {"dogs": "Katzen", "man": "Herr"}
+    assert [one.glossary_id for one in client.list_glossaries()] == [made.glossary_id]
+    assert client.get_glossary(made.glossary_id).name == "mine"
+    found = client.translate_text(TEXT, source_lang="EN", target_lang="DE", glossary=made)
+    expected = translators["en", "de"].translate(TEXT, glossary={"dogs": "Katzen", "man": "Herr"}).text
+    assert found.text == expected and "Katzen" in found.text
+    of_csv = client.create_glossary_from_csv("csv", "EN", "DE", '"a ""b""",c\r\nd,e,en,de\r\n')
+    assert client.get_glossary_entries(of_csv) == {'a "b"': "c", "d": "e"}
+    other = deepl.Translator("not-mine", server_url=f"{served.url}/")
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        other.get_glossary(made.glossary_id)
+    assert other.list_glossaries() == []
+    pairs = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
+    assert pairs == {("en", "de"), ("de", "en"), ("en", "fr"), ("de", "fr")}
+    client.delete_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
+
+
+def test_glossaries_that_are_refused(client, served):
+    for entries, form in (
+        ("a", "tsv"),
+        ("a\tb\na\tc", "tsv"),
+        ("\tb", "tsv"),
+        ("", "tsv"),
+        ("a\tb", "xml"),
+        ("a\x01\tb", "tsv"),
+    ):
+        said = {"name": "x", "source_lang": "en", "target_lang": "de", "entries": entries, "entries_format": form}
+        answer = served.post("/v2/glossaries", json=said)
+        assert answer.status_code == 400 and set(answer.json()) <= {"message", "detail"}, entries
+    with pytest.raises(deepl.DeepLException, match="not supported"):
+        client.create_glossary("x", source_lang="ja", target_lang="de", entries={"a": "b"})
+    made = client.create_glossary("x", source_lang="de", target_lang="en", entries={"a": "b"})
+    with pytest.raises(deepl.DeepLException, match="Glossary languages"):
+        client.translate_text("a", source_lang="EN", target_lang="DE", glossary=made.glossary_id)
+    client.delete_glossary(made)
+
+
+def test_what_is_wrong_is_told(client, served):
+    with pytest.raises(deepl.DeepLException, match="doesn't support formality"):
+        client.translate_text("a", target_lang="DE", formality="more")
+    client.translate_text("a", target_lang="DE", formality="prefer_more")
+    with pytest.raises(deepl.DeepLException, match="not supported"):
+        client.translate_text("a", target_lang="JA")
+    for said in (
+        {"target_lang": "DE"},
+        {"text": ["a"]},
+        {"text": 5, "target_lang": "DE"},
+        {"text": "a", "target_lang": "DE", "tag_handling": "x"},
+    ):
+        answer = served.post("/v2/translate", json=said)
+        assert answer.status_code == 400 and answer.json()["message"]
+
+
+def test_deep_translator(served, translators, monkeypatch):
+    monkeypatch.setattr(
+        "deep_translator.deepl.BASE_URLS", {"DEEPL_FREE": f"{served.url}/v2/", "DEEPL": f"{served.url}/v2/"}
+    )
+    client = DeeplTranslator(api_key="any", source="en", target="de", use_free_api=True)
+    assert client.translate(TEXT) == translators["en", "de"].translate(TEXT).text
+
+
+def test_as_mastodon_asks(served, translators):
+    form = {"text": ["<p>One man.</p>", "Two dogs."], "target_lang": "DE", "tag_handling": "html"}
+    answer = served.post("/v2/translate", data=form, headers={"Authorization": "DeepL-Auth-Key x"}).json()
+    assert [one["text"] for one in answer["translations"]] == ["<p>Ein Mann.</p>", "Zwei Hunde."]
+    assert "billed_characters" not in answer["translations"][0]
+    beneath = served.post("/deepl/v2/translate", json={"text": ["One man."], "target_lang": "DE"})
+    assert beneath.json()["translations"][0]["text"] == "Ein Mann."

@@ -1,0 +1,61 @@
+"""Google's dialect, by its own client."""
+
+import pytest
+from google.api_core.client_options import ClientOptions
+from google.api_core.exceptions import BadRequest
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import translate_v2
+
+TEXT = "Two dogs are playing in the snow."
+
+
+@pytest.fixture
+def client(served):
+    return translate_v2.Client(
+        credentials=AnonymousCredentials(), client_options=ClientOptions(api_endpoint=served.url)
+    )
+
+
+def test_its_client_translates(client, translators):
+    found = client.translate(TEXT, target_language="de", format_="text")
+    assert found == {
+        "translatedText": translators["en", "de"].translate(TEXT).text,
+        "detectedSourceLanguage": "en",
+        "input": TEXT,
+    }
+    texts = ["One <b>man</b> &amp; two dogs.", "Three women."]
+    found = client.translate(texts, target_language="de", source_language="en")  # HTML, if nothing is said
+    assert [one["translatedText"] for one in found] == [
+        one.text for one in translators["en", "de"].translate(texts, html=True)
+    ]
+    assert "detectedSourceLanguage" not in found[0]
+
+
+def test_its_client_asks_for_languages(client):
+    assert client.get_languages() == [
+        {"language": code, "name": name} for code, name in (("en", "English"), ("de", "German"), ("fr", "French"))
+    ]
+    found = client.detect_language(["Zwei Hunde spielen im Schnee.", "5"])
+    assert (found[0]["language"], found[0]["input"]) == ("de", "Zwei Hunde spielen im Schnee.")
+    assert found[0]["confidence"] > 0.9 and found[1]["confidence"] == 0
+
+
+def test_what_is_wrong_is_told(client, served):
+    with pytest.raises(BadRequest, match="zz is not supported"):
+        client.translate(TEXT, target_language="zz")
+    answer = served.client.get("/language/translate/v2", params={"q": "a", "key": "k"})
+    assert answer.status_code == 400 and answer.json()["error"]["status"] == "INVALID_ARGUMENT"
+    assert answer.json()["error"]["message"] == answer.json()["error"]["errors"][0]["message"]
+
+
+def test_by_address_alone(served):
+    asked = {"q": ["One man.", "Two dogs."], "source": "en", "target": "de", "format": "text", "key": "any"}
+    told = {"data": {"translations": [{"translatedText": "Ein Mann."}, {"translatedText": "Zwei Hunde."}]}}
+    for path in ("/language/translate/v2", "/google/language/translate/v2"):
+        assert served.client.get(path, params=asked).json() == told
+        assert served.post(path, data=asked).json() == told
+    found = served.client.get(
+        "/google/translate_a/single",
+        params={"client": "gtx", "sl": "auto", "tl": "de", "dt": "t", "q": "One man walks."},
+    ).json()
+    assert found[0][0][1] == "One man walks." and found[2] == "en" and "Mann" in found[0][0][0]

@@ -1,0 +1,234 @@
+"""Keys, origins, what may be in progress, counters, and the application in another one."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from cpunmt.errors import CpunmtError
+from cpunmt.serve import ServeSettings, create_app
+from cpunmt.serve.keys import Keys, given_key, owner_of, read_keys
+from tests.serve.serving import MODELS, serving
+from tests.serve.test_faults import FORMS
+from tests.serve.test_scheduler import WAIT, until
+
+KEY = "sesame öffne dich"
+
+
+@pytest.fixture(scope="module")
+def locked():
+    with serving(MODELS[0], api_keys=["another", KEY]) as served:
+        yield served
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_only_who_has_a_key_is_served(locked, path):
+    right, message = FORMS[path]
+    for given in ("", "sesam", KEY + " ", "another,"):
+        if given.strip() != KEY:
+            answer = locked.post(path, json={**right, "api_key": given})
+            assert answer.status_code == 403 and "key" in message(answer.json()) and "sesam" not in answer.text
+    for name in ("api_key", "auth_key", "key", "token"):
+        assert locked.post(path, json={**right, name: KEY}).status_code == 200
+        assert locked.client.post(path, params={name: KEY}, json=right).status_code == 200
+    written = KEY.encode().decode("latin-1")  # as a header's bytes are read
+    for headers in (
+        {"Authorization": "Bearer another"},
+        {"Authorization": "DeepL-Auth-Key another"},
+        {"X-Api-Key": "another"},
+    ):
+        assert locked.post(path, json=right, headers=headers).status_code == 200
+    assert locked.post(path, json=right, headers={"X-Api-Key": written.encode("latin-1")}).status_code in (200, 403)
+
+
+def test_what_watches_a_server_needs_no_key(locked):
+    for path in ("/health", "/ready", "/metrics", "/languages", "/frontend/settings", "/openapi.json"):
+        assert locked.client.get(path).status_code == 200
+    assert locked.client.get("/frontend/settings").json()["keyRequired"] is True
+    assert locked.client.get("/v1/models").status_code == 403
+
+
+def test_keys_are_found_and_kept_nowhere(tmp_path):
+    assert given_key({"authorization": "deepl-auth-key a"}, {"key": "b"}) == "a" and given_key({}, {"key": 5}) == ""
+    assert (
+        KEY not in str(vars(Keys([KEY])))
+        and KEY not in owner_of(KEY)
+        and KEY not in repr(ServeSettings(api_keys=[KEY]))
+    )
+    path = tmp_path / "keys"
+    path.write_text(f"# ours\n\n one \n{KEY}\n", "utf-8")
+    assert read_keys(str(path)) == ("one", KEY)
+    for content, said in ((b"# none\n", "has no API key"), (b"\xff", "not UTF-8")):
+        path.write_bytes(content)
+        with pytest.raises(CpunmtError, match=said):
+            read_keys(str(path))
+    with pytest.raises(CpunmtError, match="cannot read the API keys"):
+        read_keys(str(tmp_path))
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/nothing"])
+def test_every_origin_may_ask(served, path):
+    for answer in (
+        served.post(path, headers={"Origin": "https://a.example"}),
+        served.client.get(path, headers={"Origin": "null"}),
+    ):
+        assert answer.headers["access-control-allow-origin"] == "*"
+    asked = {
+        "Origin": "https://a.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "x-api-key",
+    }
+    answer = served.client.options(path, headers=asked)
+    assert answer.status_code == 200 and "POST" in answer.headers["access-control-allow-methods"]
+
+
+class Held:
+    """A server whose translations wait."""
+
+    def __init__(self, served, monkeypatch):
+        translator = served.service.host.between("en", "de").translator
+        whole, self.go, self.begun = translator._sentences, threading.Event(), threading.Event()
+
+        def waiting(*given):
+            self.begun.set()
+            assert self.go.wait(WAIT)
+            return whole(*given)
+
+        monkeypatch.setattr(translator, "_sentences", waiting)
+
+
+def test_what_is_too_much_is_refused_for_now(monkeypatch):
+    with serving(MODELS[0], max_requests=2) as served:
+        held, answers = Held(served, monkeypatch), []
+        texts = iter("abcdefg")
+        asking = [
+            threading.Thread(
+                target=lambda: answers.append(
+                    served.post("/translate", json={"q": next(texts), "source": "en", "target": "de"})
+                )
+            )
+            for _ in range(2)
+        ]
+        for thread in asking:
+            thread.start()
+        until(lambda: served.service.in_flight == 2)
+        for path, (right, message) in FORMS.items():
+            answer = served.post(path, json=right)
+            assert (
+                answer.status_code == 503
+                and int(answer.headers["retry-after"]) >= 1
+                and "busy" in message(answer.json())
+            )
+        assert served.client.get("/health").status_code == 200 and served.client.get("/ready").status_code == 200
+        held.go.set()
+        for thread in asking:
+            thread.join(WAIT)
+        assert sorted(answer.status_code for answer in answers) == [200, 200]
+
+
+def test_slow_clients_are_sent_away():
+    with serving(MODELS[0], body_seconds=0.2) as served:
+        host, _, port = served.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT) as connection:
+            connection.sendall(b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nq=")
+            answer = b""
+            while part := connection.recv(1 << 16):
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 408") and b'{"error":"The request took too long to arrive"}' in answer
+
+
+def test_counters(served):
+    def counted():
+        families = text_string_to_metric_families(served.client.get("/metrics").text)
+        return {
+            (sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples
+        }
+
+    before = counted()
+    served.json("/translate", {"q": "A sentence of the counters. And another.", "source": "en", "target": "de"})
+    served.json("/translate", {"q": "A sentence of the counters.", "source": "en", "target": "de"})
+    served.post("/translate", json={})
+    after = counted()
+
+    def more(*name):
+        return after.get(name, 0) - before.get(name, 0)
+
+    assert (
+        more("cpunmt_requests_total", "/translate", "200") == 2
+        and more("cpunmt_requests_total", "/translate", "400") == 1
+    )
+    assert (more("cpunmt_sentences_total"), more("cpunmt_cache_hits_total"), more("cpunmt_sentences_asked_total")) == (
+        2,
+        1,
+        3,
+    )
+    assert after["cpunmt_queued_sentences",] == 0 and after["cpunmt_model_bytes",] > 1e6
+    assert "counters" not in served.client.get("/metrics").text
+
+
+def test_wrong_settings_are_refused():
+    for wrong in ({"workers": 0}, {"cache_mb": -1}, {"deadline": 0}, {"max_body": 0}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} is"):
+            ServeSettings(**wrong)
+    for wrong in ({"workers": 1.5}, {"preload": 1}, {"api_keys": "abc"}, {"api_keys": [""]}, {"unknown": 1}):
+        with pytest.raises(TypeError):
+            ServeSettings(**wrong)
+    with pytest.raises(TypeError, match="expected either"):
+        create_app(MODELS, settings=ServeSettings(), workers=2)
+
+
+def test_another_application_mounts_it(translators):
+    inner = create_app(MODELS[0], cache_mb=1)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    outer = Starlette(routes=[Mount("/nmt", inner)], lifespan=lifespan)
+
+    async def asked():
+        async with lifespan(outer):
+            transport = httpx.ASGITransport(outer)
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+                right = {"q": "Two dogs.", "source": "en", "target": "de"}
+                found = await client.post("/nmt/translate", json=right)
+                missing = await client.get("/nmt/v2/nothing")
+                file = await client.post("/nmt/translate_file", files={"file": ("a.txt", "One man.")}, data=right)
+                fetched = await client.get(file.json()["translatedFileUrl"])
+                return found.json(), missing.json(), fetched.text
+
+    found, missing, fetched = asyncio.run(asked())
+    assert found == {"translatedText": translators["en", "de"].translate("Two dogs.").text} and fetched == "Ein Mann."
+    assert missing == {"message": "Not found"}
+
+
+def test_models_that_are_idle_are_unloaded():
+    with serving(MODELS[0], idle_unload=0.1, preload=True) as served:
+        until(lambda: served.service.is_ready)
+        until(lambda: served.service.host.loaded_bytes == 0)
+        right = FORMS["/translate"][0]
+        assert served.json("/translate", right) == {"translatedText": "Ein Mann."}
+        assert served.client.get("/v1/models").json()["models"][0]["source"] == "en"
+
+
+def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
+    import shutil
+
+    from tests.sample_models.real_model import DIRECTORIES
+
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / "model", ignore=shutil.ignore_patterns("float32"))
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
+    with serving(f"en-de={tmp_path / 'model'}", MODELS[1]) as served:
+        for path, (right, message) in FORMS.items():
+            answer = served.post(path, json=right)
+            assert answer.status_code == 503 and message(answer.json()) == "The model cannot be loaded"
+            assert str(tmp_path) not in answer.text + caplog.text
+        back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
+        assert back["translatedText"]

@@ -1,0 +1,99 @@
+"""Models that are loaded when they are needed, and unloaded."""
+
+import gc
+import json
+import shutil
+import threading
+import time
+import weakref
+
+import pytest
+
+from cpunmt import Pivot
+from cpunmt.errors import CpunmtError
+from cpunmt.serve.model_host import ModelHost
+from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
+
+STUDENT = str(DIRECTORIES["int8"])
+
+
+def test_models_are_loaded_on_first_use():
+    loads = []
+    host = ModelHost([STUDENT, str(GERMAN)], loaded=lambda: loads.append(1))
+    assert host.sources == ["en", "de"] and host.targets_of("en") == ["de"] and host.loaded_bytes == 0
+    found = host.between("en", "de")
+    assert found is host.between("en", "de") and loads == [1] and host.loaded_bytes > 1e6
+    assert host.between("en", "fr") is None and host.between("de", "en").number != found.number and loads == [1, 1]
+    host.close()
+    assert host.loaded_bytes == 0
+
+
+def test_many_threads_load_a_model_once():
+    loads, found = [], []
+    host = ModelHost([STUDENT], loaded=lambda: loads.append(1))
+    threads = [threading.Thread(target=lambda: found.append(host.between("en", "de"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == [1] and len(set(map(id, found))) == 1
+
+
+def test_models_in_a_row_are_a_pivot():
+    host = ModelHost([STUDENT, f"de-fr={GERMAN}", f"fr-it={STUDENT}", f"it-es={GERMAN}"])
+    assert host.targets_of("en") == ["de", "fr", "it"]  # three models at most
+    pivot = host.between("en", "fr")
+    assert isinstance(pivot.translator, Pivot) and host.between("en", "fr") is pivot
+    host.close()
+    assert host.between("en", "fr").number != pivot.number
+
+
+def test_what_is_idle_or_too_much_is_unloaded():
+    host = ModelHost([STUDENT, str(GERMAN), f"en-it={SHIPPED}"], memory_bytes=1)
+    host.between("en", "de")
+    held = weakref.ref(host.models[0].hosted.translator)
+    host.between("de", "en")
+    assert [model.hosted is not None for model in host.models] == [False, True, False]
+    gc.collect()
+    assert held() is None  # its memory is given back
+    host.unload_idle(1000)
+    assert host.models[1].hosted is not None
+    time.sleep(0.02)
+    host.unload_idle(0.01)
+    assert host.models[1].hosted is None
+    roomy = ModelHost([STUDENT, str(GERMAN), f"en-it={SHIPPED}"], memory_bytes=1 << 30)
+    roomy.preload()
+    assert all(model.hosted for model in roomy.models)
+
+
+def test_a_directory_that_is_replaced_goes_on(tmp_path, student):
+    shutil.copytree(STUDENT, tmp_path / "model", ignore=shutil.ignore_patterns("float32"))
+    host = ModelHost([str(tmp_path / "model")])
+    loaded = host.between("en", "de")
+    (tmp_path / "model").rename(tmp_path / "old")
+    shutil.rmtree(tmp_path / "old")
+    text = "Two dogs are playing in the snow."
+    assert host.between("en", "de").translator.translate(text) == student.translate(text)
+    assert host.between("en", "de") is loaded
+    host.close()
+    with pytest.raises(CpunmtError):
+        host.between("en", "de")
+
+
+def test_models_that_cannot_be_served_are_told_at_once(tmp_path):
+    with pytest.raises(CpunmtError, match="no model is named"):
+        ModelHost([])
+    with pytest.raises(CpunmtError, match=r"there is no model; expected a model's directory"):
+        ModelHost([str(tmp_path)])
+    with pytest.raises(CpunmtError, match=r"firefox:xxyy is not in .*; run: cpunmt fetch firefox:xxyy"):
+        ModelHost(["firefox:xxyy"])
+    unnamed = tmp_path / "unnamed"
+    shutil.copytree(STUDENT, unnamed, ignore=shutil.ignore_patterns("float32"))
+    said = json.loads((unnamed / "metadata.json").read_text())
+    (unnamed / "metadata.json").write_text(json.dumps({**said, "source_language": None}))
+    with pytest.raises(CpunmtError, match="nothing tells which languages the model is for; write en-de="):
+        ModelHost([str(unnamed)])
+    assert ModelHost([f"en-de={unnamed}"]).sources == ["en"]
+    (unnamed / "metadata.json").write_text(json.dumps({**said, "source_language": "en", "target_language": "de+nl"}))
+    with pytest.raises(CpunmtError, match=r"into several languages \(de\+nl\)"):
+        ModelHost([str(unnamed)])

@@ -1,0 +1,142 @@
+"""The description of the interface: it has every route, and every answer is as it says."""
+
+import re
+
+import pytest
+
+from cpunmt.serve.app import DIALECTS
+from cpunmt.serve.dialects.own import OPTIONS, RETURNS
+from cpunmt.serve.openapi import openapi
+from tests.serve.json_schema import problem
+
+DOCUMENT = openapi()
+TEXT = {"text": "One man. Two dogs.", "source": "en", "target": "de"}
+ASKED = [  # (method, path, JSON or query); those that make and forget a glossary come below
+    ("post", "/v1/translate", TEXT),
+    ("post", "/v1/translate", {"text": ["One man.", ""], "target": "de", "return": list(RETURNS), "html": False}),
+    ("post", "/v1/translate", {**TEXT, "options": {"num_hypotheses": 2, "glossary": {"man": "Herr"}}}),
+    ("post", "/v1/translate", {**TEXT, "return": ["scores", "alternatives"], "options": {"num_hypotheses": 3}}),
+    ("post", "/v1/detect", {"text": ["One man.", "5"]}),
+    ("get", "/v1/models", None),
+    ("get", "/openapi.json", None),
+    ("get", "/health", None),
+    ("get", "/ready", None),
+    ("get", "/metrics", None),
+    ("post", "/translate", {"q": "One man.", "source": "auto", "target": "de", "alternatives": 2}),
+    ("post", "/translate", {"q": ["One man."], "source": "auto", "target": "de", "alternatives": 2}),
+    ("post", "/translate", {"text": "One man.", "from": "en", "to": "de"}),
+    ("post", "/detect", {"q": "One man."}),
+    ("get", "/detect", {"text": "One man."}),
+    ("get", "/languages", None),
+    ("get", "/frontend/settings", None),
+    ("get", "/spec", None),
+    ("get", "/v2/translate", {"text": "One man.", "target_lang": "DE"}),
+    ("post", "/v2/translate", {"text": ["One man."], "target_lang": "DE", "show_billed_characters": True}),
+    ("post", "/deepl/v2/translate", {"text": ["One man."], "target_lang": "DE"}),
+    ("get", "/deepl/v2/translate", {"text": "One man.", "target_lang": "DE"}),
+    *[(method, f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl") for method in ("get", "post")
+      for path in ("languages", "usage")],
+    *[("get", f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl")
+      for path in ("glossaries", "glossary-language-pairs")],
+    ("get", "/v2/languages", {"type": "target"}),
+    ("post", "/deepl", {"text": "One man.", "target_lang": "DE"}),
+    *[(method, f"{prefix}/language/translate/v2{path}", said)
+      for prefix in ("", "/google") for method in ("get", "post")
+      for path, said in (("", {"q": "One man.", "target": "de"}), ("/languages", {"target": "en"}),
+                         ("/detect", {"q": "One"}))],
+    ("get", "/google/translate_a/single", {"q": "One man.", "tl": "de", "sl": "en"}),
+    ("post", "/google/translate_a/single", {"q": "One man.", "tl": "de", "sl": "en"}),
+    ("post", "/translate/batch", {"texts": ["One man."], "from": "en", "to": "de"}),
+    ("post", "/imme", {"text_list": ["One man."], "source_lang": "en", "target_lang": "de"}),
+    ("post", "/kiss", {"texts": ["One man."], "from": "en", "to": "de"}),
+    ("post", "/kiss", {"text": "One man.", "from": "en", "to": "de"}),
+    ("post", "/hcfy", {"text": "One man.", "destination": ["德语"], "source": "英语"}),
+    ("post", "/deeplx", {"text": "One man.", "source_lang": "EN", "target_lang": "DE"}),
+    *[("get", path, None) for path in ("/version", "/__heartbeat__", "/__lbheartbeat__")],
+]  # fmt: skip
+
+
+def body(answer):
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    return kind, answer.json() if kind == "application/json" else answer.text
+
+
+def check(answer, path, method):
+    """The answer is one that the description has."""
+    responses = DOCUMENT["paths"][path][method]["responses"]
+    found = responses.get(str(answer.status_code)) or responses["default"]
+    assert (answer.status_code < 300) == (found is not responses["default"]), answer.text
+    if "content" not in found:
+        assert answer.content == b""
+        return
+    kind, content = body(answer)
+    assert kind in found["content"], (path, kind)
+    assert problem(content, found["content"][kind]["schema"], DOCUMENT) is None
+
+
+def test_it_has_every_route():
+    routes = {
+        (route.path, method.lower())
+        for dialect in DIALECTS for route in dialect.routes for method in route.methods if method != "HEAD"
+    }  # fmt: skip
+    told = {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert told == routes
+    names = [one["operationId"] for methods in DOCUMENT["paths"].values() for one in methods.values()]
+    assert len(set(names)) == len(names) and all(re.fullmatch(r"\w+(-\w+)*", name) for name in names)
+    schemas = DOCUMENT["components"]["schemas"]
+    assert set(schemas["Options"]["properties"]) == set(OPTIONS)
+    assert schemas["TranslateRequest"]["properties"]["return"]["items"]["enum"] == list(RETURNS)
+
+
+@pytest.mark.parametrize("method, path, said", ASKED, ids=lambda one: one if isinstance(one, str) else "")
+def test_answers_are_as_it_says(served, method, path, said):
+    how = {"params": said} if method == "get" else {"json": said or {}}
+    answer = served.client.request(method, path, **how)
+    assert answer.status_code == 200, answer.text
+    check(answer, path, method)
+    request = DOCUMENT["paths"][path][method].get("requestBody")
+    if request and said is not None:
+        assert problem(said, request["content"]["application/json"]["schema"], DOCUMENT) is None
+
+
+@pytest.mark.parametrize("path, method", [(p, m) for p, ms in DOCUMENT["paths"].items() for m in ms if m == "post"])
+def test_errors_are_as_it_says(served, path, method):
+    answer = served.post(path, content=b"{", headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 403)
+    check(answer, path, method)
+
+
+@pytest.mark.parametrize("prefix", ["", "/deepl"])
+def test_glossaries_are_as_it_says(served, prefix):
+    said = {"name": "a", "source_lang": "en", "target_lang": "de", "entries": "man\tHerr"}
+    made = served.post(f"{prefix}/v2/glossaries", json=said)
+    check(made, f"{prefix}/v2/glossaries", "post")
+    number = made.json()["glossary_id"]
+    check(served.client.get(f"{prefix}/v2/glossaries"), f"{prefix}/v2/glossaries", "get")
+    one = f"{prefix}/v2/glossaries/{{number}}"
+    check(served.client.get(one.format(number=number)), one, "get")
+    check(served.client.get(one.format(number=number) + "/entries"), f"{one}/entries", "get")
+    check(served.client.delete(one.format(number=number)), one, "delete")
+    check(served.client.delete(one.format(number=number)), one, "delete")
+
+
+def test_files_are_as_it_says(served):
+    said = {"source": "en", "target": "de"}
+    answer = served.post("/translate_file", files={"file": ("a.txt", "One man.")}, data=said)
+    check(answer, "/translate_file", "post")
+    check(served.client.get(answer.json()["translatedFileUrl"]), "/download_file/{name}", "get")
+    check(served.client.get("/download_file/none"), "/download_file/{name}", "get")
+    check(served.post("/suggest", json={}), "/suggest", "post")
+
+
+def test_a_value_that_is_otherwise_is_seen():
+    assert problem({"text": "a"}, {"$ref": "#/components/schemas/Translation"}, DOCUMENT) == "it lacks source"
+    assert problem(
+        {"status": 5},
+        DOCUMENT["paths"]["/health"]["get"]["responses"]["200"]["content"]["application/json"]["schema"],
+        DOCUMENT,
+    )
+    assert problem([1, 2, 3], {"type": "array", "items": {"type": "integer"}, "maxItems": 2}, DOCUMENT)
+    assert problem(5, {"oneOf": [{"type": "integer"}, {"type": "number"}]}, DOCUMENT)
+    assert problem({"a": 1}, {"type": "object", "additionalProperties": False}, DOCUMENT)
+    assert problem(2, {"type": "number", "maximum": 1}, DOCUMENT) and problem(1, {"enum": [2]}, DOCUMENT)

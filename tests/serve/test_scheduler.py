@@ -1,0 +1,309 @@
+"""Sentences of many requests, translated together: by a function that tells which batches it was given."""
+
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.errors import CancelledError
+from cpunmt.serve.errors import ServeError
+from cpunmt.serve.scheduler import Limits, Scheduler
+from cpunmt.translation.calls import settings_of
+from cpunmt.translation.options import Options
+from cpunmt.translation.texts.aligned import Aligned
+
+SETTINGS = settings_of(Options())
+OTHERS = settings_of(Options(beam_size=2))
+WAIT = 20
+
+
+class Watched:
+    """What the scheduler tells."""
+
+    def __init__(self):
+        self.batches, self.kept, self.asked, self.waits = [], 0, 0, []
+
+    def batch(self, pieces, sentences, seconds):
+        self.batches.append(sentences)
+
+    def looked_up(self, kept, asked):
+        self.kept, self.asked = self.kept + kept, self.asked + asked
+
+    def waited(self, seconds):
+        self.waits.append(seconds)
+
+
+class Sentences:
+    """Gives each sentence in capitals, one batch after the other as `go` allows; "wrong" raises."""
+
+    def __init__(self, is_open=True):
+        self.batches, self.begun, self.go = [], threading.Semaphore(0), threading.Semaphore(0)
+        self._open = is_open
+
+    def __call__(self, texts, forced, settings):
+        self.batches.append(list(texts))
+        self.begun.release()
+        if not self._open:
+            assert self.go.acquire(timeout=WAIT)
+        if any(text.startswith("wrong") for text in texts):
+            raise ValueError("it is wrong")
+        return [Aligned(text, text.upper()) for text in texts]
+
+    def open(self):
+        self._open = True
+        self.go.release(1000)
+
+
+class Asking(threading.Thread):
+    """A request in a thread of its own."""
+
+    def __init__(self, scheduler, sentences, texts, settings=SETTINGS, key="model", forced=None):
+        super().__init__()
+        self.task, self.texts, self.settings = scheduler.task(), texts, settings
+        self.through = scheduler.through(self.task, key, sentences)
+        self.forced = forced or [[]] * len(texts)
+        self.made = self.error = None
+        self.start()
+
+    def run(self):
+        try:
+            self.made = [aligned.target for aligned in self.through(self.texts, self.forced, self.settings)]
+        except Exception as error:
+            self.error = error
+
+    def result(self):
+        self.join(WAIT)
+        assert not self.is_alive()
+        if self.error is not None:
+            raise self.error
+        return self.made
+
+
+@pytest.fixture
+def schedulers():
+    made = []
+
+    def make(workers=1, cache=0, **limits):
+        made.append(Scheduler(workers, Limits(**limits), cache, watched := Watched()))
+        return made[-1], watched
+
+    yield make
+    for scheduler in made:
+        scheduler.close()
+        assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._flying
+
+
+def until(condition):
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_what_waits_is_translated_together(schedulers):
+    scheduler, watched = schedulers()
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    others = [Asking(scheduler, sentences, [f"text {n}", f"more {n}"]) for n in range(4)]
+    until(lambda: scheduler.queued == 8)
+    sentences.open()
+    assert first.result() == ["FIRST"]
+    assert [other.result() for other in others] == [[f"TEXT {n}", f"MORE {n}"] for n in range(4)]
+    assert sentences.batches[0] == ["first"] and sorted(map(len, sentences.batches)) == [1, 8]
+    assert watched.batches == [1, 8] and len(watched.waits) == 5 and watched.asked == 9
+
+
+def test_a_short_request_waits_for_one_batch_of_a_long_one(schedulers):
+    scheduler, _ = schedulers(batch=10)
+    sentences = Sentences(False)
+    document = [f"a sentence of it, {n:03}" for n in range(100)]  # of six pieces
+    long = Asking(scheduler, sentences, document)
+    assert sentences.begun.acquire(timeout=WAIT)
+    short = Asking(scheduler, sentences, ["short"])
+    until(lambda: scheduler.queued == 100)
+    sentences.open()
+    assert short.result() == ["SHORT"] and long.result() == [text.upper() for text in document]
+    assert "short" in sentences.batches[1] and len(sentences.batches) >= 50
+
+
+def test_sentences_that_never_end_let_others_pass(schedulers):
+    scheduler, _ = schedulers(batch=10)
+    sentences = Sentences(False)
+    asked = [Asking(scheduler, sentences, ["first"])]
+    assert sentences.begun.acquire(timeout=WAIT)
+    asked += [Asking(scheduler, sentences, [f"{n} and so on" * 100]) for n in range(6)]
+    until(lambda: scheduler.queued == 6)
+    asked += [Asking(scheduler, sentences, [f"short {n}"]) for n in range(6)]
+    until(lambda: scheduler.queued == 12)
+    sentences.open()
+    assert all(one.result() for one in asked)
+    lengths = [max(map(len, batch)) for batch in sentences.batches[1:]]
+    assert [length > 100 for length in lengths[:4]] == [True, False, True, False]
+    assert sum(length > 100 for length in lengths) == 6 and all(
+        len(b) == 1 for b in sentences.batches if len(b[0]) > 100
+    )
+
+
+def test_a_long_request_goes_on_whatever_comes(schedulers):
+    scheduler, _ = schedulers(batch=10)
+    sentences = Sentences(False)
+    asked = [Asking(scheduler, sentences, ["first"])]
+    assert sentences.begun.acquire(timeout=WAIT)
+    long = Asking(scheduler, sentences, [f"a sentence of it, {n:03}" for n in range(8)])
+    until(lambda: scheduler.queued == 8)
+    for n in range(100):
+        asked.append(Asking(scheduler, sentences, [f"short {n:03}"]))
+    until(lambda: scheduler.queued == 108)
+    sentences.open()
+    assert len(long.result()) == 8 and all(one.result() for one in asked)
+    with_it = [n for n, batch in enumerate(sentences.batches) if any(text.startswith("a ") for text in batch)]
+    assert with_it[0] == 1  # the request that waits longest has one in each batch, in turns with others
+
+
+def test_groups_take_turns(schedulers):
+    scheduler, _ = schedulers(batch=4)
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    asked = [
+        Asking(scheduler, sentences, [f"{n}{letter}" for n in range(12)], settings, key)
+        for letter, settings, key in (("a", SETTINGS, "model"), ("b", OTHERS, "model"), ("c", SETTINGS, "other"))
+    ]
+    until(lambda: scheduler.queued == 36)
+    sentences.open()
+    assert first.result() and all(len(one.result()) == 12 for one in asked)
+    letters = [{text[-1] for text in batch} for batch in sentences.batches[1:]]
+    assert all(len(one) == 1 for one in letters)  # no batch is of two groups
+    assert [set.union(*letters[n : n + 3]) for n in (0, 3, 6)] == [{"a", "b", "c"}] * 3
+
+
+def test_equal_sentences_are_translated_once(schedulers):
+    scheduler, watched = schedulers(cache=1 << 20)
+    sentences = Sentences(False)
+    asked = [Asking(scheduler, sentences, ["same", "same", "same"]) for _ in range(5)]
+    assert sentences.begun.acquire(timeout=WAIT)
+    until(lambda: watched.asked == 15)
+    asked.append(Asking(scheduler, sentences, ["same"], forced=[[7]]))  # which begins otherwise
+    sentences.open()
+    assert [one.result() for one in asked] == [["SAME"] * 3] * 5 + [["SAME"]]
+    assert sentences.batches == [["same"], ["same"]] and watched.kept == 0
+    assert Asking(scheduler, sentences, ["same"]).result() == ["SAME"] and len(sentences.batches) == 2
+    assert watched.kept == 1
+
+
+def test_what_is_wrong_with_one_harms_no_other(schedulers):
+    scheduler, _ = schedulers()
+    sentences = Sentences(False)
+    asked = [Asking(scheduler, sentences, ["first"])]
+    assert sentences.begun.acquire(timeout=WAIT)
+    asked += [Asking(scheduler, sentences, [f"right {n}"]) for n in range(3)]
+    wrong = Asking(scheduler, sentences, ["right 1", "wrong"])
+    until(lambda: scheduler.queued == 4)
+    sentences.open()
+    assert [one.result() for one in asked] == [["FIRST"], ["RIGHT 0"], ["RIGHT 1"], ["RIGHT 2"]]
+    with pytest.raises(ValueError, match="it is wrong"):
+        wrong.result()
+
+
+def test_a_request_that_is_cancelled_leaves(schedulers):
+    scheduler, _ = schedulers()
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    gone, other = (Asking(scheduler, sentences, texts) for texts in (["gone", "shared"], ["shared"]))
+    until(lambda: scheduler.queued == 2)
+    gone.task.cancel()
+    with pytest.raises(CancelledError):
+        gone.result()
+    until(lambda: scheduler.queued == 1)
+    sentences.open()
+    assert first.result() == ["FIRST"] and other.result() == ["SHARED"]
+    assert sentences.batches == [["first"], ["shared"]]
+    with pytest.raises(CancelledError):  # whatever it asks for then
+        gone.through(["more"], [[]], SETTINGS)
+
+
+def test_too_much_is_refused(schedulers):
+    scheduler, _ = schedulers(sentences=3)
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    many = Asking(scheduler, sentences, [f"{n}" for n in range(10)])  # nothing waits: it may
+    until(lambda: scheduler.queued == 10)
+    with pytest.raises(ServeError, match="busy") as refused:
+        Asking(scheduler, sentences, ["more"]).result()
+    assert refused.value.status == 503 and refused.value.retry_after >= 1
+    sentences.open()
+    assert first.result() and len(many.result()) == 10
+
+
+def test_what_would_wait_too_long_is_refused(schedulers):
+    scheduler, _ = schedulers(batch=1, deadline=0.001)
+    slow = Sentences(False)
+    first = Asking(scheduler, slow, ["first"])
+    assert slow.begun.acquire(timeout=WAIT)
+    time.sleep(0.1)
+    slow.go.release()
+    assert first.result() == ["FIRST"]  # two pieces in a tenth of a second, or less
+    asked = [Asking(scheduler, slow, ["a", "b", "c"])]
+    assert slow.begun.acquire(timeout=WAIT)
+    assert scheduler.wait() > 0.001
+    with pytest.raises(ServeError) as refused:
+        Asking(scheduler, slow, ["late"]).result()
+    assert refused.value.status == 503
+    slow.open()
+    assert asked[0].result() == ["A", "B", "C"]
+
+
+def test_its_end_lets_everybody_go():
+    scheduler = Scheduler(1, Limits(batch=1), 0, Watched())
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    waiting = Asking(scheduler, sentences, ["never"])
+    until(lambda: scheduler.queued == 1)
+    ending = threading.Thread(target=scheduler.close)
+    ending.start()
+    sentences.open()
+    ending.join(WAIT)
+    assert first.result() == ["FIRST"]
+    with pytest.raises(CancelledError):
+        waiting.result()
+    with pytest.raises(CancelledError):
+        Asking(scheduler, sentences, ["too late"]).result()
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcdefgh").map(lambda x: x * 9), max_size=12), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.integers(1, 20),
+    st.sampled_from([0, 3000, 1 << 20]),
+)
+def test_everybody_gets_their_own(requests, workers, batch, cache):
+    scheduler = Scheduler(workers, Limits(batch=batch), cache, watched := Watched())
+    sentences = Sentences()
+    asked = [Asking(scheduler, sentences, texts, (SETTINGS, OTHERS)[n % 2]) for n, texts in enumerate(requests)]
+    assert [one.result() for one in asked] == [[text.upper() for text in texts] for texts in requests]
+    scheduler.close()
+    assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
+    assert watched.asked == sum(map(len, requests)) and sum(watched.batches) <= watched.asked
+
+
+def test_a_slow_beginning_tells_little_and_slowness_that_lasts_much(schedulers):
+    scheduler, _ = schedulers()
+    scheduler._queued_pieces = 1000
+    before = scheduler.wait()
+    scheduler._queued_pieces = 0
+    slow = Sentences(False)
+    first = Asking(scheduler, slow, ["first"])
+    assert slow.begun.acquire(timeout=WAIT)
+    time.sleep(0.2)
+    slow.open()
+    first.result()
+    scheduler._queued_pieces = 1000
+    after = scheduler.wait()
+    scheduler._queued_pieces = 0
+    assert before < after < 2 * before
