@@ -108,6 +108,8 @@ class Workspace:
             buffer("attention", float32, slots, steps, beam, stride)
         if attention and len(members) > 1:
             buffer("own_attention", float32, live, stride)
+        if by_row:
+            buffer("own_counts", np.int64, live)
         if by_row == 2:
             buffer("row_pieces", np.int32, live, PANEL * panels)
         if not full and by_row != 1:

@@ -23,6 +23,8 @@ from cpunmt.simd.intrinsics import (
     address_of,
     at,
     lesser,
+    load_i32,
+    load_i64,
     store_f32,
     store_i64,
 )
@@ -66,29 +68,62 @@ def end_choice(batch: address, workspace: address, row: count):
 
 
 @kernel
-def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
-    """The same where each row has candidates of its own: of the next rows that have the same ones."""
+def row_behind(workspace: address, first: count, end: count) -> count:
+    """Of the rows from `first` to `end` the one whose next candidate is the lowest piece; -1 if none has any left."""
     w = at(WORKSPACE, workspace, 0)
-    member, h = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, first)
-    m, pieces, candidates = at(MODEL, member.model, 0), h.pieces, h.candidates
-    table, together, most = address_of(m.output), 1, lesser(FUSED_ROWS, rows - first)
-    while together < most and at(HYPOTHESIS, w.hypotheses, first + together).pieces == pieces:
-        together += 1
-    for row in range(first, first + together):
+    found, lowest = -1, 0
+    for row in range(first, end):
+        h, position = at(HYPOTHESIS, w.hypotheses, row), load_i64(w.own_counts, row)
+        if position < h.candidates:
+            piece = load_i32(h.pieces, position)
+            if found < 0 or piece < lowest:
+                found, lowest = row, piece
+    return found
+
+
+@kernel
+def take_next(workspace: address, row: count, together: count, most: count):
+    """Look at the next candidates of `together` rows that have the same ones: at most so many, a multiple of BLOCK."""
+    w = at(WORKSPACE, workspace, 0)
+    member, h, begin = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, row), load_i64(w.own_counts, row)
+    m, size = at(MODEL, member.model, 0), lesser(most, h.candidates - begin)
+    x, row_scales = member.hidden + 4 * row * m.model_dim, member.row_scales + 8 * row
+    quantized = member.quantized + row * row_bytes(m.output.scheme, m.model_dim)
+    columns, pieces, table = (size + 15) // 16 * 16, h.pieces + 4 * begin, address_of(m.output)
+    score_pieces(table, m.model_dim, x, quantized, row_scales, together, pieces, size, w.logits)
+    for i in range(together):
+        take_scores(w.wanted + WANTED_BYTES * (row + i), w.logits + 4 * i * columns, begin, columns)
+    store_i64(w.own_counts, row, begin + size)
+
+
+@kernel
+def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
+    """The same where each row has candidates of its own.
+
+    Neighbours that have the same ones are scored together. All others go through the table side by side, the one that
+    is behind first: so a piece's row that several have is read from memory once, and from a cache by the others.
+    """
+    w = at(WORKSPACE, workspace, 0)
+    end, groups = first + lesser(FUSED_ROWS, rows - first), 0
+    for row in range(first, end):
         begin_choice(batch, workspace, row)
-    x, row_scales = member.hidden + 4 * first * m.model_dim, member.row_scales + 8 * first
-    quantized = member.quantized + first * row_bytes(m.output.scheme, m.model_dim)
-    blocks = LOGITS // BLOCK // together
-    step = BLOCK * (blocks if blocks > 1 else 1)
-    for begin in range(0, candidates, step):
-        size = lesser(step, candidates - begin)
-        columns = (size + 15) // 16 * 16
-        score_pieces(table, m.model_dim, x, quantized, row_scales, together, pieces + 4 * begin, size, w.logits)
-        for i in range(together):
-            take_scores(w.wanted + WANTED_BYTES * (first + i), w.logits + 4 * i * columns, begin, columns)
-    for row in range(first, first + together):
+        h = at(HYPOTHESIS, w.hypotheses, row)
+        if row > first and at(HYPOTHESIS, w.hypotheses, row - 1).pieces == h.pieces:
+            store_i64(w.own_counts, row, h.candidates)  # the first of them counts for all
+        else:
+            store_i64(w.own_counts, row, 0)
+            groups += 1
+    row = first
+    while row >= 0:
+        pieces, together = at(HYPOTHESIS, w.hypotheses, row).pieces, 1
+        while row + together < end and at(HYPOTHESIS, w.hypotheses, row + together).pieces == pieces:
+            together += 1
+        blocks = LOGITS // BLOCK // together if groups == 1 else 1
+        take_next(workspace, row, together, BLOCK * (blocks if blocks > 1 else 1))
+        row = row_behind(workspace, first, end)
+    for row in range(first, end):
         end_choice(batch, workspace, row)
-    return together
+    return end - first
 
 
 @kernel

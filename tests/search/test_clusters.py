@@ -122,7 +122,7 @@ def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both
 @settings(deadline=None, max_examples=60)
 def test_laws(models, seed, search, scheme, slots, both, with_prefix):
     """The same bits alone, in any batch, block by block and stepwise."""
-    clusters = clusters_of(random_sets(seed, 9), seed)
+    clusters = clusters_of(random_sets(seed, 9, VOCAB), seed)
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
     engine = Engine(models[scheme], Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
     sources, limits, prefixes = work(seed, 20)
