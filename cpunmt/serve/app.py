@@ -85,7 +85,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     """What no route takes, in the form of the dialect that was probably meant."""
     assert isinstance(error, HTTPException)
     said = ServeError(error.status_code, _SAID.get(error.status_code, "Invalid request"))
-    request.app.state.service.metrics.requests.labels("other", error.status_code).inc()
+    request.app.state.service.metrics.answered("other", error.status_code)
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     response = dialect_of(path).failed(said)
     for name, value in (error.headers or {}).items():

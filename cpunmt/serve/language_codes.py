@@ -41,6 +41,9 @@ def found_in(code: str, there: Iterable[str]) -> str | None:
 
     zh finds zh-Hans, en-GB finds en, pt finds pt-BR. None: none of them.
     """
+    there = list(there)
+    if code in there:
+        return code
     wanted, known = plain(code), {plain(one): one for one in there}
     alike = next((alike for alike in _ALIKE if wanted in alike), ())
     base = wanted.partition("-")[0]

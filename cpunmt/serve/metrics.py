@@ -1,14 +1,19 @@
-"""What a server tells of itself, for Prometheus. No label has a client's address, key or text."""
+"""What a server tells of itself, for Prometheus. No label has a client's address, key or text.
+
+They are counted in plain numbers, and become families of prometheus_client when somebody reads them: a request touches
+a dozen of them, and is short.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-
-if TYPE_CHECKING:
-    from cpunmt.serve.model_host import ModelHost
-    from cpunmt.serve.scheduler import Scheduler
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _PIECES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -19,41 +24,93 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        made: Any = {"registry": self._registry, "namespace": "cpunmt"}
-        self.requests = Counter("requests", "Requests that were answered", ["path", "status"], **made)
-        self.in_flight = Gauge("requests_in_flight", "Requests in progress", **made)
-        self.cold_loads = Counter("cold_loads", "Times that a model was loaded", **made)
-        self._waits = Histogram("wait_seconds", "From handing sentences over to their end", buckets=_SECONDS, **made)
-        self._batches = Histogram("batch_pieces", "Source pieces, about, of a batch", buckets=_PIECES, **made)
-        self._sentences = Counter("sentences", "Sentences that were translated", **made)
-        self._pieces = Counter("pieces", "Source pieces, about, that were translated", **made)
-        self._busy = Counter("busy_seconds", "Seconds that workers translated", **made)
-        self._asked = Counter("sentences_asked", "Sentences that requests asked for", **made)
-        self._kept = Counter("cache_hits", "Sentences that had been translated before", **made)
-        self._queued = Gauge("queued_sentences", "Sentences that wait", **made)
-        self._bytes = Gauge("model_bytes", "Bytes of the weights that are loaded", **made)
+        self._registry.register(self)  # it has `collect`, which is what a collector is
+        self._lock = threading.Lock()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._loads = self._sentences = self._pieces = self._asked = self._kept = 0
+        self._busy = 0.0
+        self._waits, self._batches = _Histogram(_SECONDS), _Histogram(_PIECES)
+        self._gauges: list[tuple[str, str, Callable[[], float]]] = []
 
-    def watch(self, scheduler: Scheduler, host: ModelHost) -> None:
-        """Tell of these, whenever the metrics are read."""
-        self._queued.set_function(lambda: scheduler.queued)
-        self._bytes.set_function(lambda: host.loaded_bytes)
+    def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """Tell of this, whenever the metrics are read."""
+        self._gauges.append((name, text, value))
+
+    def answered(self, path: str, status: int) -> None:
+        """A request was answered; in the event loop."""
+        self._requests[path, status] += 1
+
+    def loaded(self) -> None:
+        """A model was loaded."""
+        with self._lock:
+            self._loads += 1
 
     def batch(self, pieces: int, sentences: int, seconds: float) -> None:
         """A batch was translated."""
-        self._batches.observe(pieces)
-        self._sentences.inc(sentences)
-        self._pieces.inc(pieces)
-        self._busy.inc(seconds)
+        with self._lock:
+            self._batches.observe(pieces)
+            self._sentences += sentences
+            self._pieces += pieces
+            self._busy += seconds
 
     def looked_up(self, kept: int, asked: int) -> None:
         """A request asked for sentences, some of which are kept."""
-        self._kept.inc(kept)
-        self._asked.inc(asked)
+        with self._lock:
+            self._kept += kept
+            self._asked += asked
 
     def waited(self, seconds: float) -> None:
         """The sentences of a request are translated."""
-        self._waits.observe(seconds)
+        with self._lock:
+            self._waits.observe(seconds)
 
     def text(self) -> bytes:
         """All of them as Prometheus reads them."""
         return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """All of them as prometheus_client has them."""
+        requests = CounterMetricFamily("cpunmt_requests", "Requests that were answered", labels=["path", "status"])
+        for (path, status), count in sorted(self._requests.items()):
+            requests.add_metric([path, str(status)], count)
+        yield requests
+        with self._lock:
+            counters = (
+                ("cold_loads", "Times that a model was loaded", self._loads),
+                ("sentences", "Sentences that were translated", self._sentences),
+                ("pieces", "Source pieces, about, that were translated", self._pieces),
+                ("busy_seconds", "Seconds that workers translated", self._busy),
+                ("sentences_asked", "Sentences that requests asked for", self._asked),
+                ("cache_hits", "Sentences that had been translated before", self._kept),
+            )
+            histograms = (
+                ("wait_seconds", "From handing sentences over to their end", *self._waits.found()),
+                ("batch_pieces", "Source pieces, about, of a batch", *self._batches.found()),
+            )
+        for name, text, value in counters:
+            yield CounterMetricFamily(f"cpunmt_{name}", text, value=value)
+        for name, text, buckets, total in histograms:
+            yield HistogramMetricFamily(f"cpunmt_{name}", text, buckets=buckets, sum_value=total)
+        for name, text, now in self._gauges:
+            yield GaugeMetricFamily(f"cpunmt_{name}", text, value=now())
+
+
+class _Histogram:
+    """How many values are in which range."""
+
+    def __init__(self, bounds: Sequence[float]):
+        self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0
+
+    def observe(self, value: float) -> None:
+        """One more; a bound belongs to the range below it."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def found(self) -> tuple[list[tuple[str, float]], float]:
+        """(up to each bound how many, the sum of all)."""
+        buckets: list[tuple[str, float]] = []
+        count = 0
+        for bound, more in zip((*map(float, self._bounds), "+Inf"), self._counts, strict=True):
+            count += more
+            buckets.append((str(bound), count))
+        return buckets, self._sum

@@ -89,27 +89,26 @@ class ModelHost:
         self._lock = threading.Lock()
         self._next = 0
         self._pivots: dict[tuple[int, ...], Hosted] = {}
-
-    @property
-    def sources(self) -> list[str]:
+        self._chains: dict[tuple[str, str], tuple[int, ...] | None] = {}
+        self.sources = sources(self.directions)
         """The languages that are translated from."""
-        return sources(self.directions)
-
-    @property
-    def targets(self) -> list[str]:
+        self.targets = list(dict.fromkeys(direction.target for direction, _ in self.directions))
         """The languages that are translated into."""
-        return list(dict.fromkeys(direction.target for direction, _ in self.directions))
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that one is translated into, through others where it must be."""
         return targets(self.directions, source)
+
+    def leads(self, source: str, target: str) -> bool:
+        """Whether one language is translated into another one."""
+        return source != target and self._chain(source, target) is not None
 
     def between(self, source: str, target: str) -> Hosted | None:
         """What translates from one language to another, loaded if it was not; None: nothing does.
 
         Raises CpunmtError if a model cannot be loaded.
         """
-        numbers = chain(self.directions, source, target)
+        numbers = self._chain(source, target)
         if numbers is None:
             return None
         hosted = [self._load(self.models[number]) for number in numbers]
@@ -123,6 +122,12 @@ class ModelHost:
                 self._pivots = {old: one for old, one in self._pivots.items() if there.issuperset(old)}
                 pivot = self._pivots[key] = Hosted(Pivot([one.translator for one in hosted]), self._number())  # type: ignore[misc]  # Translators
         return pivot
+
+    def _chain(self, source: str, target: str) -> tuple[int, ...] | None:
+        """Of languages that are served, so that there are not many of them."""
+        if (source, target) not in self._chains:
+            self._chains[source, target] = chain(self.directions, source, target)
+        return self._chains[source, target]
 
     def preload(self) -> None:
         """Load every model."""

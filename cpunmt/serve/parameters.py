@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.settings import ServeSettings
 
+T = TypeVar("T")
 _MOST_FIELDS = 10_000
 _READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -74,14 +76,14 @@ async def read_parameters(request: Request, settings: ServeSettings) -> Paramete
 
     Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for one that is broken.
     """
-    found = Parameters(_pairs(request.url.query, "query"))
+    found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = _limited(request, settings.max_body)
     try:
         if kind == "multipart/form-data":
-            found.update(await asyncio.wait_for(_multipart(request, body, settings), settings.body_seconds))
+            found.update(await _within(settings.body_seconds, _multipart(request, body, settings)))
             return found
-        content = await asyncio.wait_for(_joined(body), settings.body_seconds)
+        content = await _within(settings.body_seconds, _joined(body))
     except (TimeoutError, asyncio.TimeoutError):
         raise ServeError(408, "The request took too long to arrive", detail="Send it faster, or less") from None
     if not content.strip():
@@ -125,6 +127,14 @@ async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         raise ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
 
 
+async def _within(seconds: float, work: Awaitable[T]) -> T:
+    """What `work` gives. Raises TimeoutError if it takes longer."""
+    if sys.version_info < (3, 11):
+        return await asyncio.wait_for(work, seconds)
+    async with asyncio.timeout(seconds):  # for which nobody has to make a task
+        return await work
+
+
 async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
 
@@ -144,6 +154,8 @@ async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settin
 
 
 def _pairs(text: str, what: str) -> dict[str, Any]:
+    if not text:
+        return {}
     try:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except UnicodeError:
@@ -160,11 +172,11 @@ def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
-def _decoded(content: bytes) -> str:
+def _decoded(content: bytes, what: str = "body") -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise bad("Invalid request: the body is not UTF-8") from None
+        raise bad(f"Invalid request: the {what} is not UTF-8") from None
 
 
 def _json(content: bytes) -> dict[str, Any]:

@@ -11,14 +11,21 @@ from collections.abc import Callable, Sequence
 
 import uvicorn
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.app import create_app
+from cpunmt.serve.connections import connection_of
 from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
 _IDLE = 30  # seconds that a connection stays open without a request
-_HEADERS = 64 << 10  # bytes of a request's head
+_MORE = 5.0  # seconds of a connection, after those of a body: the application refuses that first, in its own form
 _WAITING = 2048  # connections that the system holds for us
+_FILES = 256  # that are open besides
 _LOOK = 0.05
 _LAST = 1.0  # seconds that those who waited in vain have to read so
 
@@ -28,7 +35,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, service: Service, config: uvicorn.Config, ready: Callable[[str], None]):
         super().__init__(config)
-        self._service, self._told = service, ready
+        self.service, self._told = service, ready
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
 
@@ -43,9 +50,9 @@ class Server(uvicorn.Server):
 
     def drain(self) -> bool:
         """Begin to end; from any thread. False if it is ending already, or has not begun."""
-        if self._loop is None or self._service.draining:
+        if self._loop is None or self.service.draining:
             return False
-        self._service.draining = True
+        self.service.draining = True
         self._loop.call_soon_threadsafe(self._begin)
         return True
 
@@ -53,14 +60,14 @@ class Server(uvicorn.Server):
         self._draining = asyncio.ensure_future(self._drain())
 
     async def _drain(self) -> None:
-        await self._until_idle(self._service.settings.drain)
-        self._service.scheduler.stop()  # whoever still waits is told
+        await self._until_idle(self.service.settings.drain)
+        self.service.scheduler.stop()  # whoever still waits is told
         await self._until_idle(_LAST)
         self.should_exit = True
 
     async def _until_idle(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while self._service.in_flight and time.monotonic() < end:
+        while self.service.in_flight and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
 
 
@@ -80,7 +87,7 @@ def server_of(
         app,
         host=host,
         port=port,
-        http="h11",
+        http=connection_of(settings.max_connections, settings.body_seconds + _MORE),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -88,14 +95,27 @@ def server_of(
         server_header=False,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=1,
-        h11_max_incomplete_event_size=_HEADERS,
         backlog=_WAITING,
     )
     return Server(app.state.service, config, ready)
 
 
+def _may_open(connections: int) -> None:
+    """Have the system allow so many, as far as it does: most give a process 1,024 files unless it asks for more."""
+    if resource is None:
+        return
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if most != resource.RLIM_INFINITY and most < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run(server: Server) -> None:
     """Serve until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
+    _may_open(server.service.settings.max_connections)
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # our own errors say what they may
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the latter where it cannot bind
         server.run()

@@ -21,7 +21,8 @@ from cpunmt.serve.keys import Keys
 from cpunmt.serve.language_codes import found_in
 from cpunmt.serve.metrics import Metrics
 from cpunmt.serve.model_host import Hosted, ModelHost
-from cpunmt.serve.scheduler import Limits, Scheduler, Task
+from cpunmt.serve.queue.scheduler import Limits, Scheduler
+from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.pivot.pivot import Pivot
@@ -32,6 +33,7 @@ T = TypeVar("T")
 AUTO = "auto"
 LOG = logging.getLogger("cpunmt.serve")
 _BESIDE = 4  # threads beside those of requests
+_SOON = 0.02  # seconds after which somebody looks whether the client of a request is still there
 _LOOK = 5.0  # seconds between looks for idle models
 _MOST_AT_ONCE = 64  # sentences of a stream that are translated together
 
@@ -54,12 +56,17 @@ class Service:
 
     def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
         self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
-        self.host = ModelHost(models, settings.memory << 20, self.metrics.cold_loads.inc)
+        self.host = ModelHost(models, settings.memory << 20, self.metrics.loaded)
         limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
         self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)
-        self.metrics.watch(self.scheduler, self.host)
         self.detector = Detector(self.host.sources)
         self.draining, self.in_flight, self.failure = False, 0, ""
+        for name, text, value in (
+            ("requests_in_flight", "Requests in progress", lambda: self.in_flight),
+            ("queued_sentences", "Sentences that wait", lambda: self.scheduler.queued),
+            ("model_bytes", "Bytes of the weights that are loaded", lambda: self.host.loaded_bytes),
+        ):
+            self.metrics.watch(name, text, value)
         self._warm = threading.Event()
         self.pool = ThreadPoolExecutor(
             settings.max_requests + _BESIDE, "cpunmt request"
@@ -114,20 +121,18 @@ class Service:
 
     async def run(self, request: Request, work: Callable[[Task], T]) -> T:
         """What `work` gives, in a thread. If the client leaves, its sentences do too: CancelledError."""
-        task = self.scheduler.task()
-        asked = asyncio.get_running_loop().run_in_executor(self.pool, work, task)
-        gone = asyncio.ensure_future(_disconnected(request))
-        either: set[asyncio.Future[Any]] = {asked, gone}
+        task, loop = self.scheduler.task(), asyncio.get_running_loop()
+        watching: list[asyncio.Task[None]] = []
+        later = loop.call_later(_SOON, lambda: watching.append(loop.create_task(_watch(request, task))))
         try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
-                task.cancel()
-            return await asked
+            return await loop.run_in_executor(self.pool, work, task)
         except asyncio.CancelledError:
             task.cancel()
             raise
         finally:
-            gone.cancel()
+            later.cancel()
+            for watch in watching:
+                watch.cancel()
 
     def wanted(self, texts: Sequence[str], source: str, target: str) -> list[Wanted]:
         """For each text which languages are meant; `source` may be "auto".
@@ -146,7 +151,7 @@ class Service:
             found = [self.detector.best(text) for text in texts]
             wanted = [Wanted(one.language, into, one) for one in found]
         for pair in set(wanted):
-            if pair.source != into and into not in self.host.targets_of(pair.source):
+            if pair.source != into and not self.host.leads(pair.source, into):
                 raise bad(f"{said(target)} is not available as a target language from {pair.source}")
         return wanted
 
@@ -225,10 +230,11 @@ def _unchanged(text: str) -> Result:
     return Result((Hypothesis(text, 0.0, 0.0, False, ()),), num_source_characters=len(text))
 
 
-async def _disconnected(request: Request) -> None:
-    """Waits until the client has left; what else it may send is of no interest."""
+async def _watch(request: Request, task: Task) -> None:
+    """Cancel a task when its client has left; what else that may send is of no interest."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+    task.cancel()
 
 
 __all__ = ["AUTO", "CancelledError", "Service", "Wanted"]

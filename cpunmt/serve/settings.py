@@ -26,6 +26,7 @@ class ServeSettings:
     deadline: float = setting(30.0, "refuse what would have to wait longer than so many seconds", 0.01, 86400.0)
     max_queued: int = setting(20_000, "sentences that may wait", 1, 1 << 30)
     max_requests: int = setting(512, "requests that may be in progress, each of which has a thread", 1, 4096)
+    max_connections: int = setting(12_000, "connections that may be open", 1, 1 << 20)
     max_body: int = setting(1_000_000, "bytes of a request", 1, 1 << 30)
     max_text: int = setting(50_000, "characters of a text", 1, 1 << 30)
     max_characters: int = setting(200_000, "characters of all texts of a request", 1, 1 << 30)

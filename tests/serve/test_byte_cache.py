@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.serve.byte_cache import ByteCache, size_of
+from cpunmt.serve.queue.byte_cache import ByteCache, size_of
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(0, 400))), st.sampled_from([0, 600, 2000]))

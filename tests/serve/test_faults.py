@@ -1,11 +1,13 @@
 """Wrong and hostile requests: each has its answer, in the form of its dialect, and nobody else notices."""
 
+import asyncio
 import http.client
 import json
 import logging
 import socket
 import threading
 
+import httpx
 import pytest
 
 from tests.serve.serving import MODELS, serving
@@ -212,7 +214,21 @@ def test_requests_of_two_lengths_end_the_connection(served, path):
         answer = b""
         while part := connection.recv(1 << 16):
             answer += part
-    assert (
-        answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1 and b"connection: close" in answer.lower()
-    )
-    assert FORMS[path][1](json.loads(answer.partition(b"\r\n\r\n")[2]))
+    assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
+    assert b"connection: close" in answer.lower()
+
+
+@PATHS
+def test_requests_of_two_lengths_below_another_server(served, path):
+    """One that hands them on: the application refuses them itself."""
+
+    async def asked():
+        transport = httpx.ASGITransport(served.server.config.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            return await client.post(
+                path, content=b"0", headers={"Transfer-Encoding": "chunked", "Content-Length": "1"}
+            )
+
+    answer = asyncio.run(asked())
+    assert answer.status_code == 400 and answer.headers["connection"] == "close"
+    assert "twice" in FORMS[path][1](answer.json())

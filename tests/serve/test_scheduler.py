@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CancelledError
+from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.errors import ServeError
-from cpunmt.serve.scheduler import Limits, Scheduler
+from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.translation.calls import settings_of
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned
@@ -224,6 +225,45 @@ def test_a_request_that_is_cancelled_leaves(schedulers):
     assert sentences.batches == [["first"], ["shared"]]
     with pytest.raises(CancelledError):  # whatever it asks for then
         gone.through(["more"], [[]], SETTINGS)
+
+
+def test_a_request_that_comes_first_does_the_work_itself(schedulers):
+    scheduler, _ = schedulers(workers=2)
+    threads = []
+
+    def told(texts, forced, settings):
+        threads.append(threading.current_thread())
+        return [Aligned(text, text.upper()) for text in texts]
+
+    asked = Asking(scheduler, told, ["first"])
+    assert asked.result() == ["FIRST"] and threads == [asked]
+
+
+def test_its_end_ends_no_other(schedulers):
+    """The thread of a request that nobody waits for any more translates a batch in which others are."""
+    scheduler, _ = schedulers()
+    sentences, held = Sentences(False), []
+
+    def looks(texts, forced, settings):
+        made = sentences(texts, forced, settings)
+        check()
+        return made
+
+    def ask():
+        with pytest.raises(CancelledError), under(Watch(cancel=lambda: task.cancelled)):
+            held.extend(through(["first", "same"], [[], []], SETTINGS))
+
+    task = scheduler.task()
+    through = scheduler.through(task, "model", looks)
+    leading = threading.Thread(target=ask)
+    leading.start()
+    assert sentences.begun.acquire(timeout=WAIT)
+    other = Asking(scheduler, looks, ["same"])
+    until(lambda: len(scheduler._flying[next(key for key in scheduler._flying if "same" in key)].tasks) == 2)
+    task.cancel()
+    sentences.open()
+    leading.join(WAIT)
+    assert other.result() == ["SAME"] and held == [] and not leading.is_alive()
 
 
 def test_too_much_is_refused(schedulers):

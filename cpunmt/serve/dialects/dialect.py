@@ -14,7 +14,7 @@ from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
-from cpunmt.serve.scheduler import Task
+from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.service import LOG, Service, Wanted
 from cpunmt.translation.results import Result
 
@@ -34,13 +34,18 @@ class Ask(NamedTuple):
     request     as Starlette has it
     parameters  of its query and its body
     service     what answers it
-    owner       stands for the client's key
+    key         of the client; "" without one
     """
 
     request: Request
     parameters: Parameters
     service: Service
-    owner: str
+    key: str
+
+    @property
+    def owner(self) -> str:
+        """What stands for the client's key."""
+        return owner_of(self.key)
 
     async def translated(
         self, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any], named: str = "request"
@@ -80,7 +85,7 @@ class Dialect:
         def added(answer: Answer) -> Answer:
             async def endpoint(request: Request) -> Response:
                 response = await self._answered(request, answer, keyed)
-                request.app.state.service.metrics.requests.labels(path, response.status_code).inc()
+                request.app.state.service.metrics.answered(path, response.status_code)
                 return response
 
             self.routes.append(Route(path, endpoint, methods=list(methods)))
@@ -99,16 +104,14 @@ class Dialect:
                 if service.in_flight >= service.settings.max_requests:
                     raise ServeError(503, "The server is busy: too many requests are in progress", retry_after=1)
             service.in_flight += 1
-            service.metrics.in_flight.inc()
             try:
                 parameters = await read_parameters(request, service.settings)
                 key = given_key(request.headers, parameters)
                 if keyed:
                     service.keys.check(key)
-                return await answer(Ask(request, parameters, service, owner_of(key)))
+                return await answer(Ask(request, parameters, service, key))
             finally:
                 service.in_flight -= 1
-                service.metrics.in_flight.dec()
         except ServeError as error:
             return self.failed(error)
         except (CancelledError, ClientDisconnect):

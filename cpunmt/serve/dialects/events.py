@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from cpunmt.errors import CancelledError
 from cpunmt.serve.dialects.dialect import Ask
 from cpunmt.serve.errors import ServeError
-from cpunmt.serve.scheduler import Task
+from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.service import LOG, Wanted
 from cpunmt.translation.results import Result
 

@@ -38,7 +38,7 @@ def _route(path: str) -> Route:
             response = Response(status_code=304, headers=headers)
         else:
             response = Response(content, media_type=kind, headers=headers)
-        request.app.state.service.metrics.requests.labels(path, response.status_code).inc()
+        request.app.state.service.metrics.answered(path, response.status_code)
         return response
 
     return Route(path, answered, methods=["GET"])

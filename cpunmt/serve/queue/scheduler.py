@@ -3,7 +3,8 @@
 A request runs in a thread of its own: what cuts texts and puts them together again hands its sentences to `Scheduler`
 and waits. There is no timer. A worker that has nothing to do takes what waits now, up to a budget: sentences of one
 group, which are those of the same model and options. So a batch is small while there is little to do, and grows with
-the load.
+the load. Where a worker has nothing to do when a request comes, the request's thread does its work: a thread more that
+has to wake, and wake the first one again, takes a tenth of the time of a short sentence.
 
 Who comes first: groups in turns; in a group the request that waits longest has one sentence in each batch, so that it
 goes on whatever comes, and the rest is for those of which least has been translated so far. A short request so waits
@@ -20,12 +21,14 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
+from contextvars import Context
 from typing import NamedTuple, Protocol
 
 from cpunmt.errors import CancelledError
-from cpunmt.serve.byte_cache import ByteCache
 from cpunmt.serve.errors import ServeError
-from cpunmt.translation.calls import LETTERS, Settings
+from cpunmt.serve.queue.byte_cache import ByteCache
+from cpunmt.serve.queue.waiting import Group, Job, Task
+from cpunmt.translation.calls import Settings
 from cpunmt.translation.interface.whole_texts import Sentences
 from cpunmt.translation.texts.aligned import Aligned
 
@@ -55,88 +58,6 @@ class Limits(NamedTuple):
     deadline: float = 30.0
 
 
-class Task:
-    """A client's request, as the scheduler sees it: which sentences it waits for."""
-
-    def __init__(self, scheduler: Scheduler):
-        self._scheduler = scheduler
-        self.cancelled = False
-        self.attained = 0  # pieces of it that have been translated
-        self.jobs: deque[_Job] = deque()  # that no worker has taken for it
-        self.wanted: list[_Job] = []  # all that it waits for
-        self.left = 0  # pieces of those that are not done
-        self.missing = 0  # how many these are
-        self.group: _Group | None = None
-        self.done = threading.Event()
-
-    def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
-        self._scheduler._cancel(self)
-
-    def take(self, room: int, one: bool = False) -> list[_Job]:
-        """Jobs of it for a worker, as many as there is room for; `one`: the next, however large."""
-        found: list[_Job] = []
-        while self.jobs and (room > 0 or self.jobs[0].taken):
-            job = self.jobs[0]
-            if not job.taken:
-                if job.size > room and not one:
-                    break
-                job.taken = True
-                found.append(job)
-                room = 0 if one else room - job.size
-                self.attained += job.size
-            self.jobs.popleft()
-        return found
-
-
-class _Job:
-    """A sentence that is to be translated, for one request or more."""
-
-    __slots__ = ("error", "forced", "key", "result", "size", "taken", "tasks", "text")
-
-    def __init__(self, key: Hashable, text: str, forced: list[int]):
-        self.key, self.text, self.forced = key, text, forced
-        self.size = len(text) // LETTERS + 1
-        self.tasks: set[Task] = set()
-        self.taken = False
-        self.result: Aligned | None = None
-        self.error: Exception | None = None
-
-
-class _Group:
-    """Requests whose sentences may be translated together."""
-
-    def __init__(self, number: int, sentences: Sentences, settings: Settings):
-        self.number, self._sentences, self._settings = number, sentences, settings
-        self.tasks: OrderedDict[Task, None] = OrderedDict()
-        self._was_large = False
-
-    def translate(self, jobs: Sequence[_Job]) -> list[Aligned]:
-        return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
-
-    def batch(self, room: int) -> list[_Job]:
-        """Jobs that no worker has, of about `room` pieces; a sentence that is longer comes alone, every second time."""
-        found = [] if self._was_large else self._next()
-        left = room - sum(job.size for job in found)
-        for task in sorted(self.tasks, key=lambda task: (task.attained, task.left)):
-            taken = task.take(left)
-            found += taken
-            left -= sum(job.size for job in taken)
-        if not found:
-            found = self._next()
-            left = room - sum(job.size for job in found)
-        self._was_large = left < 0
-        for task in [task for task in self.tasks if not task.jobs]:
-            del self.tasks[task]
-        return found
-
-    def _next(self) -> list[_Job]:
-        """A job of the request that waits longest, which is behind the others then."""
-        oldest = next(iter(self.tasks))
-        self.tasks.move_to_end(oldest)
-        return oldest.take(1, True)
-
-
 class Scheduler:
     """Threads that translate what requests wait for. `close` ends them."""
 
@@ -145,12 +66,13 @@ class Scheduler:
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
         self._cache: ByteCache[Aligned] = ByteCache(cache_bytes)
-        self._flying: dict[Hashable, _Job] = {}
-        self._groups: OrderedDict[int, _Group] = OrderedDict()  # those with something to do, next first
+        self._flying: dict[Hashable, Job] = {}
+        self._groups: OrderedDict[int, Group] = OrderedDict()  # those with something to do, next first
         self._numbers: OrderedDict[Hashable, int] = OrderedDict()
         self._next = 0
         self._pieces, self._seconds = _PIECES, _SECONDS  # that batches had, the older the less
         self._closed = False
+        self._working = 0  # threads that translate, as many as there are workers at most
         self.queued = 0  # sentences that wait
         self._queued_pieces = 0
         self._threads = [
@@ -161,7 +83,7 @@ class Scheduler:
 
     def task(self) -> Task:
         """A new request."""
-        return Task(self)
+        return Task(self._cancel)
 
     def through(self, task: Task, key: Hashable, sentences: Sentences) -> Sentences:
         """What translates as `sentences` does, together with others' sentences.
@@ -193,6 +115,8 @@ class Scheduler:
     def close(self, patience: float = 10.0) -> None:
         """`stop`, and wait for the batches that are being translated, so many seconds at most."""
         self.stop()
+        with self._lock:
+            self._work.wait_for(lambda: not self._working, patience)
         for thread in self._threads:
             thread.join(patience)
 
@@ -212,11 +136,12 @@ class Scheduler:
             missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
             if missing:
                 self._check(task, len(missing))
-                group = self._groups.get(number) or _Group(number, sentences, kind[1])
+                group = self._groups.get(number) or Group(number, sentences, kind[1])
                 self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
         self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
         made: dict[Hashable, Aligned | None] = {}
         if missing:
+            self._help()
             task.done.wait()
             if task.cancelled:
                 raise _cancelled()
@@ -248,14 +173,14 @@ class Scheduler:
             retry = max(1, math.ceil(wait - self._limits.deadline if late else wait / 2))
             raise ServeError(503, "The server is busy: too much waits to be translated", retry_after=retry)
 
-    def _add(self, task: Task, group: _Group, wanted: list[tuple[Hashable, str, list[int]]]) -> None:
+    def _add(self, task: Task, group: Group, wanted: list[tuple[Hashable, str, list[int]]]) -> None:
         task.done.clear()
         task.wanted, task.group, task.jobs, task.left = [], group, deque(), 0
         task.missing = len(wanted)
         for key, text, forced in wanted:
             job = self._flying.get(key)
             if job is None:
-                job = self._flying[key] = _Job(key, text, forced)
+                job = self._flying[key] = Job(key, text, forced)
                 self.queued += 1
                 self._queued_pieces += job.size
             job.tasks.add(task)
@@ -266,7 +191,6 @@ class Scheduler:
         if task.jobs:
             group.tasks[task] = None
             self._groups[group.number] = group
-            self._work.notify()
 
     def _cancel(self, task: Task) -> None:
         with self._lock:
@@ -284,42 +208,63 @@ class Scheduler:
                     self._groups.pop(task.group.number, None)
             task.done.set()
 
-    def _leave(self, jobs: Sequence[_Job]) -> None:
+    def _leave(self, jobs: Sequence[Job]) -> None:
         self.queued -= len(jobs)
         self._queued_pieces -= sum(job.size for job in jobs)
 
-    def _take(self) -> tuple[_Group, list[_Job]] | None:
-        """The next batch; None: there will be none."""
+    def _take(self) -> tuple[Group, list[Job]] | None:
+        """The next batch, for whoever has the lock and takes a worker's place; None: there is none, or no place."""
+        while self._groups and self._working < self._count:
+            group = self._groups.pop(next(iter(self._groups)))
+            jobs = group.batch(self._limits.batch)
+            if group.tasks:
+                self._groups[group.number] = group
+            if jobs:
+                self._leave(jobs)
+                self._working += 1
+                self._call_others()
+                return group, jobs
+        return None
+
+    def _call_others(self) -> None:
+        """A worker that waits, if there is work and a place."""
+        if self._groups and self._working < self._count:
+            self._work.notify()
+
+    def _help(self) -> None:
+        """Do a worker's work once, if it has a place."""
         with self._lock:
-            while True:
-                while not self._groups and not self._closed:
-                    self._work.wait()
-                if self._closed:
-                    return None
-                group = self._groups.pop(next(iter(self._groups)))
-                jobs = group.batch(self._limits.batch)
-                if group.tasks:
-                    self._groups[group.number] = group
-                    self._work.notify()
-                if jobs:
-                    self._leave(jobs)
-                    return group, jobs
+            taken = self._take()
+        if taken is not None:
+            Context().run(self._batch, *taken)  # without what ends this request: the batch is of others too
 
     def _run(self) -> None:
-        while (taken := self._take()) is not None:
-            group, jobs = taken
-            began = time.monotonic()
-            _translate(group, jobs)
-            seconds, pieces = time.monotonic() - began, sum(job.size for job in jobs)
+        while True:
             with self._lock:
-                kept = 0.5 ** (seconds / _HALF_LIFE)
-                self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
-                for job in jobs:
-                    self._finish(job)
-            self._watcher.batch(pieces, len(jobs), seconds)
-            del group, jobs, taken  # a model that is unloaded meanwhile is not held by who waits
+                while (taken := self._take()) is None and not self._closed:
+                    self._work.wait()
+            if taken is None:
+                return
+            self._batch(*taken)
+            del taken  # a model that is unloaded meanwhile is not held by who waits
 
-    def _finish(self, job: _Job) -> None:
+    def _batch(self, group: Group, jobs: list[Job]) -> None:
+        """Translate a batch and give its place back."""
+        began = time.monotonic()
+        _translate(group, jobs)
+        seconds, pieces = time.monotonic() - began, sum(job.size for job in jobs)
+        with self._lock:
+            kept = 0.5 ** (seconds / _HALF_LIFE)
+            self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
+            for job in jobs:
+                self._finish(job)
+            self._working -= 1
+            if self._closed:
+                self._work.notify_all()
+            self._call_others()
+        self._watcher.batch(pieces, len(jobs), seconds)
+
+    def _finish(self, job: Job) -> None:
         self._flying.pop(job.key, None)
         if job.result is not None:
             self._cache.put(job.key, job.result)
@@ -330,7 +275,7 @@ class Scheduler:
                 task.done.set()
 
 
-def _translate(group: _Group, jobs: Sequence[_Job]) -> None:
+def _translate(group: Group, jobs: Sequence[Job]) -> None:
     """Give each job its result. If a batch raises, each is translated alone: what is wrong with one harms no other."""
     try:
         for job, aligned in zip(jobs, group.translate(jobs), strict=True):

@@ -1,0 +1,117 @@
+"""A connection: uvicorn's, with what it lets a client do without an end bounded.
+
+uvicorn parses with httptools (llhttp), which takes half the time of h11 but has no limit: a head may be of any length,
+and a client that sends nothing, or a byte a minute, stays for ever. How long a body may be, and take, the application
+says (`parameters`); here is what comes before it, and how many connections there may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HEAD = 64 << 10  # bytes of a request's first line and headers
+_REFUSALS = {
+    408: b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    431: b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+}
+
+
+class Connection(HttpToolsProtocol):
+    """What a subclass that `connection_of` makes has besides: the limits."""
+
+    most: int
+    """Connections at a time."""
+    seconds: float
+    """That a request may take to arrive as a whole, from the connection or its first byte on."""
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self._head = self._arrived = 0  # bytes of the head that is arriving: of what is parsed; of what came later
+        self._arriving: asyncio.TimerHandle | None = None
+        self._is_whole = self._in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            self._refuse(503)
+        else:
+            self._arriving = self.loop.call_later(self.seconds, self._too_slow)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head and not self._is_whole:  # a head that goes on: its last header may have no end
+            self._arrived += len(data)
+            if self._arrived > MOST_HEAD:
+                self._refuse(431)
+                return
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._is_whole:
+            self._forget()
+        elif self._arriving is None:
+            self._arriving = self.loop.call_later(self.seconds, self._too_slow)
+
+    def on_message_begin(self) -> None:
+        self._is_whole, self._in_head, self._head, self._arrived = False, True, 0, 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._longer(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._longer(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._is_whole = True
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Of what is no HTTP; the head that is too long is refused by its own status."""
+        if self._head > MOST_HEAD:
+            self._refuse(431)
+        else:
+            super().send_400_response(msg)
+
+    def _longer(self, count: int) -> None:
+        self._head += count
+        if self._head > MOST_HEAD:
+            raise httptools.HttpParserError("the head is too long")  # ends the parsing
+
+    def _too_slow(self) -> None:
+        """Whoever has begun a request hears so; who has said nothing at all would take it for an answer."""
+        self._arriving = None
+        if self.transport.is_closing() or self._is_whole:
+            self.transport.close()
+        else:
+            self._refuse(408)
+
+    def _refuse(self, status: int) -> None:
+        self._forget()
+        if self.cycle is None or self.cycle.response_complete:  # else it would stand in the middle of another answer
+            self.transport.write(_REFUSALS[status])
+        self.transport.close()
+
+    def _forget(self) -> None:
+        if self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
+
+
+def connection_of(most: int, seconds: float) -> type[Connection]:
+    """The class of connections with these limits: uvicorn makes them, and knows nothing of limits."""
+    return type("LimitedConnection", (Connection,), {"most": most, "seconds": seconds})
