@@ -6,12 +6,17 @@ from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
 
-NEAR = 2e-3  # two hypotheses of nearly equal score; gates by table are off by 1e-6, which deep random models multiply
-NEAR_PIECE = 1e-2  # of one piece: an LSTM with layer norms makes 6e-4 of weights that are off by 1e-6; 2.3e-3 was seen
+NEAR = np.array([2e-3, 1e-2, 1e-3])  # of a score, of one piece, of attention
+OFF = 1e-6  # of gates by table, relatively
+MOST = 0.1  # that a network may be off, however it multiplies what its weights are off by
 
 
 def compare(config, seed, search, **switches):
     """Translations of six sentences by engine and definition; returns how many are not the same.
+
+    Some random networks (an LSTM of three layers with layer norms, say) make 2e-3 of weights that are off by 1e-6:
+    where engine and definition are not near, they may differ three times as much as the definition does from itself
+    with its weights shaken so.
 
     `switches` of a recurrent network: see its `switch`.
     """
@@ -25,9 +30,26 @@ def compare(config, seed, search, **switches):
     for source, hypotheses in zip(sources, made, strict=True):
         expected = beam_search(reference, source, 10, search)
         different += [h.ids for h in hypotheses] != [e.ids for e in expected]
-        for hypothesis, wanted in zip(hypotheses, expected, strict=True):
-            assert abs(hypothesis.score - wanted.score) < NEAR
-            if hypothesis.ids == wanted.ids:
-                assert np.allclose(hypothesis.token_log_probs, wanted.token_log_probs, atol=NEAR_PIECE)
-                assert np.allclose(hypothesis.attention, wanted.attention, atol=1e-3)
+        found, allowed = apart(hypotheses, expected), NEAR
+        if (found > NEAR).any():
+            shaken = [beam_search(Reference(config, _shaken(tensors, n)), source, 10, search) for n in range(4)]
+            allowed = NEAR + 3 * np.max([apart(other, expected) for other in shaken], axis=0)
+        assert (found <= allowed).all() and (found < MOST).all(), (found, allowed)
     return different
+
+
+def apart(some, others):
+    """How far hypotheses are apart at most: float64 [3], in scores, and of equal ones in pieces and attention."""
+    far = np.zeros(3)
+    for one, other in zip(some, others, strict=True):
+        found = [abs(one.score - other.score), 0.0, 0.0]
+        if one.ids == other.ids:
+            found[1] = np.abs(np.subtract(one.token_log_probs, other.token_log_probs)).max(initial=0)
+            found[2] = np.abs(np.subtract(one.attention, other.attention)).max(initial=0)
+        far = np.maximum(far, found)
+    return far
+
+
+def _shaken(tensors, seed):
+    random = np.random.default_rng(seed)
+    return {name: value * (1 + OFF * random.standard_normal(value.shape)) for name, value in tensors.items()}
