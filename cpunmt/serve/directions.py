@@ -44,9 +44,3 @@ def chain(directions: Sequence[tuple[Direction, int]], source: str, target: str)
 def sources(directions: Sequence[tuple[Direction, int]]) -> list[str]:
     """The languages that are translated from, each once."""
     return list(dict.fromkeys(direction.source for direction, _ in directions))
-
-
-def targets(directions: Sequence[tuple[Direction, int]], source: str) -> list[str]:
-    """The languages that one is translated into."""
-    every = dict.fromkeys(direction.target for direction, _ in directions)
-    return [target for target in every if target != source and chain(directions, source, target)]

@@ -13,7 +13,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.store import METADATA, located
-from cpunmt.serve.directions import Direction, chain, sources, targets
+from cpunmt.serve.directions import Direction, chain, sources
 from cpunmt.serve.language_codes import plain
 from cpunmt.translation.loading import contains_model
 from cpunmt.translation.pivot.pivot import Pivot
@@ -26,8 +26,9 @@ _NAMED = re.compile(r"([A-Za-z]{2,3}(?:[_-][A-Za-z]{4})?)-([A-Za-z]{2,3}(?:[_-][
 class Hosted:
     """Something that translates, and a number that no other one has: a model that is loaded anew has another."""
 
-    def __init__(self, translator: Translator | Pivot, number: int):
-        self.translator, self.number = translator, number
+    def __init__(self, translator: Translator | Pivot, number: int, has_several: bool = False):
+        """`has_several`: it translates into several languages, and a sentence has to begin with the name of one."""
+        self.translator, self.number, self.has_several = translator, number, has_several
 
 
 class ServedModel:
@@ -45,24 +46,18 @@ class ServedModel:
                 f"{self.path}: there is no model; expected a model's directory, or a fetched model's name such as "
                 "firefox:ende"
             )
-        if found:
-            languages: tuple[str | None, str | None] = (found[1], found[2])
-        else:
-            folder = model_folder(self.path)
-            metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
-            languages = model_languages(metadata, named)
-        source, target = languages
+        folder = model_folder(self.path)
+        metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
+        said = model_languages(metadata, named)
+        source, target = (found[1], found[2]) if found else said
         if source is None or target is None:
             raise CpunmtError(
                 f"{named}: nothing tells which languages the model is for; write en-de={named}, if it translates "
                 "English to German"
             )
-        if "+" in target:
-            raise CpunmtError(
-                f"{named}: the model translates into several languages ({target}), which a server cannot choose from "
-                f"yet; write {plain(source).split('+')[0]}-{plain(target).split('+')[0]}={named} for one of them"
-            )
-        self.directions = [Direction(plain(one), plain(target)) for one in source.split("+")]
+        pairs = [(plain(one), plain(other)) for one in source.split("+") for other in target.split("+")]
+        self.directions = [Direction(one, other) for one, other in pairs if one != other or len(pairs) == 1]
+        self.has_several = "+" in (said.target or "")
         self.lock = threading.Lock()
         self.hosted: Hosted | None = None
         self.used = 0.0
@@ -90,6 +85,9 @@ class ModelHost:
         self._next = 0
         self._pivots: dict[tuple[int, ...], Hosted] = {}
         self._chains: dict[tuple[str, str], tuple[int, ...] | None] = {}
+        self._direct = dict(reversed(self.directions))  # of two models for the same the first
+        # A chain is of models whose sentences need not be told a language.
+        self._in_chains = [(one, number) for one, number in self.directions if not self.models[number].has_several]
         self.sources = sources(self.directions)
         """The languages that are translated from."""
         self.targets = list(dict.fromkeys(direction.target for direction, _ in self.directions))
@@ -97,7 +95,7 @@ class ModelHost:
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that one is translated into, through others where it must be."""
-        return targets(self.directions, source)
+        return [target for target in self.targets if self.leads(source, target)]
 
     def leads(self, source: str, target: str) -> bool:
         """Whether one language is translated into another one."""
@@ -126,7 +124,9 @@ class ModelHost:
     def _chain(self, source: str, target: str) -> tuple[int, ...] | None:
         """Of languages that are served, so that there are not many of them."""
         if (source, target) not in self._chains:
-            self._chains[source, target] = chain(self.directions, source, target)
+            alone = self._direct.get(Direction(source, target))
+            found = chain(self._in_chains, source, target) if alone is None else (alone,)
+            self._chains[source, target] = found
         return self._chains[source, target]
 
     def preload(self) -> None:
@@ -158,7 +158,7 @@ class ModelHost:
             if hosted is None:
                 translator = Translator(model.path)
                 with self._lock:
-                    hosted = Hosted(translator, self._number())
+                    hosted = Hosted(translator, self._number(), model.has_several)
                 model.bytes = translator._model.engine.model.bytes
                 model.hosted = hosted
                 self._loaded()

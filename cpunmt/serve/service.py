@@ -18,16 +18,18 @@ from cpunmt.process.stopping import Watch, under
 from cpunmt.serve.detection import Detected, Detector
 from cpunmt.serve.errors import ServeError, bad, said
 from cpunmt.serve.keys import Keys
-from cpunmt.serve.language_codes import found_in
+from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.metrics import Metrics
 from cpunmt.serve.model_host import Hosted, ModelHost
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
-from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
+from cpunmt.translation.interface.whole_texts import Sentences, TextCall, translate_texts
 from cpunmt.translation.pivot.pivot import Pivot
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.streams.text_stream import joined_increments
+from cpunmt.translation.texts.language_layer import language_name, told
+from cpunmt.translation.translator import Translator
 
 T = TypeVar("T")
 AUTO = "auto"
@@ -203,7 +205,10 @@ class Service:
         except (TypeError, ValueError) as error:
             raise bad(f"Invalid request: {error}") from None
         key = hosted.number, tuple(sorted(options.items()))
-        return call._replace(sentences=self.scheduler.through(task, key, call.sentences))
+        sentences = self.scheduler.through(task, key, call.sentences)
+        if hosted.has_several:
+            sentences = _told(sentences, translator, pair[1])
+        return call._replace(sentences=sentences)
 
     def _hosted(self, pair: tuple[str, str]) -> Hosted:
         try:
@@ -214,6 +219,18 @@ class Service:
         if hosted is None:
             raise bad(f"{pair[1]} is not available as a target language from {pair[0]}")
         return hosted
+
+
+def _told(sentences: Sentences, translator: Translator | Pivot, target: str) -> Sentences:
+    """For a model of several target languages. Raises ServeError if its vocabulary does not have this one."""
+    assert isinstance(translator, Translator)
+    vocabulary = translator.source_vocabulary
+    listed = [name[2:-2] for name in getattr(vocabulary, "languages", ())]
+    codes = [code for code in (target, base_of(target), found_in(target, listed)) if code]
+    name = language_name(vocabulary, codes)
+    if name is None:
+        raise ServeError(503, f"The model does not name {said(target)}, as its metadata says that it does")
+    return told(sentences, name, vocabulary)
 
 
 def _in_windows(call: TextCall, sentences: Sequence[str]) -> Iterator[str]:

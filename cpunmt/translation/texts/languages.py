@@ -28,5 +28,7 @@ def model_languages(metadata: Mapping[str, Any], name: str) -> Languages:
 
 
 def is_unspaced(language: str | None) -> bool | None:
-    """Whether sentences of a language follow one another without a space; None: the language is not known."""
-    return None if language is None else language.lower().replace("_", "-").partition("-")[0] in _UNSPACED
+    """Whether sentences of a language follow one another without a space; None: it is not known, or several."""
+    if language is None or "+" in language:  # of several, one of which a text names
+        return None
+    return language.lower().replace("_", "-").partition("-")[0] in _UNSPACED
