@@ -29,21 +29,25 @@ ALONE = 300  # sentences that are translated one by one
 class Running:
     """A server in a process of its own, on one core."""
 
-    def __init__(self, model, core):
+    def __init__(self, model, core, cache_mb=0):
+        self._model, self._core, self._cache_mb, self.port = model, core, cache_mb, 0
+        self.start_again()
+
+    def start_again(self):
+        """Start it, at the port that it had; what was there is gone."""
         command = [
             sys.executable,
             "-m",
             "cpunmt",
             "serve",
-            f"en-de={model}",
+            f"en-de={self._model}",
             "--port",
-            "0",
-            "--cache-mb",
-            "0",
+            str(self.port),
             "--preload",
         ]
+        command += ["--cache-mb", str(self._cache_mb)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        os.sched_setaffinity(self.process.pid, {core})
+        os.sched_setaffinity(self.process.pid, {self._core})
         self.port = int(self.process.stderr.readline().rpartition(":")[2])
         while True:
             try:
@@ -51,6 +55,16 @@ class Running:
                 return
             except OSError:  # not yet
                 time.sleep(0.05)
+
+    def memory(self):
+        """Bytes of its memory that are in use."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
+
+    def seconds(self):
+        """Of the processor that it has used."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def __enter__(self):
         return self

@@ -227,6 +227,21 @@ def test_a_request_that_is_cancelled_leaves(schedulers):
         gone.through(["more"], [[]], SETTINGS)
 
 
+def test_who_leaves_late_takes_no_other_along(schedulers):
+    """All of a request has been taken; others of the same kind, which came after it, wait."""
+    scheduler, _ = schedulers()
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    second = Asking(scheduler, sentences, ["second"])
+    until(lambda: scheduler.queued == 1)
+    first.task.cancel()
+    sentences.open()
+    assert second.result() == ["SECOND"]
+    with pytest.raises(CancelledError):
+        first.result()
+
+
 def test_a_request_that_comes_first_does_the_work_itself(schedulers):
     scheduler, _ = schedulers(workers=2)
     threads = []
@@ -321,15 +336,23 @@ def test_its_end_lets_everybody_go():
     st.integers(1, 3),
     st.integers(1, 20),
     st.sampled_from([0, 3000, 1 << 20]),
+    st.sets(st.integers(0, 11)),
 )
-def test_everybody_gets_their_own(requests, workers, batch, cache):
+def test_everybody_gets_their_own(requests, workers, batch, cache, leaving):
     scheduler = Scheduler(workers, Limits(batch=batch), cache, watched := Watched())
     sentences = Sentences()
     asked = [Asking(scheduler, sentences, texts, (SETTINGS, OTHERS)[n % 2]) for n, texts in enumerate(requests)]
-    assert [one.result() for one in asked] == [[text.upper() for text in texts] for texts in requests]
+    for number in leaving & set(range(len(asked))):
+        asked[number].task.cancel()
+    for number, (one, texts) in enumerate(zip(asked, requests, strict=True)):
+        try:
+            assert one.result() == [text.upper() for text in texts]
+        except CancelledError:
+            assert number in leaving
     scheduler.close()
     assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
-    assert watched.asked == sum(map(len, requests)) and sum(watched.batches) <= watched.asked
+    stayed = sum(len(texts) for number, texts in enumerate(requests) if number not in leaving)
+    assert stayed <= watched.asked <= sum(map(len, requests)) and sum(watched.batches) <= watched.asked
 
 
 def test_a_slow_beginning_tells_little_and_slowness_that_lasts_much(schedulers):

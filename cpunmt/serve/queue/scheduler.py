@@ -204,8 +204,8 @@ class Scheduler:
             task.jobs.clear()
             if task.group is not None:
                 task.group.tasks.pop(task, None)
-                if not task.group.tasks:
-                    self._groups.pop(task.group.number, None)
+                if not task.group.tasks and self._groups.get(task.group.number) is task.group:
+                    del self._groups[task.group.number]  # another one of this number may have taken its place
             task.done.set()
 
     def _leave(self, jobs: Sequence[Job]) -> None:
