@@ -1,6 +1,7 @@
 """Texts of several sentences: each is translated as it would be alone, and what is between them stays as it is."""
 
 import json
+import math
 import re
 import time
 from itertools import islice, pairwise
@@ -180,6 +181,33 @@ def test_what_a_result_tells(shipped):
     assert told["sentences"][1]["truncated"] is True
     aligned = shipped.translate("One man. Yes.", return_alignments=True).to_dict()
     assert aligned["sentences"][1]["alignments"] == [[[9, 10], [10, 12]], [[12, 13], [12, 13]]]
+
+
+def test_each_sentence_tells_how_sure_its_pieces_are(shipped):
+    asked = {"return_alignments": True, "return_token_log_probs": True}
+    made = shipped.translate("One man. " + TEXT, **asked)
+    for sentence in made.sentences:
+        spans = [span for span, _ in sentence.token_log_probs]
+        alone = shipped.translate(("One man. " + TEXT)[slice(*sentence.source)], **asked)
+        assert [value for _, value in sentence.token_log_probs] == list(alone.token_log_probs[:-1])
+        assert [made.text[slice(*span)] for span in spans] == [piece.strip("▁") for piece in alone.pieces]
+    told = json.loads(json.dumps(made.to_dict()))["sentences"][0]["token_log_probs"]
+    assert told == [[list(span), value] for span, value in made.sentences[0].token_log_probs]
+    assert shipped.translate("One man.", return_alignments=True).sentences[0].token_log_probs is None
+    assert shipped.translate("One man.", return_token_log_probs=True).sentences[0].token_log_probs is None
+
+
+def test_pieces_of_a_sentence_in_several_parts(shipped):
+    """Each part has an </s>, which is none of the pieces."""
+    asked = {"return_alignments": True, "return_token_log_probs": True}
+    made = shipped.translate("a man, " * 30, max_input_length=20, **asked)
+    (sentence,) = made.sentences
+    values = [value for _, value in sentence.token_log_probs]
+    ends = len(made.token_log_probs) - len(values)
+    assert ends > 1 and not made.truncated and len(values) == len(made.pieces)
+    assert math.fsum(values) > made.log_prob and set(values) < set(made.token_log_probs)
+    cut = shipped.translate("a man, " * 30, max_input_length=20, max_length=2, **asked)
+    assert cut.truncated and cut.sentences[0].token_log_probs is None
 
 
 def test_options_hold_for_each_sentence(shipped):
