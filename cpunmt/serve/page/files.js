@@ -89,7 +89,7 @@ async function wholeFile(text, from, to, signal) {
 
 // Not through the cache: a file may have more paragraphs than it keeps.
 async function byParagraphs(text, from, to, signal) {
-  const parts = partsOf(text.replace(/\r\n?/g, "\n"));
+  const parts = partsOf(text);
   const all = parts.filter((part) => part.text.trim());
   const long = all.find((part) => countOf(part.text) > known.limit);
   if (long) throw new Refused(400, `A paragraph of the file has more than ${number(known.limit)} characters`);

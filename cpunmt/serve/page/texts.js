@@ -19,7 +19,7 @@ export function unitsOf(text) {
 
 // Paragraphs, each with the empty lines behind it.
 export function partsOf(text) {
-  const pieces = text.split(/(\n[ \t]*\n\s*)/);
+  const pieces = text.split(/(\r?\n[ \t]*\r?\n\s*)/);
   const parts = [];
   for (let i = 0; i < pieces.length; i += 2) parts.push({ text: whole(pieces[i]), gap: pieces[i + 1] ?? "" });
   return parts;
