@@ -16,10 +16,11 @@ function showMode() {
   $("panes").hidden = file;
   $("files").hidden = !file;
   $("output").hidden = html;
+  $("panes").classList.toggle("markup-source", html);
   $("markup").hidden = !html;
   $("hint").hidden = html || file;
   $("shade-label").hidden = html;
-  $("legend").hidden = html || file || !$("shade").checked;
+  showShade();
   $("source").placeholder = html ? "Paste HTML" : "Type or paste a text";
   $("preview").srcdoc = "";
   $("code").textContent = "";
@@ -30,10 +31,22 @@ function showMode() {
   translate();
 }
 
+function showShade() {
+  $("output").classList.toggle("shaded", $("shade").checked);
+  $("legend").hidden = now.mode !== "text" || !$("shade").checked;
+}
+
 function showScheme() {
   const wanted = $("scheme").value;
   const dark = wanted === "dark" || (wanted === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.dataset.scheme = dark ? "dark" : "light";
+}
+
+// Languages were chosen: the next visit begins with them.
+function chosen() {
+  keep(localStorage, "cpunmt-languages", `${$("from").value} ${$("to").value}`);
+  showLanguages();
+  translate();
 }
 
 function swap() {
@@ -43,9 +56,8 @@ function swap() {
   $("from").value = to;
   fillTargets(from);
   if (text.trim()) $("source").value = text;
-  showLanguages();
   if (now.mode === "text") showTexts();
-  translate();
+  chosen();
 }
 
 async function copy() {
@@ -127,23 +139,20 @@ function listen() {
   $("from").addEventListener("change", () => {
     fillTargets($("to").value);
     now.detected = null;
-    showLanguages();
-    translate();
+    chosen();
   });
-  $("to").addEventListener("change", () => {
-    showLanguages();
-    translate();
-  });
+  $("to").addEventListener("change", chosen);
   $("swap").addEventListener("click", swap);
   $("copy").addEventListener("click", copy);
   $("clear").addEventListener("click", () => {
-    source.value = "";
-    showMode();
     source.focus();
+    source.select();
+    if (!document.execCommand("delete")) source.value = ""; // so it can be taken back with Ctrl+Z
+    showMode();
   });
   $("shade").addEventListener("change", () => {
-    output.classList.toggle("shaded", $("shade").checked);
-    $("legend").hidden = !$("shade").checked;
+    keep(localStorage, "cpunmt-shade", $("shade").checked ? "1" : "");
+    showShade();
   });
   $("modes").addEventListener("change", showMode);
   $("scheme").addEventListener("change", () => {
@@ -203,8 +212,9 @@ async function begin() {
     tell("");
     const said = new URLSearchParams(location.search);
     const sources = told.languages.filter((one) => one.targets.length).map((one) => one.code);
-    fillSelect($("from"), [...(known.detection ? [AUTO] : []), ...sources], said.get("source"));
-    fillTargets(said.get("target") ?? settings.language.target.code);
+    const last = kept(localStorage, "cpunmt-languages").split(" ");
+    fillSelect($("from"), [...(known.detection ? [AUTO] : []), ...sources], said.get("source") ?? last[0]);
+    fillTargets(said.get("target") ?? (last[1] || settings.language.target.code));
     showLanguages();
     if (!$("source").value) $("source").value = said.get("q") ?? "";
     showTexts();
@@ -216,6 +226,8 @@ async function begin() {
 }
 
 $("scheme").value = kept(localStorage, "cpunmt-scheme") || "auto";
+$("shade").checked = Boolean(kept(localStorage, "cpunmt-shade"));
+showShade();
 showScheme();
 listen();
 begin();

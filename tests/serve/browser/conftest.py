@@ -26,6 +26,7 @@ def visit(browser, served):
 
     yield visited
     for person in people:
+        person.page.unroute_all(behavior="ignoreErrors")
         person.page.context.close()
         assert [one for one in person.wrong if not any(part in one for part in person.expected)] == []
 

@@ -134,6 +134,7 @@ def test_a_file_can_be_dropped_anywhere(person, student):
     person.page.evaluate("""() => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File(["Two dogs."], "dogs.txt", { type: "text/plain" }));
-      document.getElementById("source").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+      const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+      document.getElementById("source").dispatchEvent(drop);
     }""")
     assert person.takes() == ("dogs.de.txt", student.translate("Two dogs.").text.encode())

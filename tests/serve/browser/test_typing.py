@@ -138,6 +138,22 @@ def test_copy_and_clear(visit, student):
     person.reads("")
     assert person.page.locator("#source").input_value() == "" and person.page.locator("#copy").is_disabled()
     assert person.page.evaluate("document.activeElement.id") == "source"
+    person.page.keyboard.press("Control+z")  # it was a mistake
+    person.reads(student.translate(TEXT).text)
+
+
+def test_what_was_chosen_is_kept(person):
+    person.opens()
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["auto", "de"]
+    person.page.locator("#from").select_option("de")
+    person.page.locator("#to").select_option("fr")
+    person.page.get_by_label("Shade by confidence").check()
+    person.opens()
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["de", "fr"]
+    assert person.page.get_by_label("Shade by confidence").is_checked()
+    assert "shaded" in person.page.locator("#output").get_attribute("class")
+    person.opens(source="en", target="de")  # an address says more
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["en", "de"]
 
 
 def test_a_text_in_the_target_language_stays(person):
