@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -25,10 +26,10 @@ AXE = "axe-core", "4.14.1", "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d
 @contextlib.contextmanager
 def chromium():
     """A browser, until the end of the block. What is missing fails: a test that is skipped tells nothing."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
+    if importlib.util.find_spec("playwright") is None:
         pytest.fail("Playwright is not installed: run `make test-page`, or pip install -e '.[browser]'", pytrace=False)
+    from playwright.sync_api import sync_playwright
+
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.fail("Chromium is not installed: run `apt-get install chromium`", pytrace=False)
