@@ -41,7 +41,7 @@ test-page: $(VENV)/browser.done
 	@for name in chromium chromium-browser google-chrome-stable google-chrome; do command -v $$name && exit; done; \
 		echo "There is no Chromium: apt-get install chromium" >&2; exit 1
 	@command -v npm || { echo "There is no npm, which fetches axe-core: apt-get install npm" >&2; exit 1; }
-	$(RUN) -m pytest -q tests/serve/browser
+	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile tests/serve/browser
 
 train-tools: $(VENV)/train.done
 
