@@ -9,13 +9,14 @@ TESTERS ?= 2
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo serve test test-all train-tools docs bench check clean
+.PHONY: help demo serve test test-all test-page train-tools docs bench check clean
 
 help:
 	@echo "make demo         translate a few sentences with the model that comes along"
 	@echo "make serve        translate over HTTP with the model that comes along, at http://127.0.0.1:5000"
 	@echo "make test         the tests that should pass before every commit"
 	@echo "make test-all     the same, and the slow ones"
+	@echo "make test-page    the tests of the server's page, in Chromium"
 	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
@@ -33,8 +34,14 @@ serve: $(VENV)/serve.done
 test: $(VENV)/test.done
 	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
 
-test-all: $(VENV)/test.done
+test-all: $(VENV)/test.done $(VENV)/browser.done
 	$(RUN) -m pytest -q
+
+test-page: $(VENV)/browser.done
+	@for name in chromium chromium-browser google-chrome-stable google-chrome; do command -v $$name && exit; done; \
+		echo "There is no Chromium: apt-get install chromium" >&2; exit 1
+	@command -v npm || { echo "There is no npm, which fetches axe-core: apt-get install npm" >&2; exit 1; }
+	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile tests/serve/browser
 
 train-tools: $(VENV)/train.done
 
@@ -66,6 +73,10 @@ $(VENV)/serve.done: $(VENV)/runtime.done
 
 $(VENV)/test.done: $(VENV)/runtime.done
 	$(RUN) -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/browser.done: $(VENV)/test.done
+	$(RUN) -m pip install --quiet --editable ".[test,browser]"
 	touch $@
 
 $(VENV)/train.done: $(VENV)/test.done

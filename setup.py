@@ -85,6 +85,7 @@ setup(
             "deep-translator>=1.11",
             "google-cloud-translate>=3.15",
         ],
+        "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens

@@ -30,15 +30,15 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(*models, **settings):
-    """A server of these models (`MODELS` without any) with these settings, until the end of the block."""
+def serving(*models, port=0, **settings):
+    """A server of these models (`MODELS` without any) with these settings, until the end of the block. Port 0: any."""
     there, told = threading.Event(), []
 
     def ready(address):
         told.append(address)
         there.set()
 
-    server = server_of(models or MODELS, "127.0.0.1", 0, ServeSettings(**settings), ready)
+    server = server_of(models or MODELS, "127.0.0.1", port, ServeSettings(**settings), ready)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -10,7 +10,15 @@ from cpunmt.serve.page import PARTS
 from tests.serve.serving import serving
 
 FOLDER = Path(cpunmt.serve.page.__file__).parent
-HTML, SCRIPT, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("index.html", "page.js", "page.css"))
+HTML, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("index.html", "page.css"))
+MODULES = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.js"))}
+IMPORTS = {
+    name: {
+        origin: names.split(", ") for names, origin in re.findall(r'^import \{ (.+) \} from "\./(.+)";$', text, re.M)
+    }
+    for name, text in MODULES.items()
+}
+SCRIPT = "\n".join(re.sub(r"^import .*\n", "", text, flags=re.M) for text in MODULES.values())
 IDS = re.findall(r'\bid="([^"]+)"', HTML)
 
 
@@ -55,7 +63,7 @@ def test_every_file_is_a_part_and_every_named_one_is_served(served):
     files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix != ".py"}
     assert files == {name for name, _ in PARTS.values()}
     named = set(re.findall(r'\b(?:src|href)="([^"#]+)"', HTML))
-    assert {"page/page.js", "page/page.css", "page/icon.svg", "openapi.json"} == named
+    assert named == {"page/page.css", "page/icon.svg", "openapi.json"} | {f"page/{name}" for name in MODULES}
     for name in named:  # relative: it also works below a path
         assert served.client.get(f"/{name}").status_code == 200
 
@@ -65,7 +73,33 @@ def test_nothing_comes_from_elsewhere():
     for text in (HTML, SCRIPT, STYLE):
         assert outside.findall(text) == []
     assert re.findall(r"\bstyle=|\bon\w+=|<style|<script(?![^>]*\bsrc=)", HTML) == []  # the policy forbids these
-    assert re.findall(r"\bimport\b|\beval\(|new Function|XMLHttpRequest|WebSocket", SCRIPT) == []
+    assert len(MODULES) > 10 and re.findall(r"\bimport\b|\beval\(|new Function|XMLHttpRequest|WebSocket", SCRIPT) == []
+
+
+def test_its_modules_fit_together():
+    """No build looks at them: each imports what is there, uses it, and none stands on itself."""
+    exported = {
+        name: re.findall(r"^export (?:async )?(?:function|const|class) ([\w$]+)", text, re.M)
+        for name, text in MODULES.items()
+    }
+    for name, text in MODULES.items():
+        code = re.sub(r"^import .*\n|//.*", "", text, flags=re.M)
+        for origin, names in IMPORTS[name].items():
+            assert set(names) <= set(exported[origin]), (name, origin)
+            unused = [one for one in names if not re.search(rf"(?<![\w$.]){re.escape(one)}(?![\w$])", code)]
+            assert unused == [], (name, origin)
+        others = {one: origin for origin, names in exported.items() if origin != name for one in names}
+        used = {one for one in others if re.search(rf"(?<![\w$.\"]){re.escape(one)}\(", code)}
+        assert used <= {one for names in IMPORTS[name].values() for one in names}, name
+        assert text.count("import ") == len(IMPORTS[name]) and len(text.splitlines()) <= 350, name
+    left = {name: set(origins) for name, origins in IMPORTS.items()}
+    while free := [name for name, origins in left.items() if not origins & set(left)]:
+        for name in free:
+            del left[name]
+    assert left == {}  # a circle of imports
+    wanted = {(name, one) for name, names in exported.items() for one in names}
+    given = {(origin, one) for origins in IMPORTS.values() for origin, names in origins.items() for one in names}
+    assert wanted == given  # what nobody imports is not exported
 
 
 def test_what_was_translated_never_becomes_markup():

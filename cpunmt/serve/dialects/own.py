@@ -167,7 +167,7 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
     if given.switch("html"):
         found["html"] = True
     if "alignments" in returns:
-        found["return_alignments"] = True
+        found |= {"return_alignments": True, "return_token_log_probs": "scores" in returns}
     return found
 
 

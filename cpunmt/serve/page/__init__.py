@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+_MODULES = sorted(path.name for path in Path(__file__).parent.glob("*.js"))
 # Their addresses in the page are relative, so that it also works below a path.
 PARTS = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/page/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    **{f"/page/{name}": (name, "text/javascript; charset=utf-8") for name in _MODULES},
     "/page/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 # Nothing comes from elsewhere, nothing goes elsewhere, and no other site shows the page in a frame.

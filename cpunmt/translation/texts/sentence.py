@@ -21,6 +21,9 @@ class Sentence:
     repeats     it looks like a loop
     alignments  pairs (source span, target span), ascending by target: what each part of the translation comes from;
                 None unless asked for (return_alignments)
+    token_log_probs  pairs (target span, log-probability) of the translation's pieces, in order; </s> is left out. None
+                     unless both were asked for (return_alignments, return_token_log_probs), and for what was translated
+                     in several parts of which one was cut off
     """
 
     source: Span
@@ -30,6 +33,7 @@ class Sentence:
     truncated: bool
     repeats: bool
     alignments: list[tuple[Span, Span]] | None = None
+    token_log_probs: list[tuple[Span, float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it, under the same names; minus infinity, which JSON lacks, becomes None."""
@@ -43,10 +47,14 @@ class Sentence:
         }
         if self.alignments is not None:
             found["alignments"] = [[list(source), list(target)] for source, target in self.alignments]
+        if self.token_log_probs is not None:
+            terms = self.token_log_probs
+            found["token_log_probs"] = [[list(span), value if math.isfinite(value) else None] for span, value in terms]
         return found
 
 
 if TYPE_CHECKING:  # one for all processes that begin takes a quarter of a millisecond
+    from cpunmt.translation.alignments import Matrix
 
     class Translation(Protocol):
         """What is told of a sentence's translation: a Hypothesis, which counts from the sentence's own beginning."""
@@ -63,6 +71,10 @@ if TYPE_CHECKING:  # one for all processes that begin takes a quarter of a milli
         def alignments(self) -> list[tuple[int, int]] | None: ...
         @property
         def spans(self) -> tuple[Span, ...] | None: ...
+        @property
+        def token_log_probs(self) -> tuple[float, ...] | None: ...
+        @property
+        def attention_parts(self) -> tuple[Matrix, ...] | None: ...
 
 
 class Part(NamedTuple):
@@ -76,9 +88,8 @@ class Part(NamedTuple):
     def sentence(self) -> Sentence:
         """It as a Result tells of it."""
         best = self.translation
-        return Sentence(
-            self.source, self.target, best.score, best.log_prob, best.truncated, best.repeats, self._alignments()
-        )
+        told = best.score, best.log_prob, best.truncated, best.repeats
+        return Sentence(self.source, self.target, *told, self._alignments(), self._token_log_probs())
 
     def _alignments(self) -> list[tuple[Span, Span]] | None:
         links, spans = self.translation.alignments, self.translation.spans
@@ -89,6 +100,19 @@ class Part(NamedTuple):
             (shifted(sources[i], self.source[0]), shifted(targets[k], self.target[0])) for i, k in _by_target(links)
         ]
         return [(source, target) for source, target in found if source[0] < source[1] and target[0] < target[1]]
+
+    def _token_log_probs(self) -> list[tuple[Span, float]] | None:
+        """One of several parts has an </s> in each; where one was cut off, nothing tells which lacks it."""
+        best = self.translation
+        spans, terms, parts = best.spans, best.token_log_probs, best.attention_parts
+        if spans is None or terms is None or parts is None:
+            return None
+        if len(parts) > 1 and len(terms) != len(spans) + len(parts):
+            return None
+        found: list[float] = []
+        for number, rows in enumerate(parts):
+            found += terms[len(found) + number :][: len(rows)]
+        return [(shifted(span, self.target[0]), term) for span, term in zip(spans, found, strict=True)]
 
 
 def _by_target(links: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -5,11 +5,14 @@ import re
 import time
 from itertools import islice, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Sentence, Translator
+from cpunmt.translation.results import Hypothesis
+from cpunmt.translation.texts.sentence import Part
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -180,6 +183,31 @@ def test_what_a_result_tells(shipped):
     assert told["sentences"][1]["truncated"] is True
     aligned = shipped.translate("One man. Yes.", return_alignments=True).to_dict()
     assert aligned["sentences"][1]["alignments"] == [[[9, 10], [10, 12]], [[12, 13], [12, 13]]]
+
+
+def test_each_sentence_tells_how_sure_its_pieces_are(shipped):
+    asked = {"return_alignments": True, "return_token_log_probs": True}
+    made = shipped.translate("One man. " + TEXT, **asked)
+    for sentence in made.sentences:
+        spans = [span for span, _ in sentence.token_log_probs]
+        alone = shipped.translate(("One man. " + TEXT)[slice(*sentence.source)], **asked)
+        assert [value for _, value in sentence.token_log_probs] == list(alone.token_log_probs[:-1])
+        assert [made.text[slice(*span)] for span in spans] == [piece.strip("▁") for piece in alone.pieces]
+    told = json.loads(json.dumps(made.to_dict()))["sentences"][0]["token_log_probs"]
+    assert told == [[list(span), value] for span, value in made.sentences[0].token_log_probs]
+    assert shipped.translate("One man.", return_alignments=True).sentences[0].token_log_probs is None
+    assert shipped.translate("One man.", return_token_log_probs=True).sentences[0].token_log_probs is None
+
+
+def test_pieces_of_a_sentence_in_several_parts():
+    """Each part has an </s>, which is none of the pieces; where one lacks it, nobody knows which."""
+    rows, spans = (np.ones((2, 3), np.float32), np.ones((1, 3), np.float32)), ((0, 1), (2, 3), (4, 5))
+    for terms, told in (
+        ((-1.0, -2.0, -9.0, -3.0, -8.0), [((5, 6), -1.0), ((7, 8), -2.0), ((9, 10), -3.0)]),
+        ((-1.0, -2.0, -9.0, -3.0), None),
+    ):
+        best = Hypothesis("a b c", sum(terms), sum(terms), told is None, ("a", "b", "c"), terms, rows, spans)
+        assert Part((0, 9), (5, 10), best, None).sentence().token_log_probs == told
 
 
 def test_options_hold_for_each_sentence(shipped):

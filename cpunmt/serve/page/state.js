@@ -1,0 +1,32 @@
+// What the parts of the page share: the document's elements, what the server can do, and what is being done.
+
+export const $ = (id) => document.getElementById(id);
+export const AUTO = "auto";
+export const known = { pause: 500, limit: 0, texts: 100, alternatives: 0, keyed: false, detection: false, languages: [] };
+export const now = { mode: "text", asking: null, timer: 0, again: 0, parts: [], detected: null, choosing: null, job: null };
+
+export function element(name, kind, text = "") {
+  const made = document.createElement(name);
+  made.className = kind;
+  made.textContent = text;
+  return made;
+}
+
+export const number = (count) => count.toLocaleString("en");
+export const percent = (logarithm) => `${Math.round(100 * Math.exp(logarithm))} %`;
+
+export function kept(store, name) {
+  try {
+    return store.getItem(name) || "";
+  } catch {
+    return ""; // a browser may forbid it
+  }
+}
+
+export function keep(store, name, value) {
+  try {
+    store.setItem(name, value);
+  } catch {
+    // then only this page knows it
+  }
+}

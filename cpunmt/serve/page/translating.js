@@ -1,0 +1,85 @@
+// Translating what is in the field: after a pause, or at once.
+
+import { closeChoices } from "./choices.js";
+import { nameOf, showLanguages, sourceOf } from "./languages.js";
+import { busy, failed, say, tell } from "./messages.js";
+import { showTexts, showTools } from "./panes.js";
+import { askTranslate } from "./server.js";
+import { $, known, now, number } from "./state.js";
+import { countOf, partsOf, whole } from "./texts.js";
+import { cache, fill, keyOf, madeOf, remember } from "./translations.js";
+
+const LONGEST_ADDRESS = 1500; // characters of a text that the address keeps
+
+export function soon() {
+  clearTimeout(now.timer);
+  clearTimeout(now.again);
+  now.timer = setTimeout(translate, known.pause);
+}
+
+export async function translate() {
+  clearTimeout(now.timer);
+  clearTimeout(now.again);
+  now.asking?.abort(); // nobody waits for it any more
+  now.asking = null;
+  if (now.mode === "file" || !known.languages.length) return busy(false);
+  const text = $("source").value;
+  inAddress(text);
+  closeChoices();
+  if (!text.trim()) {
+    now.detected = null;
+    tell("");
+    busy(false);
+    showLanguages();
+    return showTexts();
+  }
+  const count = countOf(text);
+  if (count > known.limit) {
+    busy(false);
+    return tell(`The text has ${number(count)} characters, ${number(count - known.limit)} more than this server takes.`);
+  }
+  const asking = (now.asking = new AbortController());
+  busy(true);
+  try {
+    const from = await sourceOf(text, asking.signal);
+    const to = $("to").value;
+    if (now.mode === "html") await translateHtml(text, from, to, asking.signal);
+    else await translateText(text, from, to, asking.signal);
+    if (asking !== now.asking) return;
+    const same = from === to ? `The text is in ${nameOf(to)} already: it stays as it is.` : "";
+    const cut = now.parts.some((part) => madeOf(part)?.truncated) ? "A sentence was too long, and its translation was cut." : "";
+    tell(same || cut, true);
+    say("Translated");
+  } catch (error) {
+    if (error.name === "AbortError" || asking !== now.asking) return;
+    failed(error, translate);
+  } finally {
+    if (asking === now.asking) busy(false);
+  }
+}
+
+async function translateText(text, from, to, signal) {
+  const parts = partsOf(text);
+  await fill(parts.map((part) => part.text), from, to, signal, () => showTexts());
+  if (!signal.aborted) showTexts();
+}
+
+async function translateHtml(text, from, to, signal) {
+  const key = keyOf(text, from, to, true);
+  if (!cache.has(key)) {
+    const [made] = await askTranslate({ text: whole(text), source: from, target: to, html: true }, signal);
+    remember(cache, key, made);
+  }
+  if (signal.aborted) return;
+  const made = cache.get(key);
+  $("preview").srcdoc = made.text; // sandboxed: no scripts, no forms, and the page's policy holds in it
+  $("code").textContent = made.text;
+  $("code").lang = to;
+  showTools();
+}
+
+function inAddress(text) {
+  const said = new URLSearchParams({ source: $("from").value, target: $("to").value });
+  if (text && text.length <= LONGEST_ADDRESS && now.mode === "text") said.set("q", text);
+  history.replaceState(null, "", `?${said}`);
+}

@@ -1,0 +1,106 @@
+// Words that belong together: which there are, and those that are lit at the pointer, at the cursor and by arrows.
+
+import { $, now, percent } from "./state.js";
+
+const LETTER = /[\p{L}\p{M}\p{N}]/u;
+const ALONE = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u; // written without spaces
+
+// Whether two characters are of one word.
+const joined = (one, other) => [one, other].every((character) => LETTER.test(character) && !ALONE.test(character));
+
+// Words of a side (0: source, 1: target) of a sentence, in order, as [begin, end]: of each piece that is aligned, the
+// whole word. `characters` are those of the text.
+export function wordsOf(sentence, side, characters) {
+  const [first, last] = sentence[side ? "target" : "source"];
+  const words = [];
+  for (let [begin, end] of (sentence.alignments ?? []).map((pair) => pair[side]).sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+    while (begin > first && joined(characters[begin - 1], characters[begin])) begin -= 1;
+    while (end < last && joined(characters[end - 1], characters[end])) end += 1;
+    const before = words[words.length - 1];
+    if (before && begin < before[1]) before[1] = Math.max(before[1], end);
+    else if (begin < end) words.push([begin, end]);
+  }
+  return words;
+}
+
+const within = (piece, word) => word[0] <= piece[0] && piece[1] <= word[1];
+
+// The logarithm of how probable the model found a word of the translation, after those before it; null: not known.
+export function logProbOf(sentence, word) {
+  const pieces = (sentence.token_log_probs ?? []).filter(([piece, value]) => within(piece, word) && value !== null);
+  return pieces.length ? pieces.reduce((sum, [, value]) => sum + value, 0) : null;
+}
+
+const spanOf = (word) => word.dataset.word.split(",").map(Number);
+
+export function unlight() {
+  for (const one of document.querySelectorAll(".lit, .on")) one.classList.remove("lit", "on");
+  $("sure-word").textContent = "";
+}
+
+// The words of the other side that belong to this one, of the same sentence.
+export function light(sentence, word) {
+  unlight();
+  if (!sentence) return;
+  const side = $("output").contains(sentence) ? 1 : 0;
+  const at = [...sentence.parentElement.parentElement.children].indexOf(sentence.parentElement);
+  const other = $(side ? "mirror" : "output").children[at]?.querySelector(`[data-sentence="${sentence.dataset.sentence}"]`);
+  const told = now.parts[at]?.made?.sentences[sentence.dataset.sentence];
+  sentence.classList.add("on");
+  other?.classList.add("on");
+  if (!word || !told) return;
+  word.classList.add("lit");
+  const pairs = (told.alignments ?? []).filter((pair) => within(pair[side], spanOf(word)));
+  for (const one of other?.querySelectorAll(".word") ?? []) {
+    if (pairs.some((pair) => within(pair[1 - side], spanOf(one)))) one.classList.add("lit");
+  }
+  const sure = side ? logProbOf(told, spanOf(word)) : null;
+  if (sure !== null) $("sure-word").textContent = `${word.textContent}: ${percent(sure)}`;
+}
+
+// The field lies over its mirror: what is below the pointer is found through it.
+export function pointed(event) {
+  const below = document.elementsFromPoint(event.clientX, event.clientY);
+  const word = below.find((one) => one.classList.contains("word"));
+  light(word?.closest(".sentence") ?? below.find((one) => one.classList.contains("sentence")), word);
+}
+
+// The word at the cursor of the field.
+export function atCursor() {
+  if (document.activeElement !== $("source")) return;
+  let left = $("source").selectionStart;
+  const paragraph = [...$("mirror").children].find((one) => {
+    const length = one.textContent.length;
+    if (left <= length) return true;
+    left -= length;
+    return false;
+  });
+  if (!paragraph) return unlight();
+  const nodes = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+  while (nodes.nextNode()) {
+    const { length, parentElement } = nodes.currentNode;
+    if (left <= length && parentElement.classList.contains("word")) return light(parentElement.closest(".sentence"), parentElement);
+    if (left < length) break;
+    left -= length;
+  }
+  unlight();
+}
+
+// Tab goes to one sentence, as there may be hundreds; up and down go on to the others.
+export function reach(sentence) {
+  for (const one of $("output").querySelectorAll('[tabindex="0"]')) one.tabIndex = -1;
+  if (sentence) sentence.tabIndex = 0;
+}
+
+export function stepSentence(sentence, by) {
+  const all = [...$("output").querySelectorAll('[role="button"]')];
+  all[all.indexOf(sentence) + by]?.focus();
+}
+
+// Arrows go from word to word of the sentence that has the focus.
+export function step(sentence, by) {
+  const words = [...sentence.querySelectorAll(".word")];
+  if (!words.length) return;
+  const at = words.findIndex((word) => word.classList.contains("lit"));
+  light(sentence, words[(at < 0 ? (by > 0 ? 0 : words.length - 1) : at + by + words.length) % words.length]);
+}

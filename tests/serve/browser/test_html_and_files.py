@@ -1,0 +1,140 @@
+"""HTML, which is shown and does nothing, and files."""
+
+import socket
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+HTML = "<h1>Two dogs</h1>\n<p>A man is <b>riding</b> a bicycle.</p><ul><li>One cat.<li>The snow.</ul>"
+HOSTILE = """<p onclick="done()">Two dogs.</p><script>top.document.title = "taken"; parent.hit = 1</script>
+<img src="http://ELSEWHERE/x.png" onerror="parent.hit = 2"><iframe srcdoc="<script>top.hit = 3</script>"></iframe>
+<svg onload="parent.hit = 4"></svg><a href="javascript:parent.hit = 5" target="_top">One cat.</a>
+<form action="http://ELSEWHERE/"><button>The snow.</button></form><meta http-equiv="refresh" content="0;url=/health">
+<style>p { display: none }</style><base href="http://ELSEWHERE/"><object data="/health"></object>"""
+
+
+def test_html_is_shown_as_a_page(person, student):
+    person.opens(source="en", target="de")
+    person.mode("HTML")
+    person.types(HTML)
+    person.reads(student.translate(HTML, html=True).text, "#code")
+    shown = person.page.frame_locator("#preview")
+    assert shown.locator("h1").text_content() == student.translate("Two dogs").text
+    assert shown.locator("b").count() == 1 and shown.locator("li").count() == 2
+    assert person.page.locator("#output").is_hidden()
+    person.mode("Text")  # and the same as a text
+    assert person.page.locator("#source").input_value() == HTML
+    person.until(lambda: person.sees("#output"))
+
+
+@pytest.fixture
+def elsewhere():
+    """A server that nobody should ask."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+def test_hostile_html_does_nothing(person, student, elsewhere):
+    person.expected = (
+        "Blocked script",
+        "Content Security Policy",
+        "sandboxed",
+        "Unsafe attempt",
+    )  # the browser's words
+    hostile = HOSTILE.replace("ELSEWHERE", f"127.0.0.1:{elsewhere.getsockname()[1]}")
+    health = []
+    person.opens(source="en", target="de")
+    person.page.on("response", lambda answer: health.append(answer.url) if answer.url.endswith("/health") else None)
+    person.mode("HTML")
+    person.types(hostile)
+    person.reads(student.translate(hostile, html=True).text, "#code")
+    frame = person.page.frame_locator("#preview")
+    assert frame.locator("script").count() == 1  # it is there, and did not run
+    frame.locator("a").click()
+    frame.locator("button").click()
+    person.until(lambda: any("javascript:" in one for one in person.wrong))
+    person.until(lambda: any("form" in one and "sandboxed" in one for one in person.wrong))
+    assert person.page.evaluate("[document.title, window.hit]") == ["cpunmt", None]
+    assert person.page.url.startswith(f"{person.url}/?") and health == []
+    with pytest.raises(BlockingIOError):  # nobody has come
+        elsewhere.accept()
+
+
+def paragraphs(count):
+    """A text of so many different paragraphs, of some thousand characters for each forty."""
+    return "".join(
+        f"The child number {i} is playing in the garden with a red ball and {i} dogs.\n\n" for i in range(count)
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_text_file_comes_back_as_a_translator_says_it(person, student, end):
+    text = paragraphs(120).replace("\n", end) + f"{end} \t{end}The end 😀.{end}"
+    person.opens(source="auto", target="de")
+    person.mode("File")
+    person.page.evaluate("""() => {
+      window.notes = [];
+      new MutationObserver(() => notes.push(document.getElementById("job-note").textContent))
+        .observe(document.getElementById("job-note"), { childList: true });
+    }""")
+    person.gives("a letter.txt", text.encode())
+    assert person.takes() == ("a letter.de.txt", student.translate(text).text.encode())
+    notes = person.page.evaluate("notes")
+    done = [int(note.removesuffix(" %")) for note in notes if note.endswith("%")]
+    assert len(done) >= 3 and done == sorted(done) and done[0] == 0 and done[-1] == 100
+    assert notes[-1] == person.sees("#job-note") == "The file is translated"
+    assert [len(asked["text"]) for asked in person.asked if len(asked["text"]) > 1] and len(person.asked) >= 3
+
+
+def test_an_html_file_comes_back_as_a_translator_says_it(person, student):
+    person.opens(source="en", target="de")
+    person.mode("File")
+    held = []
+    person.page.route("**/v1/translate", lambda route: held.append(route))
+    person.gives("page.html", HTML.encode())
+    person.until(lambda: held)
+    assert person.sees("#job-note").startswith("Translating for ")  # no part of it can be told, only time
+    assert person.page.locator("#job-progress").get_attribute("value") is None
+    held[0].continue_()
+    assert person.takes() == ("page.de.html", student.translate(HTML, html=True).text.encode())
+
+
+def test_a_file_can_be_stopped_and_another_one_taken(person, student):
+    person.opens(source="en", target="de")
+    person.mode("File")
+    held = []
+    person.page.route("**/v1/translate", lambda route: held.append(route) if not held else route.continue_())
+    person.gives("one.txt", b"One man.")
+    person.until(lambda: held)
+    person.page.locator("#job-stop").click()
+    person.reads("Stopped", "#job-note")
+    person.until(lambda: person.aborted)
+    assert person.page.locator("#job-stop").is_hidden() and person.page.locator("#job-link").is_hidden()
+    held[0].abort()
+    person.gives("two.txt", b"Two dogs.")
+    assert person.takes() == ("two.de.txt", student.translate("Two dogs.").text.encode())
+
+
+def test_files_that_cannot_be_translated_are_told(person):
+    person.opens(source="en", target="de")
+    person.mode("File")
+    person.gives("picture.png", b"\x89PNG")
+    person.reads("Only .txt and .html files are translated here.", "#message")
+    person.gives("old.txt", b"\xff\xfa\x80")
+    person.reads("The file is not UTF-8. Save it as UTF-8, and choose it again.", "#message")
+    person.gives("long.html", b"a" * 50_001)
+    person.reads("The file has 50,001 characters; HTML may have 50,000 here.", "#message")
+    assert person.asked == [] and person.page.locator("#job").is_hidden()
+
+
+def test_a_file_can_be_dropped_anywhere(person, student):
+    person.opens(source="en", target="de")
+    person.page.evaluate("""() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["Two dogs."], "dogs.txt", { type: "text/plain" }));
+      const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+      document.getElementById("source").dispatchEvent(drop);
+    }""")
+    assert person.takes() == ("dogs.de.txt", student.translate("Two dogs.").text.encode())

@@ -1,0 +1,163 @@
+"""Typing: what is asked of the server, when, and what is shown."""
+
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from tests.serve.serving import serving
+
+pytestmark = pytest.mark.slow
+
+TEXT = "A man is riding a bicycle. Two dogs are playing.\n\nA woman is reading a book 😀.\n \n  The children are happy."
+
+
+def of(person):
+    """The texts that were asked for."""
+    return [asked["text"] for asked in person.asked]
+
+
+def still(person):
+    """Time stands still on the page from now on."""
+    person.page.clock.install()
+    person.expected = ("Blocked script execution in 'about:blank'",)  # that of the clock, in the frame of HTML
+
+
+def test_a_text_is_translated_after_the_pause(person, student):
+    still(person)
+    person.opens(source="en", target="de")
+    pause = person.page.evaluate("fetch('frontend/settings').then((a) => a.json())")["frontendTimeout"]
+    person.page.clock.pause_at(person.page.evaluate("Date.now()") + 1000)
+    person.page.locator("#source").press_sequentially("Two dogs")
+    person.page.clock.run_for(pause - 1)
+    assert person.asked == []
+    person.page.keyboard.type(".")  # the pause begins again
+    person.page.clock.run_for(pause - 1)
+    assert person.asked == []
+    person.page.clock.run_for(1)
+    person.reads(student.translate("Two dogs.").text)
+    assert of(person) == [["Two dogs."]] and person.sees("#status") == "Translated"
+
+
+def test_it_is_the_text_of_a_translator(person, student):
+    person.opens(source="en", target="de")
+    person.types(TEXT)
+    person.reads(student.translate(TEXT).text)
+    assert person.page.locator("#output").get_attribute("lang") == "de"
+    assert person.sees("#mirror") == TEXT
+
+
+def test_control_enter_does_not_wait(person, student):
+    still(person)
+    person.opens(source="en", target="de")
+    person.page.clock.pause_at(person.page.evaluate("Date.now()") + 1000)
+    person.types("Two dogs.")
+    person.page.keyboard.press("Control+Enter")
+    person.reads(student.translate("Two dogs.").text)
+
+
+def test_only_paragraphs_that_changed_are_asked_for(person, student):
+    person.opens(source="en", target="de")
+    person.types(TEXT)
+    person.reads(student.translate(TEXT).text)
+    person.types(" The sun is shining.")
+    person.reads(student.translate(TEXT + " The sun is shining.").text)
+    paragraphs = ["A man is riding a bicycle. Two dogs are playing.", "A woman is reading a book 😀."]
+    assert of(person) == [[*paragraphs, "The children are happy."], ["The children are happy. The sun is shining."]]
+    person.page.keyboard.press("Control+z")  # what was known before is not asked for again
+    person.reads(student.translate(TEXT).text)
+    assert len(person.asked) == 2 and person.aborted == []
+
+
+def test_typing_on_takes_back_what_was_asked(person, student):
+    held = []
+    person.page.route("**/v1/translate", lambda route: held.append(route) if not held else route.continue_())
+    person.opens(source="en", target="de")
+    person.types("A man is")
+    person.until(lambda: held)
+    assert person.page.locator("#busy").is_visible()
+    person.types(" riding a bicycle.")
+    person.reads(student.translate("A man is riding a bicycle.").text)
+    person.until(lambda: person.aborted)
+    assert [asked["text"] for asked in person.aborted] == [["A man is"]]
+    assert of(person) == [["A man is"], ["A man is riding a bicycle."]]
+    assert person.page.locator("#busy").is_hidden()
+    held[0].abort()
+
+
+def test_swap_and_the_detected_language(person, student, translators):
+    person.opens(source="auto", target="de")
+    assert person.page.locator("#swap").is_disabled()  # nobody knows what from
+    person.types("A man is riding a bicycle through the snow.")
+    german = student.translate("A man is riding a bicycle through the snow.").text
+    person.reads(german)
+    assert person.sees("#detected").startswith("English, ")
+    person.page.locator("#swap").click()
+    person.reads(translators["de", "en"].translate(german).text)
+    assert person.page.locator("#source").input_value() == german
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["de", "en"]
+    assert person.sees("#detected") == ""
+
+
+def test_characters_are_counted_and_too_many_are_told(visit, student):
+    with serving(max_text=40) as server:
+        person = visit(server).opens(source="en", target="de")
+        assert person.sees("#counter") == "0 / 40"
+        person.types("Two dogs 😀.")
+        person.reads(student.translate("Two dogs 😀.").text)
+        assert person.sees("#counter") == "11 / 40"  # an emoji is one
+        person.types(" A man is riding a bicycle through it.")
+        person.reads("The text has 49 characters, 9 more than this server takes.", "#message")
+        assert "over" in person.page.locator("#counter").get_attribute("class") and len(person.asked) == 1
+        person.page.locator("#source").fill("Two dogs.")
+        person.reads(student.translate("Two dogs.").text)
+        person.until(lambda: person.page.locator("#message").is_hidden())
+
+
+def test_languages_and_text_stand_in_the_address(person, visit, student):
+    person.opens(source="en", target="de", q="Two dogs.\n\nOne & man?")
+    person.reads(student.translate("Two dogs.\n\nOne & man?").text)
+    person.page.locator("#source").fill("One cat.")
+    person.reads(student.translate("One cat.").text)
+    said = parse_qs(urlparse(person.page.url).query)
+    assert said == {"source": ["en"], "target": ["de"], "q": ["One cat."]}
+    person.page.reload()
+    person.reads(student.translate("One cat.").text)
+    stranger = visit().opens(source="xx", target="yy", q="<b>Two</b> dogs.")
+    stranger.until(lambda: stranger.sees("#output"))
+    assert stranger.page.locator("#source").input_value() == "<b>Two</b> dogs."
+    assert stranger.page.locator("#output b, #mirror b").count() == 0
+
+
+def test_copy_and_clear(visit, student):
+    person = visit(permissions=["clipboard-read", "clipboard-write"]).opens(source="en", target="de", q=TEXT)
+    person.reads(student.translate(TEXT).text)
+    person.page.locator("#copy").click()
+    person.reads("Copied", "#copy")
+    assert person.page.evaluate("navigator.clipboard.readText()") == student.translate(TEXT).text
+    person.page.locator("#clear").click()
+    person.reads("")
+    assert person.page.locator("#source").input_value() == "" and person.page.locator("#copy").is_disabled()
+    assert person.page.evaluate("document.activeElement.id") == "source"
+    person.page.keyboard.press("Control+z")  # it was a mistake
+    person.reads(student.translate(TEXT).text)
+
+
+def test_what_was_chosen_is_kept(person):
+    person.opens()
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["auto", "de"]
+    person.page.locator("#from").select_option("de")
+    person.page.locator("#to").select_option("fr")
+    person.page.get_by_label("Shade by confidence").check()
+    person.opens()
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["de", "fr"]
+    assert person.page.get_by_label("Shade by confidence").is_checked()
+    assert "shaded" in person.page.locator("#output").get_attribute("class")
+    person.opens(source="en", target="de")  # an address says more
+    assert [person.page.locator(name).input_value() for name in ("#from", "#to")] == ["en", "de"]
+
+
+def test_a_text_in_the_target_language_stays(person):
+    person.opens(source="auto", target="de")
+    person.types("Zwei Hunde spielen im Garten, und der Mann schläft.")
+    person.reads("Zwei Hunde spielen im Garten, und der Mann schläft.")
+    person.reads("The text is in German already: it stays as it is.", "#message")
