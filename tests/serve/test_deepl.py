@@ -36,6 +36,15 @@ def test_splitting(client, translators):
         assert found.text == translators["en", "de"].translate(text, split=split).text
 
 
+def test_the_type_of_the_model_is_the_one_asked_for(client, served):
+    for asked in ("quality_optimized", "latency_optimized", "prefer_quality_optimized"):
+        found = client.translate_text("One man.", target_lang="DE", model_type=asked)
+        assert found.model_type_used == asked.removeprefix("prefer_")
+    assert client.translate_text("One man.", target_lang="DE").model_type_used is None
+    answer = served.post("/v2/translate", json={"text": "a", "target_lang": "DE", "model_type": "best"})
+    assert (answer.status_code, answer.json()["message"]) == (400, "Value for 'model_type' not supported.")
+
+
 def test_its_languages(client):
     assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
     targets = client.get_target_languages()

@@ -31,7 +31,8 @@ ASKED = [  # (method, path, JSON or query); those that make and forget a glossar
     ("get", "/frontend/settings", None),
     ("get", "/spec", None),
     ("get", "/v2/translate", {"text": "One man.", "target_lang": "DE"}),
-    ("post", "/v2/translate", {"text": ["One man."], "target_lang": "DE", "show_billed_characters": True}),
+    ("post", "/v2/translate", {"text": ["One man."], "target_lang": "DE", "show_billed_characters": True,
+                              "model_type": "quality_optimized"}),
     ("post", "/deepl/v2/translate", {"text": ["One man."], "target_lang": "DE"}),
     ("get", "/deepl/v2/translate", {"text": "One man.", "target_lang": "DE"}),
     *[(method, f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl") for method in ("get", "post")

@@ -18,6 +18,7 @@ from cpunmt.serve.service import AUTO
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
 _SPLITS = {"0": "none", "1": "sentence", "nonewlines": "paragraph"}
+_MODEL_TYPES = ("quality_optimized", "latency_optimized")  # each model here is both
 _MOST_OWNERS = 10_000
 
 
@@ -53,7 +54,7 @@ async def translate(ask: Ask) -> Response:
     given = ask.parameters
     texts, target = given.texts("text"), given.text("target_lang")
     source = given.text("source_lang", "") or AUTO
-    options = _options(given, ask, source, target)
+    options, model_type = _options(given, ask, source, target), _model_type(given)
     try:
         made = await ask.translated(texts, source, target, options)
     except ServeError as error:
@@ -66,6 +67,8 @@ async def translate(ask: Ask) -> Response:
         }
         if given.switch("show_billed_characters"):
             one["billed_characters"] = len(text)
+        if model_type:
+            one["model_type_used"] = model_type
         told.append(one)
     ask.service.kept(Usage).add(ask.owner, sum(map(len, texts)))
     return JSONResponse({"translations": told})
@@ -149,7 +152,7 @@ async def glossary_entries(ask: Ask) -> Response:
 
 
 def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str, Any]:
-    formality = given.text("formality", "default") or "default"
+    formality = (given.text("formality", "") or "default").lower()
     if formality in ("more", "less"):
         raise bad(f"Target language '{language_codes.plain(target).upper()[:10]}' doesn't support formality.")
     if formality not in ("default", "prefer_more", "prefer_less"):
@@ -175,6 +178,14 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
             raise bad("Glossary languages do not match the languages of the request.")
         options["glossary"] = found.terms
     return options
+
+
+def _model_type(given: Parameters) -> str:
+    """What is told of the model, if one of a kind is asked for; "" if not."""
+    wanted = given.text("model_type", "").removeprefix("prefer_")
+    if wanted not in ("", *_MODEL_TYPES):
+        raise bad("Value for 'model_type' not supported.")
+    return wanted
 
 
 def _in_their_words(error: ServeError) -> ServeError:
