@@ -180,7 +180,8 @@ class Service:
             yield text
             return
         call = self._call(task, wanted[:2], options)
-        cut = None if call.cutter is None or call.settings.options.html else call.cutter.cut(text)
+        is_marked_up = call.settings.options.html or call.settings.options.xml
+        cut = None if call.cutter is None or is_marked_up else call.cutter.cut(text)
         if call.cutter is None or cut is None or not cut.spans:
             yield translate_texts([text], [[]], call)[0].text
             return

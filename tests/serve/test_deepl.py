@@ -45,6 +45,50 @@ def test_the_type_of_the_model_is_the_one_asked_for(client, served):
     assert (answer.status_code, answer.json()["message"]) == (400, "Value for 'model_type' not supported.")
 
 
+def test_xml(client, translators):
+    text = """<document>
+    <title>Two dogs</title>
+    <par><span>A man is riding</span>
+      <span>a bicycle &lt;now&gt;.</span></par>
+    <par>Ask <x id="7">the owner</x> of the <br/>dog.</par>
+    <raw>This is <Not>translated</Not>.</raw>
+</document>"""
+    asked = {"source_lang": "EN", "target_lang": "DE", "tag_handling": "xml"}
+    found = client.translate_text(
+        text, **asked, non_splitting_tags="span", splitting_tags=["title", "par"], ignore_tags=["raw", "x"]
+    ).text
+    tags = {"span": "inline", "title": "split", "par": "split", "raw": "keep", "x": "keep"}
+    german = translators["en", "de"]
+    assert found == german.translate(text, xml=True, tags=tags).text
+    for kept in (
+        "<raw>This is <Not>translated</Not>.</raw>",
+        '<x id="7">the owner</x>',
+        "<br/>",
+        "<title>Zwei Hunde</",
+    ):
+        assert found.count(kept) == 1, found
+    found = client.translate_text(text, **asked, outline_detection=False, splitting_tags="par").text
+    assert found == german.translate(text, xml=True, tags={"*": "inline", "par": "split"}).text
+    html = "<p>Ask <x>the owner</x> of the dog.</p>"
+    asked["tag_handling"] = "html"
+    found = client.translate_text(html, **asked, ignore_tags="x,y").text
+    assert found == german.translate(html, html=True, tags="x=keep,y=keep").text and "<x>the owner</x>" in found
+
+
+def test_xml_that_is_not_well_formed(served):
+    asked = {"text": ["<a/>", "One\n<b>man"], "target_lang": "DE", "source_lang": "EN", "tag_handling": "xml"}
+    answer = served.post("/v2/translate", json=asked)
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {
+            "message": "Tag handling parsing failed, please check input.",
+            "detail": "Text 2, line 2, column 1: the element that begins here is not closed",
+        },
+    )
+    answer = served.post("/v2/translate", json={**asked, "text": "a", "ignore_tags": ["a b"]})
+    assert answer.status_code == 400 and "'ignore_tags'" in answer.json()["message"]
+
+
 def test_its_languages(client):
     assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
     targets = client.get_target_languages()

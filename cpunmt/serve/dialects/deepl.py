@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.errors import XmlError
 from cpunmt.serve import language_codes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore, read_entries
 from cpunmt.serve.dialects.dialect import Ask, Dialect
@@ -14,6 +16,8 @@ from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import base_of, found_in, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
+from cpunmt.translation.markup.names import KEEP, REST, SPLIT, WITHIN, element_roles
+from cpunmt.translation.markup.xml_document import read_xml
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
@@ -59,6 +63,8 @@ async def translate(ask: Ask) -> Response:
         made = await ask.translated(texts, source, target, options)
     except ServeError as error:
         raise _in_their_words(error) from None
+    except XmlError:
+        raise _not_xml(texts) from None
     told = []
     for text, (wanted, result) in zip(texts, made, strict=True):
         one: dict[str, Any] = {
@@ -162,7 +168,8 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
     if tags not in ("", "html", "xml"):
         raise bad("Value for 'tag_handling' not supported.")
     if tags:
-        options["html"] = True
+        options[tags] = True
+        options["tags"] = _roles(given, tags)
     split = given.get("split_sentences")
     if split not in (None, ""):
         named = str(int(split)) if isinstance(split, int) else split
@@ -178,6 +185,30 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
             raise bad("Glossary languages do not match the languages of the request.")
         options["glossary"] = found.terms
     return options
+
+
+def _roles(given: Parameters, tags: str) -> tuple[tuple[str, str], ...] | None:
+    """The option `tags`: of what is said twice, the last of these."""
+    found = {}
+    if tags == "xml" and not given.switch("outline_detection", True):
+        found[REST] = WITHIN
+    for name, role in (("splitting_tags", SPLIT), ("non_splitting_tags", WITHIN), ("ignore_tags", KEEP)):
+        if name in given:
+            found |= dict.fromkeys(filter(None, map(str.strip, ",".join(given.texts(name)).split(","))), role)
+    try:
+        return element_roles(found) if found else None
+    except ValueError:
+        raise bad("Value for 'ignore_tags', 'splitting_tags' or 'non_splitting_tags' not supported.") from None
+
+
+def _not_xml(texts: Sequence[str]) -> ServeError:
+    """What is said of the first text that is not well-formed."""
+    for number, text in enumerate(texts, 1):
+        try:
+            read_xml(text, {})
+        except XmlError as error:
+            return bad("Tag handling parsing failed, please check input.", f"Text {number}, {error}")
+    raise AssertionError("all texts are well-formed")
 
 
 def _model_type(given: Parameters) -> str:
