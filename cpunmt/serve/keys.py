@@ -1,16 +1,20 @@
-"""Keys of clients: compared in constant time, and kept nowhere else."""
+"""Keys of clients, compared in constant time and kept nowhere else; and how much each has had translated."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpunmt.errors import CpunmtError
-from cpunmt.serve.errors import ServeError
+from cpunmt.serve.errors import QuotaError, ServeError
 
 _SCHEMES = ("deepl-auth-key ", "bearer ")
 _HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
+_MOST_OWNERS = 10_000  # whose characters are counted; without a list of keys anybody may have many
 _PARAMETERS = ("api_key", "auth_key", "key", "token")
 
 
@@ -53,6 +57,55 @@ class Keys:
             known |= hmac.compare_digest(digest, given)
         if self._digests and not known:
             raise ServeError(403, "Invalid API key" if key else "An API key is required", detail="Send a valid API key")
+
+
+class Usage:
+    """Characters that each client has had translated: since the server was started, or in a period with a quota.
+
+    For one thread: that of the event loop.
+    """
+
+    def __init__(self, quota: int, hours: float, each: bool):
+        """`quota`: characters of a period, 0: any number. `hours` of a period, 0: calendar months, UTC. `each`: of each
+        client, otherwise of all together, for whom any key will do."""
+        self.quota, self._hours, self._each = quota, hours, each
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._period: object = None
+
+    @contextlib.contextmanager
+    def charged(self, owner: str, texts: Sequence[str]) -> Iterator[None]:
+        """Around the translation of texts: they count, unless it raises. Raises QuotaError for more than may be."""
+        count, before = sum(map(len, texts)), self.of(owner)
+        if self.quota and before + count > self.quota:
+            raise QuotaError(self.quota)
+        self._add(owner, count)
+        period = self._period
+        try:
+            yield
+        except BaseException:
+            if period == self._period:
+                self._add(owner, -count)
+            raise
+
+    def of(self, owner: str) -> int:
+        """How many, so far."""
+        if self.quota and self._period != (now := self._now()):
+            self._counts.clear()
+            self._period = now
+        return self._counts.get(self._counted(owner), 0)
+
+    def _add(self, owner: str, count: int) -> None:
+        name = self._counted(owner)
+        self._counts[name] = max(0, self._counts.pop(name, 0) + count)
+        if len(self._counts) > _MOST_OWNERS:
+            self._counts.popitem(last=False)
+
+    def _counted(self, owner: str) -> str:
+        return owner if self._each or not self.quota else ""
+
+    def _now(self) -> object:
+        """The period."""
+        return time.time() // (3600 * self._hours) if self._hours else time.gmtime()[:2]
 
 
 def read_keys(path: str) -> tuple[str, ...]:

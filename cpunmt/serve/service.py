@@ -17,7 +17,7 @@ from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.process.stopping import Watch, under
 from cpunmt.serve.detection import Detected, Detector
 from cpunmt.serve.errors import ServeError, bad, said
-from cpunmt.serve.keys import Keys
+from cpunmt.serve.keys import Keys, Usage
 from cpunmt.serve.language_codes import found_in
 from cpunmt.serve.metrics import Metrics
 from cpunmt.serve.model_host import Hosted, ModelHost
@@ -54,6 +54,7 @@ class Service:
 
     def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
         self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
+        self.usage = Usage(settings.quota, settings.quota_hours, self.keys.are_required)
         self.host = ModelHost(models, settings.memory << 20, self.metrics.cold_loads.inc)
         limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
         self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)

@@ -6,10 +6,10 @@ import pytest
 
 from cpunmt.serve.app import DIALECTS
 from cpunmt.serve.dialects.own import OPTIONS, RETURNS
-from cpunmt.serve.openapi import openapi
+from cpunmt.serve.openapi import described
 from tests.serve.json_schema import problem
 
-DOCUMENT = openapi()
+DOCUMENT = described()
 TEXT = {"text": "One man. Two dogs.", "source": "en", "target": "de"}
 ASKED = [  # (method, path, JSON or query); those that make and forget a glossary come below
     ("post", "/v1/translate", TEXT),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from cpunmt.errors import XmlError
 from cpunmt.serve import language_codes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore, read_entries
 from cpunmt.serve.dialects.dialect import Ask, Dialect
-from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.language_codes import base_of, found_in, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
@@ -23,7 +22,6 @@ _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
 _SPLITS = {"0": "none", "1": "sentence", "nonewlines": "paragraph"}
 _MODEL_TYPES = ("quality_optimized", "latency_optimized")  # each model here is both
-_MOST_OWNERS = 10_000
 
 
 def _failed(error: ServeError) -> dict[str, Any]:
@@ -31,23 +29,6 @@ def _failed(error: ServeError) -> dict[str, Any]:
 
 
 deepl = Dialect(_failed)
-
-
-class Usage:
-    """Characters that each client has had translated since the server was started."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[str, int] = OrderedDict()
-
-    def add(self, owner: str, count: int) -> None:
-        """So many more."""
-        self._counts[owner] = self._counts.pop(owner, 0) + count
-        if len(self._counts) > _MOST_OWNERS:
-            self._counts.popitem(last=False)
-
-    def of(self, owner: str) -> int:
-        """How many."""
-        return self._counts.get(owner, 0)
 
 
 @deepl.route("/v2/translate", "POST", "GET")
@@ -76,7 +57,6 @@ async def translate(ask: Ask) -> Response:
         if model_type:
             one["model_type_used"] = model_type
         told.append(one)
-    ask.service.kept(Usage).add(ask.owner, sum(map(len, texts)))
     return JSONResponse({"translations": told})
 
 
@@ -101,8 +81,9 @@ async def languages(ask: Ask) -> Response:
 @deepl.route("/v2/usage", "GET", "POST")
 @deepl.route("/deepl/v2/usage", "GET", "POST")
 async def usage(ask: Ask) -> Response:
-    """Characters of this client, since the server was started."""
-    return JSONResponse({"character_count": ask.service.kept(Usage).of(ask.owner), "character_limit": _NO_LIMIT})
+    """Characters of this client, since the server was started or the period began, and how many it may have."""
+    found = ask.service.usage
+    return JSONResponse({"character_count": found.of(ask.owner), "character_limit": found.quota or _NO_LIMIT})
 
 
 @deepl.route("/v2/glossary-language-pairs", "GET")
@@ -220,6 +201,8 @@ def _model_type(given: Parameters) -> str:
 
 
 def _in_their_words(error: ServeError) -> ServeError:
+    if isinstance(error, QuotaError):
+        return ServeError(456, "Quota Exceeded", detail=error.message)
     if error.message.endswith("is not supported"):
         return bad("Value for 'target_lang' or 'source_lang' not supported.", error.message)
     return error
