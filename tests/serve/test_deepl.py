@@ -125,6 +125,48 @@ def test_glossaries(client, served, translators):
         client.get_glossary(made.glossary_id)
 
 
+def test_glossaries_of_several_languages(served, translators):
+    client = deepl.DeepLClient("a-third-key", server_url=f"{served.url}/")
+    entries = deepl.api_data.MultilingualGlossaryDictionaryEntries
+    made = client.create_multilingual_glossary(
+        "both", [entries("EN", "DE", {"dogs": "Katzen"}), entries("DE", "EN", {"Hunde": "cats"})]
+    )
+    assert [(one.source_lang, one.target_lang, one.entry_count) for one in made.dictionaries] == [
+        ("EN", "DE", 1),
+        ("DE", "EN", 1),
+    ]
+    found = client.translate_text(TEXT, source_lang="EN", target_lang="DE", glossary=made)
+    assert found.text == translators["en", "de"].translate(TEXT, glossary={"dogs": "Katzen"}).text
+    back = client.translate_text("Zwei Hunde.", source_lang="DE", target_lang="EN-GB", glossary=made)
+    assert back.text == translators["de", "en"].translate("Zwei Hunde.", glossary={"Hunde": "cats"}).text
+    made = client.update_multilingual_glossary_dictionary(made, entries("EN", "DE", {"man": "Herr", "dogs": "Hunde"}))
+    assert [one.entry_count for one in made.dictionaries] == [2, 1]
+    told = client.get_multilingual_glossary_entries(made, "EN", "DE").dictionaries
+    assert [one.entries for one in told] == ["dogs\tHunde\nman\tHerr"]
+    assert client.update_multilingual_glossary_name(made, "other").name == "other"
+    replaced = client.replace_multilingual_glossary_dictionary(made, entries("EN", "FR", {"dogs": "chats"}))
+    assert (replaced.target_lang, replaced.entry_count) == ("FR", 1) and client.list_glossaries() == []
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
+    for pair in (("EN", "FR"), ("EN", "DE")):
+        client.delete_multilingual_glossary_dictionary(made, source_lang=pair[0], target_lang=pair[1])
+    assert [one.name for one in client.list_glossaries()] == ["other"]
+    assert [one.glossary_id for one in client.list_multilingual_glossaries()] == [made.glossary_id]
+    with pytest.raises(deepl.DeepLException, match="one dictionary at least"):
+        client.delete_multilingual_glossary_dictionary(made, source_lang="DE", target_lang="EN")
+    for wrong in ({"dictionaries": 5}, {"dictionaries": [5]}, {"dictionaries": [{}]}, {"name": ""}):
+        answer = served.client.patch(
+            f"/v3/glossaries/{made.glossary_id}", json=wrong, headers={"Authorization": "DeepL-Auth-Key a-third-key"}
+        )
+        assert answer.status_code == 400, wrong
+    client.delete_multilingual_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_multilingual_glossary(made.glossary_id)
+    assert served.client.get("/v3/nothing").json() == {"message": "Not found"}
+    asked = {"name": "a", "dictionaries": []}
+    assert served.post("/v3/glossaries", json=asked).status_code == 400
+
+
 def test_glossaries_that_are_refused(client, served):
     for entries, form in (
         ("a", "tsv"),

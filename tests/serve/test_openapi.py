@@ -121,6 +121,31 @@ def test_glossaries_are_as_it_says(served, prefix):
     check(served.client.delete(one.format(number=number)), one, "delete")
 
 
+@pytest.mark.parametrize("prefix", ["", "/deepl"])
+def test_glossaries_of_several_languages_are_as_it_says(served, prefix):
+    dictionary = {"source_lang": "en", "target_lang": "de", "entries": "man\tHerr"}
+    pair = {"source_lang": "en", "target_lang": "de"}
+    other = {"source_lang": "de", "target_lang": "en", "entries": "Herr,man", "entries_format": "csv"}
+    whole, one = f"{prefix}/v3/glossaries", f"{prefix}/v3/glossaries/{{number}}"
+    made = served.post(whole, json={"name": "a", "dictionaries": [dictionary, other]})
+    check(made, whole, "post")
+    asked = [
+        (whole, "get", {}),
+        (one, "get", {}),
+        (one, "patch", {"json": {"name": "b", "dictionaries": [dictionary]}}),
+        (f"{one}/entries", "get", {"params": pair}),
+        (f"{one}/dictionaries", "put", {"json": dictionary}),
+        (f"{one}/dictionaries", "delete", {"params": pair}),
+        (f"{one}/dictionaries", "delete", {"params": pair}),
+        (one, "delete", {}),
+        (one, "patch", {"json": {}}),
+    ]
+    for path, method, how in asked:
+        answer = served.client.request(method, path.format(number=made.json()["glossary_id"]), **how)
+        check(answer, path, method)
+    assert answer.status_code == 404
+
+
 def test_files_are_as_it_says(served):
     said = {"source": "en", "target": "de"}
     answer = served.post("/translate_file", files={"file": ("a.txt", "One man.")}, data=said)

@@ -1,4 +1,4 @@
-"""DeepL's dialect, version 2: translations, languages, usage and glossaries."""
+"""DeepL's dialect: translations, languages and usage of version 2, glossaries of versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from starlette.responses import JSONResponse, Response
 
 from cpunmt.errors import XmlError
 from cpunmt.serve import language_codes
-from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore, read_entries
+from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
+from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import QuotaError, ServeError, bad
-from cpunmt.serve.language_codes import base_of, found_in, name_of
+from cpunmt.serve.language_codes import base_of, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
 from cpunmt.translation.markup.names import KEEP, REST, SPLIT, WITHIN, element_roles
@@ -86,56 +87,7 @@ async def usage(ask: Ask) -> Response:
     return JSONResponse({"character_count": found.of(ask.owner), "character_limit": found.quota or _NO_LIMIT})
 
 
-@deepl.route("/v2/glossary-language-pairs", "GET")
-@deepl.route("/deepl/v2/glossary-language-pairs", "GET")
-async def glossary_pairs(ask: Ask) -> Response:
-    """All that is translated can have a glossary."""
-    host = ask.service.host
-    pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
-    told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
-    return JSONResponse({"supported_languages": told})
-
-
-@deepl.route("/v2/glossaries", "POST", "GET")
-@deepl.route("/deepl/v2/glossaries", "POST", "GET")
-async def glossaries(ask: Ask) -> Response:
-    """A new one, or the list of this client's."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
-    if ask.request.method != "POST":
-        return JSONResponse({"glossaries": [one.told() for one in store.all_of(ask.owner)]})
-    name = given.text("name")
-    if not name.strip() or len(name) > 1024:
-        raise bad("Bad request. Reason: the name must have 1 to 1024 characters")
-    languages = []
-    for field, there in (("source_lang", ask.service.host.sources), ("target_lang", ask.service.host.targets)):
-        found = found_in(given.text(field), there)
-        if found is None:
-            raise bad(f"Value for '{field}' not supported.")
-        languages.append(base_of(found))
-    terms = read_entries(given.text("entries"), given.text("entries_format", "tsv"))
-    made = store.add(ask.owner, name, languages[0], languages[1], terms, ask.service.settings.max_glossaries)
-    return JSONResponse(made.told(), 201)
-
-
-@deepl.route("/v2/glossaries/{number}", "GET", "DELETE")
-@deepl.route("/deepl/v2/glossaries/{number}", "GET", "DELETE")
-async def glossary(ask: Ask) -> Response:
-    """What a glossary is; or its end."""
-    store, number = ask.service.kept(GlossaryStore), ask.request.path_params["number"]
-    found = store.one_of(ask.owner, number)
-    if ask.request.method == "DELETE":
-        store.remove(found)
-        return Response(status_code=204)
-    return JSONResponse(found.told())
-
-
-@deepl.route("/v2/glossaries/{number}/entries", "GET")
-@deepl.route("/deepl/v2/glossaries/{number}/entries", "GET")
-async def glossary_entries(ask: Ask) -> Response:
-    """Its terms, a line with a tab for each."""
-    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
-    lines = "\n".join(f"{source}\t{target}" for source, target in found.terms.items())
-    return Response(lines, media_type="text/tab-separated-values")
+add_glossary_routes(deepl)
 
 
 def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str, Any]:
@@ -162,9 +114,10 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
         if source == AUTO:
             raise bad("Use of a glossary requires the source_lang parameter to be specified.")
         found = ask.service.kept(GlossaryStore).one_of(ask.owner, number)
-        if (base_of(source), base_of(target)) != (found.source, found.target):
+        pair = base_of(source), base_of(target)
+        if pair not in found.terms:
             raise bad("Glossary languages do not match the languages of the request.")
-        options["glossary"] = found.terms
+        options["glossary"] = found.terms[pair]
     return options
 
 

@@ -10,6 +10,11 @@ const many = await client.translateText(["One man.", "<b>Two</b> dogs &amp; a ca
 const xml = await client.translateText('One <x id="7">man</x> walks.', "en", "de", { tagHandling: "xml", ignoreTags: ["x"] });
 const glossary = await client.createGlossary("mine", "en", "de", new deepl.GlossaryEntries({ entries: { dogs: "Katzen" } }));
 const entries = await client.getGlossaryEntries(glossary);
+const of = (entries) => new deepl.GlossaryEntries({ entries });
+const both = await client.createMultilingualGlossary("both", [
+  { sourceLangCode: "en", targetLangCode: "de", entries: of({ dogs: "Katzen" }) },
+  { sourceLangCode: "de", targetLangCode: "en", entries: of({ Hunde: "cats" }) },
+]);
 const found = {
   one: [one.text, one.detectedSourceLang, one.billedCharacters],
   many: many.map((result) => result.text),
@@ -24,6 +29,11 @@ const found = {
   formality: await name(client.translateText("One man.", "en", "de", { formality: "more" })),
   broken: await name(client.translateText("<a>One man.", "en", "de", { tagHandling: "xml" })),
 };
+found.both = both.dictionaries.map((one) => [one.sourceLangCode, one.targetLangCode, one.entryCount]);
+const told = await client.getMultilingualGlossaryDictionaryEntries(both, "de", "en");
+found.entries = told.entries.entries();
+found.withBoth = (await client.translateText("Zwei Hunde.", "de", "en-GB", { glossary: both })).text;
+await client.deleteMultilingualGlossary(both);
 await client.deleteGlossary(glossary);
 found.gone = await name(client.getGlossary(glossary.glossaryId));
 console.log(JSON.stringify(found));
