@@ -187,6 +187,37 @@ def test_glossaries_that_are_refused(client, served):
     client.delete_glossary(made)
 
 
+def test_documents(client, served, translators, tmp_path):
+    german = translators["en", "de"]
+    for name, text, options in (
+        ("a.txt", f"{TEXT}\n\nOne man.\n", {}),
+        ("b.html", "<p>One <b>man</b> &amp; <i>two</i> dogs.</p>", {"html": True}),
+    ):
+        source, target = tmp_path / name, tmp_path / f"translated_{name}"
+        source.write_text(text, "utf-8")
+        status = client.translate_document_from_filepath(source, target, target_lang="DE")
+        assert status.done and status.billed_characters == len(text)
+        assert target.read_text("utf-8") == german.translate(text, **options).text
+    glossary = client.create_glossary("mine", source_lang="EN", target_lang="DE", entries={"dogs": "Katzen"})
+    handle = client.translate_document_upload(
+        TEXT, filename="c.txt", source_lang="EN", target_lang="DE", glossary=glossary
+    )
+    found = b"".join(client.translate_document_download(handle).iter_content())
+    assert found.decode() == german.translate(TEXT, glossary={"dogs": "Katzen"}).text
+    client.delete_glossary(glossary)
+    with pytest.raises(deepl.DeepLException, match="Document not found"):
+        client.translate_document_get_status(deepl.DocumentHandle(handle.document_id, "0" * 64))
+    for name, said in (("a.pdf", {}), ("a.txt", {"output_format": "docx"}), ("a.txt", {"target_lang": "JA"})):
+        asked = {"target_lang": "DE", **said}
+        answer = served.post("/v2/document", files={"file": (name, TEXT)}, data=asked)
+        assert answer.status_code == 400 and set(answer.json()) <= {"message", "detail"}, answer.text
+    for given in (
+        {"data": {"target_lang": "DE"}},
+        {"files": {"file": ("a.txt", b"\xff")}, "data": {"target_lang": "DE"}},
+    ):
+        assert served.post("/v2/document", **given).status_code == 400
+
+
 def test_what_is_wrong_is_told(client, served):
     with pytest.raises(deepl.DeepLException, match="doesn't support formality"):
         client.translate_text("a", target_lang="DE", formality="more")

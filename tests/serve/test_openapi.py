@@ -146,6 +146,19 @@ def test_glossaries_of_several_languages_are_as_it_says(served, prefix):
     assert answer.status_code == 404
 
 
+@pytest.mark.parametrize("prefix", ["", "/deepl"])
+def test_documents_are_as_it_says(served, prefix):
+    made = served.post(f"{prefix}/v2/document", files={"file": ("a.txt", "One man.")}, data={"target_lang": "DE"})
+    check(made, f"{prefix}/v2/document", "post")
+    number, key = made.json()["document_id"], {"document_key": made.json()["document_key"]}
+    for path in (f"{prefix}/v2/document/{{number}}", f"{prefix}/v2/document/{{number}}/result"):
+        check(served.post(path.format(number=number), json=key), path, "post")
+        check(served.client.get(path.format(number=number), params=key), path, "get")
+        answer = served.post(path.format(number=number), json={"document_key": "other"})
+        assert answer.status_code == 404
+        check(answer, path, "post")
+
+
 def test_files_are_as_it_says(served):
     said = {"source": "en", "target": "de"}
     answer = served.post("/translate_file", files={"file": ("a.txt", "One man.")}, data=said)

@@ -1,4 +1,4 @@
-"""DeepL's dialect: translations, languages and usage of version 2, glossaries of versions 2 and 3."""
+"""DeepL's dialect: translations, languages and usage and documents of version 2, glossaries of versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from cpunmt.errors import XmlError
 from cpunmt.serve import language_codes
+from cpunmt.serve.dialects.deepl_documents import add_document_routes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
 from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
@@ -40,7 +41,7 @@ async def translate(ask: Ask) -> Response:
     given = ask.parameters
     texts, target = given.texts("text"), given.text("target_lang")
     source = given.text("source_lang", "") or AUTO
-    options, model_type = _options(given, ask, source, target), _model_type(given)
+    options, model_type = _options(ask, source, target), _model_type(given)
     try:
         made = await ask.translated(texts, source, target, options)
     except ServeError as error:
@@ -87,10 +88,8 @@ async def usage(ask: Ask) -> Response:
     return JSONResponse({"character_count": found.of(ask.owner), "character_limit": found.quota or _NO_LIMIT})
 
 
-add_glossary_routes(deepl)
-
-
-def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str, Any]:
+def _options(ask: Ask, source: str, target: str) -> dict[str, Any]:
+    given = ask.parameters
     formality = (given.text("formality", "") or "default").lower()
     if formality in ("more", "less"):
         raise bad(f"Target language '{language_codes.plain(target).upper()[:10]}' doesn't support formality.")
@@ -159,3 +158,7 @@ def _in_their_words(error: ServeError) -> ServeError:
     if error.message.endswith("is not supported"):
         return bad("Value for 'target_lang' or 'source_lang' not supported.", error.message)
     return error
+
+
+add_glossary_routes(deepl)
+add_document_routes(deepl, _options, _in_their_words)
