@@ -15,7 +15,7 @@ from cpunmt.serve.errors import QuotaError, ServeError
 _SCHEMES = ("deepl-auth-key ", "bearer ")
 _HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 _MOST_OWNERS = 10_000  # whose characters are counted; without a list of keys anybody may have many
-_PARAMETERS = ("api_key", "auth_key", "key", "token")
+_PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 
 
 def given_key(headers: Mapping[str, str], parameters: Mapping[str, object]) -> str:

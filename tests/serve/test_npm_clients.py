@@ -70,6 +70,7 @@ def test_deepl_node(ran, translators):
         "both": [["en", "de", 1], ["de", "en", 1]],
         "entries": {"Hunde": "cats"},
         "withBoth": translators["de", "en"].translate("Zwei Hunde.", glossary={"Hunde": "cats"}).text,
+        "document": ["done", 9, german.translate("Two dogs.").text],
         "formality": "DeepLError",
         "broken": "DeepLError",
         "gone": "GlossaryNotFoundError",

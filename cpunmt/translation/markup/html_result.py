@@ -15,6 +15,7 @@ from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.cut_text import uses_together
+from cpunmt.values.checks import shown
 
 
 def read_documents(texts: Sequence[str], options: Options, language: str | None) -> list[Document]:
@@ -29,12 +30,11 @@ def read_documents(texts: Sequence[str], options: Options, language: str | None)
     with LOCK:
         from cpunmt.translation.markup.xml_document import read_xml
     documents = []
-    for number, text in enumerate(texts):
+    for text in texts:
         try:
             documents.append(read_xml(text, dict(tags or ()), options.split in ("sentence", "line")))
         except XmlError as error:
-            which = f"text {number}, " if len(texts) > 1 else ""
-            raise XmlError(f"xml is True, and the text is not well-formed: {which}{error}") from None
+            raise XmlError(f"xml is True, and {shown(text)} is not well-formed: {error}") from None
     return documents
 
 

@@ -1,4 +1,5 @@
 // npm's deepl-node: translations, languages, usage, glossaries, and what is refused.
+import { readFileSync } from "node:fs";
 import * as deepl from "deepl-node";
 
 const [serverUrl] = process.argv.slice(2);
@@ -33,6 +34,8 @@ found.both = both.dictionaries.map((one) => [one.sourceLangCode, one.targetLangC
 const told = await client.getMultilingualGlossaryDictionaryEntries(both, "de", "en");
 found.entries = told.entries.entries();
 found.withBoth = (await client.translateText("Zwei Hunde.", "de", "en-GB", { glossary: both })).text;
+const document = await client.translateDocument(Buffer.from("Two dogs."), "translated.txt", null, "de", { filename: "a.txt" });
+found.document = [document.status, document.billedCharacters, readFileSync("translated.txt", "utf8")];
 await client.deleteMultilingualGlossary(both);
 await client.deleteGlossary(glossary);
 found.gone = await name(client.getGlossary(glossary.glossaryId));

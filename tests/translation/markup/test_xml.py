@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import Translator, XmlError
+from cpunmt import Pivot, Translator, XmlError
 from cpunmt.translation.markup.html_layer import translate_documents
 from cpunmt.translation.markup.xml_document import read_xml
-from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.html_layers import identity, shuffled, upper
 
 
@@ -176,9 +176,14 @@ def test_a_translator():
         and found[1].text == "Ein Mann."
     )
     assert "".join(translator.generate_text(text, xml=True)) == found[0].text
+    assert [translator.translate(one, xml=True) for one in (text, "One man.")] == found
+    pivot = Pivot([SHIPPED, GERMAN])
+    assert pivot.translate("<P a='b'>One man.<x/></P>", xml=True).text == (
+        f"<P a='b'>{pivot.translate('One man.').text}<x/></P>"
+    )
     kept = translator.translate("<p>A man is riding <b>a bicycle</b>.</p>", html=True, tags={"B": "keep", "br": "keep"})
     assert "<b>a bicycle</b>" in kept.text
-    with pytest.raises(XmlError, match="^xml is True, and the text is not well-formed: text 1, line 1, column 3: "):
+    with pytest.raises(XmlError, match="^xml is True, and '1 < 2' is not well-formed: line 1, column 3: "):
         translator.translate(["a", "1 < 2"], xml=True)
     for wrong in ({"xml": True, "html": True}, {"tags": "a=keep"}, {"xml": True, "tags": "a=b"},
                   {"xml": True, "tags": {"a b": "keep"}}, {"xml": True, "target_prefix": "Ein"}):  # fmt: skip
