@@ -77,7 +77,7 @@ def _section(text: str, begin: int) -> Token:
             return kind, begin, end + len(last), ""
     found = _DOCTYPE.match(text, begin)
     if found is None:
-        raise broken(text, begin, "this <! begins neither a comment, nor CDATA, nor a document type that ends")
+        raise broken(text, begin, "this <! begins no comment, CDATA or document type that ends; expected one of these")
     return OTHER, begin, found.end(), ""
 
 

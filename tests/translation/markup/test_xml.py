@@ -1,6 +1,7 @@
 """XML: what of it is translated, that all else stays to the byte, and what is refused."""
 
 import contextlib
+import re
 import time
 import xml.etree.ElementTree as ET
 
@@ -108,7 +109,7 @@ def test_cdata_never_ends_in_itself():
         ("<!-- a", "this <!-- does not end; expected -->"),
         ("<a><![CDATA[b</a>", r"this <!\[CDATA\[ does not end"),
         ("<?a", "does not end"),
-        ("<!a>", "this <! begins neither"),
+        ("<!a>", "this <! begins no comment"),
         ("<a", "this < begins no tag"),
         ("<1>a</1>", "this < begins no tag"),
     ],
@@ -165,6 +166,26 @@ def test_laws(text, tags, lines):
         (found,) = translate_documents([read_xml(text, tags, lines)], layer)
         assert tags_of(found) == tags_of(text)
         read_xml(found, tags)
+
+
+@settings(max_examples=500)
+@given(st.text(st.sampled_from("<>/!-?='\" ab&;#x1\n\0\u00e9[]C\ud800:"), max_size=40), TAGS)
+def test_what_may_be_no_xml(text, tags):
+    try:
+        documents = [read_xml(text, tags)]
+    except XmlError as error:
+        assert re.match("line [0-9]+, column [0-9]+: (this|the) ", str(error))
+        return
+    assert translate_documents(documents, identity) == [text]
+    (found,) = translate_documents(documents, shuffled)
+    read_xml(found, tags)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000)
+@given(TEXT, TAGS, st.booleans())
+def test_many_laws(text, tags, lines):
+    test_laws.hypothesis.inner_test(text, tags, lines)
 
 
 def test_a_translator():
