@@ -38,7 +38,7 @@ setup(
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
     package_data={
         "cpunmt": ["py.typed"],
-        "cpunmt.serve": ["openapi.json"],
+        "cpunmt.serve": ["openapi.json", "swagger.json"],
         "cpunmt.serve.page": ["*.html", "*.js", "*.css", "*.svg"],
         "quantize": ["py.typed"],
     },

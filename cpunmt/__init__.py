@@ -6,7 +6,7 @@ Translator("models/ende-tiny").translate("A man is riding a bicycle.").text
 
 import importlib
 
-from cpunmt.errors import CancelledError, CpunmtError, ModelFileError, TimeLimitError, UnsupportedIsaError
+from cpunmt.errors import CancelledError, CpunmtError, ModelFileError, TimeLimitError, UnsupportedIsaError, XmlError
 from cpunmt.process.first_use import LOCK
 
 TYPE_CHECKING = False  # typing's takes 5 ms to import
@@ -52,6 +52,7 @@ __all__ = [
     "TranslationResult",
     "Translator",
     "UnsupportedIsaError",
+    "XmlError",
     "contains_model",
     "expected_utilities",
     "get_supported_compute_types",

@@ -20,5 +20,9 @@ class TimeLimitError(CpunmtError, TimeoutError):
     """The `time_limit` of a call was over before it was done. A Python TimeoutError too."""
 
 
+class XmlError(CpunmtError, ValueError):
+    """A text that is to be translated as XML is not well-formed. A Python ValueError too."""
+
+
 class UnsupportedIsaError(CpunmtError):
     """`CPUNMT_ISA` names an instruction set that is unknown or that this machine lacks."""

@@ -54,9 +54,10 @@ def _translate(given) -> int:
         options["return_alignments"] = True
     checked = {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)}
     _checked(given, {name: value for name, value in checked.items() if name != "glossary"})
-    if options.get("html") and (form.alignment is not None or form.word_scores):
+    markup = next((name for name in ("html", "xml") if options.get(name)), None)
+    if markup and (form.alignment is not None or form.word_scores):
         flag = "--word-scores" if form.alignment is None else "--alignment"
-        given.parser.error(f"{flag} tells of pieces, and the result of --html has none; leave one of them out")
+        given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
     texts = _texts(given)
     if "glossary" in options:
         from cpunmt.translation.glossary.glossary import Glossary

@@ -27,7 +27,14 @@ from cpunmt.serve.settings import ServeSettings
 
 DIALECTS = (own, libre, deepl, google, mtran)
 # Where errors that no route has said are of another dialect than LibreTranslate's; the first that fits.
-_OF_PATHS = (("/v1/", own), ("/v2/", deepl), ("/deepl", deepl), ("/language/", google), ("/google/", google))
+_OF_PATHS = (
+    ("/v1/", own),
+    ("/v2/", deepl),
+    ("/v3/", deepl),
+    ("/deepl", deepl),
+    ("/language/", google),
+    ("/google/", google),
+)
 _SAID = {404: "Not found", 405: "Method not allowed"}
 
 

@@ -21,6 +21,13 @@ class ServeError(Exception):
         self.status, self.message, self.retry_after, self.detail = status, message, retry_after, detail
 
 
+class QuotaError(ServeError):
+    """429, but dialects have codes of their own: the client has had as much translated as it may in this period."""
+
+    def __init__(self, quota: int):
+        super().__init__(429, f"The quota of {quota} characters is used up", detail="Wait for the next period")
+
+
 def bad(message: str, detail: str = "") -> ServeError:
     """400: the request is wrong, and would be again."""
     return ServeError(400, message, detail=detail)

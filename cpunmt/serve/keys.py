@@ -11,7 +11,7 @@ from cpunmt.serve.errors import ServeError
 
 _SCHEMES = ("deepl-auth-key ", "bearer ")
 _HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
-_PARAMETERS = ("api_key", "auth_key", "key", "token")
+_PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 
 
 def given_key(headers: Mapping[str, str], parameters: Mapping[str, object]) -> str:

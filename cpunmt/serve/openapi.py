@@ -1,4 +1,4 @@
-"""The description of the interface, OpenAPI 3.1, as openapi.json beside this file has it."""
+"""Descriptions of the interface, as the files beside this one have them: OpenAPI 3.1 of all, Swagger 2.0 of a part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 @functools.cache
-def openapi() -> dict[str, Any]:
-    """All of it."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "openapi.json").read_text("utf-8"))
+def described(name: str = "openapi.json") -> dict[str, Any]:
+    """All of a file: openapi.json, or swagger.json, which has what LibreTranslate's clients ask for."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return found

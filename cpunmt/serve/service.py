@@ -24,6 +24,7 @@ from cpunmt.serve.model_host import Hosted, ModelHost
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
+from cpunmt.serve.usage import Usage
 from cpunmt.translation.interface.whole_texts import Sentences, TextCall, translate_texts
 from cpunmt.translation.pivot.pivot import Pivot
 from cpunmt.translation.results import Hypothesis, Result
@@ -58,6 +59,7 @@ class Service:
 
     def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
         self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
+        self.usage = Usage(settings.quota, settings.quota_hours, self.keys.are_required)
         self.host = ModelHost(models, settings.memory << 20, self.metrics.loaded)
         limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
         self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)
@@ -187,7 +189,8 @@ class Service:
             yield text
             return
         call = self._call(task, wanted[:2], options)
-        cut = None if call.cutter is None or call.settings.options.html else call.cutter.cut(text)
+        is_marked_up = call.settings.options.html or call.settings.options.xml
+        cut = None if call.cutter is None or is_marked_up else call.cutter.cut(text)
         if call.cutter is None or cut is None or not cut.spans:
             yield translate_texts([text], [[]], call)[0].text
             return

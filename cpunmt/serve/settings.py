@@ -37,6 +37,8 @@ class ServeSettings:
     idle_unload: float = setting(0.0, "unload a model that nobody used for so many seconds; 0: never", 0.0, 1e9)
     memory: int = setting(0, "MB of models that stay loaded, those used last; 0: all", 0, 1 << 30)
     max_glossaries: int = setting(1000, "glossaries that are kept", 0, 1 << 20)
+    quota: int = setting(0, "characters of each key, or of all without --api-keys, in a period; 0: any", 0, 1 << 50)
+    quota_hours: float = setting(0.0, "hours of such a period; 0: a calendar month, UTC", 0.0, 1e6)
     api_keys: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     """Keys, one of which each request must have; empty: none is asked for."""
     preload: bool = False

@@ -9,16 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
+from cpunmt.translation.choices import fields
 from cpunmt.translation.choices.consistent import refuse_contradictions
-from cpunmt.translation.choices.fields import (
-    checked,
-    ending_tokens,
-    glossary_terms,
-    option,
-    protected_kinds,
-    split_function,
-    suppressed_sequences,
-)
+from cpunmt.translation.choices.fields import checked, option
 from cpunmt.translation.choices.names import our_names
 from cpunmt.translation.texts.units import NAMES, Protected, Splitter
 
@@ -47,7 +40,7 @@ class Options:
         "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
         "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
-        read=split_function,
+        read=fields.split_function,
     )
     """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
     each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
@@ -57,11 +50,23 @@ class Options:
     """The text is HTML, a page or a part of one: what people read in it is translated, tags within a sentence stand
     around the translation of what they stood around, and every other byte stays as it is."""
 
+    xml: bool = option(False, "the text is XML, or a part of it: as html, but no name has a meaning of its own")
+    """As `html`, but XML: no element or attribute has a meaning of its own. XmlError if it is not well-formed."""
+
+    tags: Mapping[str, str] | str | None = option(
+        None,
+        "what elements of html or xml are: keep (they stay as they are), split (a text of their own), inline",
+        read=fields.element_roles,
+        takes="NAME=ROLE,...",
+    )
+    """What elements of `html` or `xml` are, by name: "keep": they stay as they are; "split": what is before, in and
+    after them are different texts; "inline": part of the text that they stand in. In XML "*" is for all others."""
+
     protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
         None,
         "keep what must not be translated byte for byte: all kinds, none, or those named, with commas between: code, "
         "placeholder, email, url, path, mention, emoji, unknown (default: all, or none with --split none)",
-        read=protected_kinds,
+        read=fields.protected_kinds,
         takes="all|none|KIND,...",
     )
     """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
@@ -88,7 +93,7 @@ class Options:
     glossary: Mapping[str, str] | str | os.PathLike[str] | None = option(  # noqa: RUF009
         None,
         "terms and their translations: a file of lines with a term, a tab and its translation",
-        read=glossary_terms,
+        read=fields.glossary_terms,
         takes="FILE",
     )
     """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
@@ -127,7 +132,10 @@ class Options:
     """No sequence of so many pieces, 1 to 100, is in a translation twice. 0: any may be."""
 
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
-        None, "what translations must not say: texts, with commas between", read=suppressed_sequences, takes="TEXT,..."
+        None,
+        "what translations must not say: texts, with commas between",
+        read=fields.suppressed_sequences,
+        takes="TEXT,...",
     )
     """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
     vocabulary does it, so that "Hund" is a word or the beginning of one. None: nothing."""
@@ -135,7 +143,7 @@ class Options:
     end_token: str | Iterable[str | int] | None = option(
         None,
         "a piece with which a sentence's translation ends besides </s>; it is left out",
-        read=ending_tokens,
+        read=fields.ending_tokens,
         takes="PIECE",
     )
     """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
@@ -298,23 +306,14 @@ class Options:
         return min(self.beam_size, max(1, int(self.beam_size * (self.patience or 1) + 0.5)))
 
 
-# Those that say something about a translation that is given, and how it is scored.
-SCORING = (
-    "vocabulary",
-    "length_penalty",
-    "word_penalty",
-    "coverage_penalty",
-    "max_input_length",
-    "max_batch_size",
-    "max_batch_tokens",
-)
+# Those of a translation that is given, and of how it is scored.
+SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty", "max_input_length", "max_batch_size",
+           "max_batch_tokens")  # fmt: skip
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {one.name: one for one in _FIELDS}
 _AS_WIDE = ("num_hypotheses", "num_candidates")  # as these a beam is at least
-TEXT_ONLY = ("split", "html", "protect", "copy_numbers", "lower_capitals", "glossary")  # pieces are given as they are
+TEXT_ONLY = ("split", "html", "xml", "tags", "protect", "copy_numbers", "lower_capitals", "glossary")
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
-
-
 DEFAULTS = Options()
 
 

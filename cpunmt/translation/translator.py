@@ -245,11 +245,11 @@ class Translator(PieceTranslator):
                 model, settings, (sentence, ids, forced), lambda result: self._mended(sentence, result, settings).text
             )
 
-        cutter = self._cutter(settings)
-        cut = None if cutter is None or settings.options.html else cutter.cut(text, bool(prefix))
+        cutter, is_marked_up = self._cutter(settings), settings.options.html or settings.options.xml
+        cut = None if cutter is None or is_marked_up else cutter.cut(text, bool(prefix))
         if cutter is not None and cut is not None and cut.spans:
             found = joined_increments(cut, cutter.unspaced(text), translated)
-        elif cutter is None and not settings.options.html:
+        elif cutter is None and not is_marked_up:
             found = translated(text)
         else:
             found = (result.text for result in self._texts([text], [prefix], settings))
@@ -275,7 +275,7 @@ class Translator(PieceTranslator):
     def _takes_alone(self, settings: Settings) -> bool:
         """Whether a sentence may be translated by itself, with nothing told but its translation and scores."""
         options = settings.options
-        if options.html or options.rerank is not None or self.config.right_to_left:
+        if options.html or options.xml or options.rerank is not None or self.config.right_to_left:
             return False
         return not (settings.search.attention or options.max_input_length)
 

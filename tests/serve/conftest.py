@@ -3,7 +3,9 @@
 import pytest
 
 from cpunmt import Pivot, Translator
+from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from tests.sample_models.real_model import DIRECTORIES, GERMAN
+from tests.serve.scheduling import Watched
 from tests.serve.serving import serving
 
 
@@ -19,3 +21,17 @@ def translators(student):
     """(source, target) -> what must say the same as the server."""
     german = Translator(GERMAN)
     return {("en", "de"): student, ("de", "en"): german, ("en", "fr"): Pivot([DIRECTORIES["int8"], GERMAN])}
+
+
+@pytest.fixture
+def schedulers():
+    made = []
+
+    def make(workers=1, cache=0, **limits):
+        made.append(Scheduler(workers, Limits(**limits), cache, watched := Watched()))
+        return made[-1], watched
+
+    yield make
+    for scheduler in made:
+        scheduler.close()
+        assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._flying

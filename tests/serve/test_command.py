@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from tests.sample_models.real_model import ROOT
+from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS
-from tests.serve.test_scheduler import WAIT, until
 from tests.support.command_line import CPUNMT, run
 
 MANY = [f"Two dogs and {n} cats are playing in the snow with a man and a woman." for n in range(1000)]

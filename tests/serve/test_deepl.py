@@ -36,6 +36,59 @@ def test_splitting(client, translators):
         assert found.text == translators["en", "de"].translate(text, split=split).text
 
 
+def test_the_type_of_the_model_is_the_one_asked_for(client, served):
+    for asked in ("quality_optimized", "latency_optimized", "prefer_quality_optimized"):
+        found = client.translate_text("One man.", target_lang="DE", model_type=asked)
+        assert found.model_type_used == asked.removeprefix("prefer_")
+    assert client.translate_text("One man.", target_lang="DE").model_type_used is None
+    answer = served.post("/v2/translate", json={"text": "a", "target_lang": "DE", "model_type": "best"})
+    assert (answer.status_code, answer.json()["message"]) == (400, "Value for 'model_type' not supported.")
+
+
+def test_xml(client, translators):
+    text = """<document>
+    <title>Two dogs</title>
+    <par><span>A man is riding</span>
+      <span>a bicycle &lt;now&gt;.</span></par>
+    <par>Ask <x id="7">the owner</x> of the <br/>dog.</par>
+    <raw>This is <Not>translated</Not>.</raw>
+</document>"""
+    asked = {"source_lang": "EN", "target_lang": "DE", "tag_handling": "xml"}
+    found = client.translate_text(
+        text, **asked, non_splitting_tags="span", splitting_tags=["title", "par"], ignore_tags=["raw", "x"]
+    ).text
+    tags = {"span": "inline", "title": "split", "par": "split", "raw": "keep", "x": "keep"}
+    german = translators["en", "de"]
+    assert found == german.translate(text, xml=True, tags=tags).text
+    for kept in (
+        "<raw>This is <Not>translated</Not>.</raw>",
+        '<x id="7">the owner</x>',
+        "<br/>",
+        "<title>Zwei Hunde</",
+    ):
+        assert found.count(kept) == 1, found
+    found = client.translate_text(text, **asked, outline_detection=False, splitting_tags="par").text
+    assert found == german.translate(text, xml=True, tags={"*": "inline", "par": "split"}).text
+    html = "<p>Ask <x>the owner</x> of the dog.</p>"
+    asked["tag_handling"] = "html"
+    found = client.translate_text(html, **asked, ignore_tags="x,y").text
+    assert found == german.translate(html, html=True, tags="x=keep,y=keep").text and "<x>the owner</x>" in found
+
+
+def test_xml_that_is_not_well_formed(served):
+    asked = {"text": ["<a/>", "One\n<b>man"], "target_lang": "DE", "source_lang": "EN", "tag_handling": "xml"}
+    answer = served.post("/v2/translate", json=asked)
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {
+            "message": "Tag handling parsing failed, please check input.",
+            "detail": "Text 2, line 2, column 1: the element that begins here is not closed",
+        },
+    )
+    answer = served.post("/v2/translate", json={**asked, "text": "a", "ignore_tags": ["a b"]})
+    assert answer.status_code == 400 and "'ignore_tags'" in answer.json()["message"]
+
+
 def test_its_languages(client):
     assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
     targets = client.get_target_languages()
@@ -72,6 +125,48 @@ def test_glossaries(client, served, translators):
         client.get_glossary(made.glossary_id)
 
 
+def test_glossaries_of_several_languages(served, translators):
+    client = deepl.DeepLClient("a-third-key", server_url=f"{served.url}/")
+    entries = deepl.api_data.MultilingualGlossaryDictionaryEntries
+    made = client.create_multilingual_glossary(
+        "both", [entries("EN", "DE", {"dogs": "Katzen"}), entries("DE", "EN", {"Hunde": "cats"})]
+    )
+    assert [(one.source_lang, one.target_lang, one.entry_count) for one in made.dictionaries] == [
+        ("EN", "DE", 1),
+        ("DE", "EN", 1),
+    ]
+    found = client.translate_text(TEXT, source_lang="EN", target_lang="DE", glossary=made)
+    assert found.text == translators["en", "de"].translate(TEXT, glossary={"dogs": "Katzen"}).text
+    back = client.translate_text("Zwei Hunde.", source_lang="DE", target_lang="EN-GB", glossary=made)
+    assert back.text == translators["de", "en"].translate("Zwei Hunde.", glossary={"Hunde": "cats"}).text
+    made = client.update_multilingual_glossary_dictionary(made, entries("EN", "DE", {"man": "Herr", "dogs": "Hunde"}))
+    assert [one.entry_count for one in made.dictionaries] == [2, 1]
+    told = client.get_multilingual_glossary_entries(made, "EN", "DE").dictionaries
+    assert [one.entries for one in told] == ["dogs\tHunde\nman\tHerr"]
+    assert client.update_multilingual_glossary_name(made, "other").name == "other"
+    replaced = client.replace_multilingual_glossary_dictionary(made, entries("EN", "FR", {"dogs": "chats"}))
+    assert (replaced.target_lang, replaced.entry_count) == ("FR", 1) and client.list_glossaries() == []
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
+    for pair in (("EN", "FR"), ("EN", "DE")):
+        client.delete_multilingual_glossary_dictionary(made, source_lang=pair[0], target_lang=pair[1])
+    assert [one.name for one in client.list_glossaries()] == ["other"]
+    assert [one.glossary_id for one in client.list_multilingual_glossaries()] == [made.glossary_id]
+    with pytest.raises(deepl.DeepLException, match="one dictionary at least"):
+        client.delete_multilingual_glossary_dictionary(made, source_lang="DE", target_lang="EN")
+    for wrong in ({"dictionaries": 5}, {"dictionaries": [5]}, {"dictionaries": [{}]}, {"name": ""}):
+        answer = served.client.patch(
+            f"/v3/glossaries/{made.glossary_id}", json=wrong, headers={"Authorization": "DeepL-Auth-Key a-third-key"}
+        )
+        assert answer.status_code == 400, wrong
+    client.delete_multilingual_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_multilingual_glossary(made.glossary_id)
+    assert served.client.get("/v3/nothing").json() == {"message": "Not found"}
+    asked = {"name": "a", "dictionaries": []}
+    assert served.post("/v3/glossaries", json=asked).status_code == 400
+
+
 def test_glossaries_that_are_refused(client, served):
     for entries, form in (
         ("a", "tsv"),
@@ -90,6 +185,37 @@ def test_glossaries_that_are_refused(client, served):
     with pytest.raises(deepl.DeepLException, match="Glossary languages"):
         client.translate_text("a", source_lang="EN", target_lang="DE", glossary=made.glossary_id)
     client.delete_glossary(made)
+
+
+def test_documents(client, served, translators, tmp_path):
+    german = translators["en", "de"]
+    for name, text, options in (
+        ("a.txt", f"{TEXT}\n\nOne man.\n", {}),
+        ("b.html", "<p>One <b>man</b> &amp; <i>two</i> dogs.</p>", {"html": True}),
+    ):
+        source, target = tmp_path / name, tmp_path / f"translated_{name}"
+        source.write_text(text, "utf-8")
+        status = client.translate_document_from_filepath(source, target, target_lang="DE")
+        assert status.done and status.billed_characters == len(text)
+        assert target.read_text("utf-8") == german.translate(text, **options).text
+    glossary = client.create_glossary("mine", source_lang="EN", target_lang="DE", entries={"dogs": "Katzen"})
+    handle = client.translate_document_upload(
+        TEXT, filename="c.txt", source_lang="EN", target_lang="DE", glossary=glossary
+    )
+    found = b"".join(client.translate_document_download(handle).iter_content())
+    assert found.decode() == german.translate(TEXT, glossary={"dogs": "Katzen"}).text
+    client.delete_glossary(glossary)
+    with pytest.raises(deepl.DeepLException, match="Document not found"):
+        client.translate_document_get_status(deepl.DocumentHandle(handle.document_id, "0" * 64))
+    for name, said in (("a.pdf", {}), ("a.txt", {"output_format": "docx"}), ("a.txt", {"target_lang": "JA"})):
+        asked = {"target_lang": "DE", **said}
+        answer = served.post("/v2/document", files={"file": (name, TEXT)}, data=asked)
+        assert answer.status_code == 400 and set(answer.json()) <= {"message", "detail"}, answer.text
+    for given in (
+        {"data": {"target_lang": "DE"}},
+        {"files": {"file": ("a.txt", b"\xff")}, "data": {"target_lang": "DE"}},
+    ):
+        assert served.post("/v2/document", **given).status_code == 400
 
 
 def test_what_is_wrong_is_told(client, served):

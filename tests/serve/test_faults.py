@@ -179,7 +179,7 @@ def test_a_stream_whose_client_leaves(served):
 
 def idle(served):
     """Wait until nothing is in progress, and nothing waits."""
-    from tests.serve.test_scheduler import until
+    from tests.serve.scheduling import until
 
     until(lambda: served.service.in_flight == 0 and served.service.scheduler.queued == 0)
 

@@ -14,9 +14,9 @@ from starlette.routing import Mount
 from cpunmt.errors import CpunmtError
 from cpunmt.serve import ServeSettings, create_app
 from cpunmt.serve.keys import Keys, given_key, owner_of, read_keys
+from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS, serving
 from tests.serve.test_faults import FORMS
-from tests.serve.test_scheduler import WAIT, until
 
 KEY = "sesame öffne dich"
 
@@ -34,7 +34,7 @@ def test_only_who_has_a_key_is_served(locked, path):
         if given.strip() != KEY:
             answer = locked.post(path, json={**right, "api_key": given})
             assert answer.status_code == 403 and "key" in message(answer.json()) and "sesam" not in answer.text
-    for name in ("api_key", "auth_key", "key", "token"):
+    for name in ("api_key", "apiKey", "auth_key", "key", "token"):
         assert locked.post(path, json={**right, name: KEY}).status_code == 200
         assert locked.client.post(path, params={name: KEY}, json=right).status_code == 200
     written = KEY.encode().decode("latin-1")  # as a header's bytes are read

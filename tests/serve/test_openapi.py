@@ -6,10 +6,10 @@ import pytest
 
 from cpunmt.serve.app import DIALECTS
 from cpunmt.serve.dialects.own import OPTIONS, RETURNS
-from cpunmt.serve.openapi import openapi
+from cpunmt.serve.openapi import described
 from tests.serve.json_schema import problem
 
-DOCUMENT = openapi()
+DOCUMENT = described()
 TEXT = {"text": "One man. Two dogs.", "source": "en", "target": "de"}
 ASKED = [  # (method, path, JSON or query); those that make and forget a glossary come below
     ("post", "/v1/translate", TEXT),
@@ -31,7 +31,8 @@ ASKED = [  # (method, path, JSON or query); those that make and forget a glossar
     ("get", "/frontend/settings", None),
     ("get", "/spec", None),
     ("get", "/v2/translate", {"text": "One man.", "target_lang": "DE"}),
-    ("post", "/v2/translate", {"text": ["One man."], "target_lang": "DE", "show_billed_characters": True}),
+    ("post", "/v2/translate", {"text": ["One man."], "target_lang": "DE", "show_billed_characters": True,
+                              "model_type": "quality_optimized"}),
     ("post", "/deepl/v2/translate", {"text": ["One man."], "target_lang": "DE"}),
     ("get", "/deepl/v2/translate", {"text": "One man.", "target_lang": "DE"}),
     *[(method, f"{prefix}/v2/{path}", None) for prefix in ("", "/deepl") for method in ("get", "post")
@@ -118,6 +119,44 @@ def test_glossaries_are_as_it_says(served, prefix):
     check(served.client.get(one.format(number=number) + "/entries"), f"{one}/entries", "get")
     check(served.client.delete(one.format(number=number)), one, "delete")
     check(served.client.delete(one.format(number=number)), one, "delete")
+
+
+@pytest.mark.parametrize("prefix", ["", "/deepl"])
+def test_glossaries_of_several_languages_are_as_it_says(served, prefix):
+    dictionary = {"source_lang": "en", "target_lang": "de", "entries": "man\tHerr"}
+    pair = {"source_lang": "en", "target_lang": "de"}
+    other = {"source_lang": "de", "target_lang": "en", "entries": "Herr,man", "entries_format": "csv"}
+    whole, one = f"{prefix}/v3/glossaries", f"{prefix}/v3/glossaries/{{number}}"
+    made = served.post(whole, json={"name": "a", "dictionaries": [dictionary, other]})
+    check(made, whole, "post")
+    asked = [
+        (whole, "get", {}),
+        (one, "get", {}),
+        (one, "patch", {"json": {"name": "b", "dictionaries": [dictionary]}}),
+        (f"{one}/entries", "get", {"params": pair}),
+        (f"{one}/dictionaries", "put", {"json": dictionary}),
+        (f"{one}/dictionaries", "delete", {"params": pair}),
+        (f"{one}/dictionaries", "delete", {"params": pair}),
+        (one, "delete", {}),
+        (one, "patch", {"json": {}}),
+    ]
+    for path, method, how in asked:
+        answer = served.client.request(method, path.format(number=made.json()["glossary_id"]), **how)
+        check(answer, path, method)
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("prefix", ["", "/deepl"])
+def test_documents_are_as_it_says(served, prefix):
+    made = served.post(f"{prefix}/v2/document", files={"file": ("a.txt", "One man.")}, data={"target_lang": "DE"})
+    check(made, f"{prefix}/v2/document", "post")
+    number, key = made.json()["document_id"], {"document_key": made.json()["document_key"]}
+    for path in (f"{prefix}/v2/document/{{number}}", f"{prefix}/v2/document/{{number}}/result"):
+        check(served.post(path.format(number=number), json=key), path, "post")
+        check(served.client.get(path.format(number=number), params=key), path, "get")
+        answer = served.post(path.format(number=number), json={"document_key": "other"})
+        assert answer.status_code == 404
+        check(answer, path, "post")
 
 
 def test_files_are_as_it_says(served):

@@ -8,99 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CancelledError
-from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from cpunmt.translation.calls import settings_of
-from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned
-
-SETTINGS = settings_of(Options())
-OTHERS = settings_of(Options(beam_size=2))
-WAIT = 20
-
-
-class Watched:
-    """What the scheduler tells."""
-
-    def __init__(self):
-        self.batches, self.kept, self.asked, self.waits = [], 0, 0, []
-
-    def batch(self, pieces, sentences, seconds):
-        self.batches.append(sentences)
-
-    def looked_up(self, kept, asked):
-        self.kept, self.asked = self.kept + kept, self.asked + asked
-
-    def waited(self, seconds):
-        self.waits.append(seconds)
-
-
-class Sentences:
-    """Gives each sentence in capitals, one batch after the other as `go` allows; "wrong" raises."""
-
-    def __init__(self, is_open=True):
-        self.batches, self.begun, self.go = [], threading.Semaphore(0), threading.Semaphore(0)
-        self._open = is_open
-
-    def __call__(self, texts, forced, settings):
-        self.batches.append(list(texts))
-        self.begun.release()
-        if not self._open:
-            assert self.go.acquire(timeout=WAIT)
-        if any(text.startswith("wrong") for text in texts):
-            raise ValueError("it is wrong")
-        return [Aligned(text, text.upper()) for text in texts]
-
-    def open(self):
-        self._open = True
-        self.go.release(1000)
-
-
-class Asking(threading.Thread):
-    """A request in a thread of its own."""
-
-    def __init__(self, scheduler, sentences, texts, settings=SETTINGS, key="model", forced=None):
-        super().__init__()
-        self.task, self.texts, self.settings = scheduler.task(), texts, settings
-        self.through = scheduler.through(self.task, key, sentences)
-        self.forced = forced or [[]] * len(texts)
-        self.made = self.error = None
-        self.start()
-
-    def run(self):
-        try:
-            self.made = [aligned.target for aligned in self.through(self.texts, self.forced, self.settings)]
-        except Exception as error:
-            self.error = error
-
-    def result(self):
-        self.join(WAIT)
-        assert not self.is_alive()
-        if self.error is not None:
-            raise self.error
-        return self.made
-
-
-@pytest.fixture
-def schedulers():
-    made = []
-
-    def make(workers=1, cache=0, **limits):
-        made.append(Scheduler(workers, Limits(**limits), cache, watched := Watched()))
-        return made[-1], watched
-
-    yield make
-    for scheduler in made:
-        scheduler.close()
-        assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._flying
-
-
-def until(condition):
-    end = time.monotonic() + WAIT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
+from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, until
 
 
 def test_what_waits_is_translated_together(schedulers):
@@ -209,39 +120,6 @@ def test_what_is_wrong_with_one_harms_no_other(schedulers):
         wrong.result()
 
 
-def test_a_request_that_is_cancelled_leaves(schedulers):
-    scheduler, _ = schedulers()
-    sentences = Sentences(False)
-    first = Asking(scheduler, sentences, ["first"])
-    assert sentences.begun.acquire(timeout=WAIT)
-    gone, other = (Asking(scheduler, sentences, texts) for texts in (["gone", "shared"], ["shared"]))
-    until(lambda: scheduler.queued == 2)
-    gone.task.cancel()
-    with pytest.raises(CancelledError):
-        gone.result()
-    until(lambda: scheduler.queued == 1)
-    sentences.open()
-    assert first.result() == ["FIRST"] and other.result() == ["SHARED"]
-    assert sentences.batches == [["first"], ["shared"]]
-    with pytest.raises(CancelledError):  # whatever it asks for then
-        gone.through(["more"], [[]], SETTINGS)
-
-
-def test_who_leaves_late_takes_no_other_along(schedulers):
-    """All of a request has been taken; others of the same kind, which came after it, wait."""
-    scheduler, _ = schedulers()
-    sentences = Sentences(False)
-    first = Asking(scheduler, sentences, ["first"])
-    assert sentences.begun.acquire(timeout=WAIT)
-    second = Asking(scheduler, sentences, ["second"])
-    until(lambda: scheduler.queued == 1)
-    first.task.cancel()
-    sentences.open()
-    assert second.result() == ["SECOND"]
-    with pytest.raises(CancelledError):
-        first.result()
-
-
 def test_a_request_that_comes_first_does_the_work_itself(schedulers):
     scheduler, _ = schedulers(workers=2)
     threads = []
@@ -252,33 +130,6 @@ def test_a_request_that_comes_first_does_the_work_itself(schedulers):
 
     asked = Asking(scheduler, told, ["first"])
     assert asked.result() == ["FIRST"] and threads == [asked]
-
-
-def test_its_end_ends_no_other(schedulers):
-    """The thread of a request that nobody waits for any more translates a batch in which others are."""
-    scheduler, _ = schedulers()
-    sentences, held = Sentences(False), []
-
-    def looks(texts, forced, settings):
-        made = sentences(texts, forced, settings)
-        check()
-        return made
-
-    def ask():
-        with pytest.raises(CancelledError), under(Watch(cancel=lambda: task.cancelled)):
-            held.extend(through(["first", "same"], [[], []], SETTINGS))
-
-    task = scheduler.task()
-    through = scheduler.through(task, "model", looks)
-    leading = threading.Thread(target=ask)
-    leading.start()
-    assert sentences.begun.acquire(timeout=WAIT)
-    other = Asking(scheduler, looks, ["same"])
-    until(lambda: len(scheduler._flying[next(key for key in scheduler._flying if "same" in key)].tasks) == 2)
-    task.cancel()
-    sentences.open()
-    leading.join(WAIT)
-    assert other.result() == ["SAME"] and held == [] and not leading.is_alive()
 
 
 def test_too_much_is_refused(schedulers):
@@ -311,24 +162,6 @@ def test_what_would_wait_too_long_is_refused(schedulers):
     assert refused.value.status == 503
     slow.open()
     assert asked[0].result() == ["A", "B", "C"]
-
-
-def test_its_end_lets_everybody_go():
-    scheduler = Scheduler(1, Limits(batch=1), 0, Watched())
-    sentences = Sentences(False)
-    first = Asking(scheduler, sentences, ["first"])
-    assert sentences.begun.acquire(timeout=WAIT)
-    waiting = Asking(scheduler, sentences, ["never"])
-    until(lambda: scheduler.queued == 1)
-    ending = threading.Thread(target=scheduler.close)
-    ending.start()
-    sentences.open()
-    ending.join(WAIT)
-    assert first.result() == ["FIRST"]
-    with pytest.raises(CancelledError):
-        waiting.result()
-    with pytest.raises(CancelledError):
-        Asking(scheduler, sentences, ["too late"]).result()
 
 
 @given(

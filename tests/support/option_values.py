@@ -14,6 +14,7 @@ FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 DRAWN, ALTERNATIVES = {"sampling_topk": 0}, {"return_alternatives": True}
 COMPANIONS = {  # what an option needs beside it
+    "tags": {"xml": True},
     "num_hypotheses": {"beam_size": 64},
     "sampling_topp": DRAWN,
     "sampling_temperature": DRAWN,
@@ -33,6 +34,11 @@ READ = {  # option: pairs of values that mean the same
         (["Zwei Hunde"], np.array(["Zwei Hunde"])),
     ],
     "end_token": [(".", np.str_(".")), (["▁Hund"], ("▁Hund",)), ([5, "."], (np.int64(5), "."))],
+    "tags": [
+        ((("b", "keep"), ("p", "inline")), {"p": "inline", "b": "keep"}),
+        ("i=split", (("i", "split"),)),
+        ({"*": "inline"}, [["*", "inline"]]),
+    ],
     "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
 }
 
@@ -76,6 +82,10 @@ def option_sets(draw, names=tuple(FIELDS), most=4, largest=100):
 def consistent_options(draw, clusters=False):
     """Any options that do not contradict each other; beams and lengths are small. `clusters`: the model has some."""
     found, _ = draw(option_sets(most=len(FIELDS), largest=6))
+    if found.pop("xml", False):  # of any texts most are not well-formed
+        found["html"] = True
+    if not found.get("html"):
+        found.pop("tags", None)
     if not clusters and found.get("vocabulary") in ("clusters", "both"):
         found["vocabulary"] = "full"
     if "num_hypotheses" in found:

@@ -23,6 +23,8 @@ def test_nothing_given_gives_the_defaults():
     assert {name: getattr(Options(), name) for name in FIELDS} == {
         "split": "sentence",
         "html": False,
+        "xml": False,
+        "tags": None,
         "protect": None,
         "copy_numbers": None,
         "lower_capitals": None,
@@ -217,7 +219,7 @@ def test_a_vocabulary_is_one_of_those_listed(text):
 
 @given(st.text().filter(lambda text: text not in {*FIELDS, *CTRANSLATE2_NAMES, *CTRANSLATE2_OFF}))
 def test_an_unknown_name_is_refused_and_the_known_ones_are_listed(name):
-    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: split, html, protect, "):
+    with pytest.raises(TypeError, match=r"(?s)^unknown option .*; expected one of: split, html, xml, tags, protect, "):
         make_options({name: 1})
 
 

@@ -1,24 +1,29 @@
-"""DeepL's dialect, version 2: translations, languages, usage and glossaries."""
+"""DeepL's dialect: translations, languages and usage and documents of version 2, glossaries of versions 2 and 3."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.errors import XmlError
 from cpunmt.serve import language_codes
-from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore, read_entries
+from cpunmt.serve.dialects.deepl_documents import add_document_routes
+from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
+from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
-from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.language_codes import base_of, found_in, name_of
+from cpunmt.serve.errors import QuotaError, ServeError, bad
+from cpunmt.serve.language_codes import base_of, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
+from cpunmt.translation.markup.names import KEEP, REST, SPLIT, WITHIN, element_roles
+from cpunmt.translation.markup.xml_document import read_xml
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
 _SPLITS = {"0": "none", "1": "sentence", "nonewlines": "paragraph"}
-_MOST_OWNERS = 10_000
+_MODEL_TYPES = ("quality_optimized", "latency_optimized")  # each model here is both
 
 
 def _failed(error: ServeError) -> dict[str, Any]:
@@ -26,23 +31,6 @@ def _failed(error: ServeError) -> dict[str, Any]:
 
 
 deepl = Dialect(_failed)
-
-
-class Usage:
-    """Characters that each client has had translated since the server was started."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[str, int] = OrderedDict()
-
-    def add(self, owner: str, count: int) -> None:
-        """So many more."""
-        self._counts[owner] = self._counts.pop(owner, 0) + count
-        if len(self._counts) > _MOST_OWNERS:
-            self._counts.popitem(last=False)
-
-    def of(self, owner: str) -> int:
-        """How many."""
-        return self._counts.get(owner, 0)
 
 
 @deepl.route("/v2/translate", "POST", "GET")
@@ -53,11 +41,13 @@ async def translate(ask: Ask) -> Response:
     given = ask.parameters
     texts, target = given.texts("text"), given.text("target_lang")
     source = given.text("source_lang", "") or AUTO
-    options = _options(given, ask, source, target)
+    options, model_type = _options(ask, source, target), _model_type(given)
     try:
         made = await ask.translated(texts, source, target, options)
     except ServeError as error:
         raise _in_their_words(error) from None
+    except XmlError:
+        raise _not_xml(texts) from None
     told = []
     for text, (wanted, result) in zip(texts, made, strict=True):
         one: dict[str, Any] = {
@@ -66,8 +56,9 @@ async def translate(ask: Ask) -> Response:
         }
         if given.switch("show_billed_characters"):
             one["billed_characters"] = len(text)
+        if model_type:
+            one["model_type_used"] = model_type
         told.append(one)
-    ask.service.kept(Usage).add(ask.owner, sum(map(len, texts)))
     return JSONResponse({"translations": told})
 
 
@@ -92,64 +83,14 @@ async def languages(ask: Ask) -> Response:
 @deepl.route("/v2/usage", "GET", "POST")
 @deepl.route("/deepl/v2/usage", "GET", "POST")
 async def usage(ask: Ask) -> Response:
-    """Characters of this client, since the server was started."""
-    return JSONResponse({"character_count": ask.service.kept(Usage).of(ask.owner), "character_limit": _NO_LIMIT})
+    """Characters of this client, since the server was started or the period began, and how many it may have."""
+    found = ask.service.usage
+    return JSONResponse({"character_count": found.of(ask.owner), "character_limit": found.quota or _NO_LIMIT})
 
 
-@deepl.route("/v2/glossary-language-pairs", "GET")
-@deepl.route("/deepl/v2/glossary-language-pairs", "GET")
-async def glossary_pairs(ask: Ask) -> Response:
-    """All that is translated can have a glossary."""
-    host = ask.service.host
-    pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
-    told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
-    return JSONResponse({"supported_languages": told})
-
-
-@deepl.route("/v2/glossaries", "POST", "GET")
-@deepl.route("/deepl/v2/glossaries", "POST", "GET")
-async def glossaries(ask: Ask) -> Response:
-    """A new one, or the list of this client's."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
-    if ask.request.method != "POST":
-        return JSONResponse({"glossaries": [one.told() for one in store.all_of(ask.owner)]})
-    name = given.text("name")
-    if not name.strip() or len(name) > 1024:
-        raise bad("Bad request. Reason: the name must have 1 to 1024 characters")
-    languages = []
-    for field, there in (("source_lang", ask.service.host.sources), ("target_lang", ask.service.host.targets)):
-        found = found_in(given.text(field), there)
-        if found is None:
-            raise bad(f"Value for '{field}' not supported.")
-        languages.append(base_of(found))
-    terms = read_entries(given.text("entries"), given.text("entries_format", "tsv"))
-    made = store.add(ask.owner, name, languages[0], languages[1], terms, ask.service.settings.max_glossaries)
-    return JSONResponse(made.told(), 201)
-
-
-@deepl.route("/v2/glossaries/{number}", "GET", "DELETE")
-@deepl.route("/deepl/v2/glossaries/{number}", "GET", "DELETE")
-async def glossary(ask: Ask) -> Response:
-    """What a glossary is; or its end."""
-    store, number = ask.service.kept(GlossaryStore), ask.request.path_params["number"]
-    found = store.one_of(ask.owner, number)
-    if ask.request.method == "DELETE":
-        store.remove(found)
-        return Response(status_code=204)
-    return JSONResponse(found.told())
-
-
-@deepl.route("/v2/glossaries/{number}/entries", "GET")
-@deepl.route("/deepl/v2/glossaries/{number}/entries", "GET")
-async def glossary_entries(ask: Ask) -> Response:
-    """Its terms, a line with a tab for each."""
-    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
-    lines = "\n".join(f"{source}\t{target}" for source, target in found.terms.items())
-    return Response(lines, media_type="text/tab-separated-values")
-
-
-def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str, Any]:
-    formality = given.text("formality", "default") or "default"
+def _options(ask: Ask, source: str, target: str) -> dict[str, Any]:
+    given = ask.parameters
+    formality = (given.text("formality", "") or "default").lower()
     if formality in ("more", "less"):
         raise bad(f"Target language '{language_codes.plain(target).upper()[:10]}' doesn't support formality.")
     if formality not in ("default", "prefer_more", "prefer_less"):
@@ -159,7 +100,8 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
     if tags not in ("", "html", "xml"):
         raise bad("Value for 'tag_handling' not supported.")
     if tags:
-        options["html"] = True
+        options[tags] = True
+        options["tags"] = _roles(given, tags)
     split = given.get("split_sentences")
     if split not in (None, ""):
         named = str(int(split)) if isinstance(split, int) else split
@@ -171,13 +113,52 @@ def _options(given: Parameters, ask: Ask, source: str, target: str) -> dict[str,
         if source == AUTO:
             raise bad("Use of a glossary requires the source_lang parameter to be specified.")
         found = ask.service.kept(GlossaryStore).one_of(ask.owner, number)
-        if (base_of(source), base_of(target)) != (found.source, found.target):
+        pair = base_of(source), base_of(target)
+        if pair not in found.terms:
             raise bad("Glossary languages do not match the languages of the request.")
-        options["glossary"] = found.terms
+        options["glossary"] = found.terms[pair]
     return options
 
 
+def _roles(given: Parameters, tags: str) -> tuple[tuple[str, str], ...] | None:
+    """The option `tags`: of what is said twice, the last of these."""
+    found = {}
+    if tags == "xml" and not given.switch("outline_detection", True):
+        found[REST] = WITHIN
+    for name, role in (("splitting_tags", SPLIT), ("non_splitting_tags", WITHIN), ("ignore_tags", KEEP)):
+        if name in given:
+            found |= dict.fromkeys(filter(None, map(str.strip, ",".join(given.texts(name)).split(","))), role)
+    try:
+        return element_roles(found) if found else None
+    except ValueError:
+        raise bad("Value for 'ignore_tags', 'splitting_tags' or 'non_splitting_tags' not supported.") from None
+
+
+def _not_xml(texts: Sequence[str]) -> ServeError:
+    """What is said of the first text that is not well-formed."""
+    for number, text in enumerate(texts, 1):
+        try:
+            read_xml(text, {})
+        except XmlError as error:
+            return bad("Tag handling parsing failed, please check input.", f"Text {number}, {error}")
+    raise AssertionError("all texts are well-formed")
+
+
+def _model_type(given: Parameters) -> str:
+    """What is told of the model, if one of a kind is asked for; "" if not."""
+    wanted = given.text("model_type", "").removeprefix("prefer_")
+    if wanted not in ("", *_MODEL_TYPES):
+        raise bad("Value for 'model_type' not supported.")
+    return wanted
+
+
 def _in_their_words(error: ServeError) -> ServeError:
+    if isinstance(error, QuotaError):
+        return ServeError(456, "Quota Exceeded", detail=error.message)
     if error.message.endswith("is not supported"):
         return bad("Value for 'target_lang' or 'source_lang' not supported.", error.message)
     return error
+
+
+add_glossary_routes(deepl)
+add_document_routes(deepl, _options, _in_their_words)

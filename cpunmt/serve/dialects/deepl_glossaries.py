@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -16,34 +16,61 @@ MOST_TERMS = 10_000
 MOST_BYTES = 64 << 20  # of the terms of all glossaries together
 
 
+Pair = tuple[str, str]  # source and target language
+
+
 @dataclass(frozen=True)
 class StoredGlossary:
-    """A glossary of a client."""
+    """A glossary of a client: terms for one pair of languages, or of version 3 for several."""
 
     number: str
     owner: str
     name: str
-    source: str
-    target: str
-    terms: Glossary
+    terms: dict[Pair, Glossary]
     created: datetime
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether version 2 can tell of it."""
+        return len(self.terms) == 1
+
+    def of(self, pair: Pair) -> Glossary:
+        """The terms for a pair of languages. Raises ServeError if there are none."""
+        if pair not in self.terms:
+            raise ServeError(404, "Dictionary not found", detail="The glossary has none for these languages")
+        return self.terms[pair]
+
     def told(self) -> dict[str, Any]:
-        """It as DeepL tells of it."""
-        return {
-            "glossary_id": self.number,
-            "name": self.name,
-            "ready": True,
-            "source_lang": self.source,
-            "target_lang": self.target,
-            "creation_time": self.created.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "entry_count": len(self.terms),
-        }
+        """It as DeepL's version 2 tells of it."""
+        (told,) = self._dictionaries()
+        return {**self._beginning(), "ready": True, **told}
+
+    def told_whole(self) -> dict[str, Any]:
+        """It as DeepL's version 3 tells of it."""
+        return {**self._beginning(), "dictionaries": self._dictionaries()}
+
+    def _beginning(self) -> dict[str, Any]:
+        created = self.created.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {"glossary_id": self.number, "name": self.name, "creation_time": created}
+
+    def _dictionaries(self) -> list[dict[str, Any]]:
+        return [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
 
     @property
     def bytes(self) -> int:
         """About how much memory it takes."""
-        return 200 * len(self.terms) + 8 * sum(len(source) + len(target) for source, target in self.terms.items())
+        every = [one for terms in self.terms.values() for one in terms.items()]
+        return 200 * len(every) + 8 * sum(len(source) + len(target) for source, target in every)
+
+
+def dictionary_told(pair: Pair, terms: Glossary) -> dict[str, Any]:
+    """What is told of the terms for a pair of languages."""
+    return {"source_lang": pair[0], "target_lang": pair[1], "entry_count": len(terms)}
+
+
+def tab_separated(terms: Glossary) -> str:
+    """Terms, a line with a tab for each."""
+    return "\n".join(f"{source}\t{target}" for source, target in terms.items())
 
 
 class GlossaryStore:
@@ -53,13 +80,22 @@ class GlossaryStore:
         self._all: dict[str, StoredGlossary] = {}
         self._bytes = 0
 
-    def add(self, owner: str, name: str, source: str, target: str, terms: Glossary, most: int) -> StoredGlossary:
+    def add(self, owner: str, name: str, terms: dict[Pair, Glossary], most: int) -> StoredGlossary:
         """Keep one more. Raises ServeError if there is no room for it."""
-        made = StoredGlossary(str(uuid.uuid4()), owner, name, source, target, terms, datetime.now(timezone.utc))
-        if len(self._all) >= most or self._bytes + made.bytes > MOST_BYTES:
-            raise ServeError(456, "Quota for glossaries exceeded", detail="Delete one that is not needed any more")
+        made = StoredGlossary(str(uuid.uuid4()), owner, name, terms, datetime.now(timezone.utc))
+        if len(self._all) >= most:
+            raise _no_room()
+        return self._kept(made, 0)
+
+    def change(self, glossary: StoredGlossary, name: str, terms: dict[Pair, Glossary]) -> StoredGlossary:
+        """Give one another name and other terms. Raises ServeError if there is no room for them."""
+        return self._kept(replace(glossary, name=name, terms=terms), glossary.bytes)
+
+    def _kept(self, made: StoredGlossary, freed: int) -> StoredGlossary:
+        if self._bytes - freed + made.bytes > MOST_BYTES:
+            raise _no_room()
         self._all[made.number] = made
-        self._bytes += made.bytes
+        self._bytes += made.bytes - freed
         return made
 
     def all_of(self, owner: str) -> list[StoredGlossary]:
@@ -77,6 +113,18 @@ class GlossaryStore:
         """Forget one."""
         del self._all[glossary.number]
         self._bytes -= glossary.bytes
+
+
+def _no_room() -> ServeError:
+    return ServeError(456, "Quota for glossaries exceeded", detail="Delete one that is not needed any more")
+
+
+def merged(old: Glossary | None, new: Glossary) -> Glossary:
+    """Terms, of which the new ones win. Raises ServeError for too many."""
+    terms = {**dict(old.items() if old else ()), **dict(new.items())}
+    if len(terms) > MOST_TERMS:
+        raise bad("Invalid glossary entries provided", f"Expected 1 to {MOST_TERMS} entries")
+    return Glossary(terms)
 
 
 def read_entries(text: str, form: str) -> Glossary:

@@ -58,7 +58,8 @@ class Ask(NamedTuple):
             wanted = service.wanted(checked, source, target)
             return list(zip(wanted, service.translate(task, checked, wanted, options), strict=True))
 
-        return await service.run(self.request, work)
+        with service.usage.charged(self.owner, checked):
+            return await service.run(self.request, work)
 
 
 Answer = Callable[[Ask], Awaitable[Response]]

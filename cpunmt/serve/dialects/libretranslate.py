@@ -11,7 +11,7 @@ from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
 from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import found_in, libretranslate, name_of
-from cpunmt.serve.openapi import openapi
+from cpunmt.serve.openapi import described
 from cpunmt.serve.parameters import checked_texts
 from cpunmt.serve.service import Service, Wanted
 
@@ -19,7 +19,7 @@ _PAUSE = 500  # milliseconds that a page waits for the next letter
 
 
 def _failed(error: ServeError) -> dict[str, Any]:
-    return {"error": error.message}
+    return {"error": f"Slowdown: {error.message}" if error.status == 429 else error.message}
 
 
 libre = Dialect(_failed)
@@ -123,8 +123,8 @@ async def download_file(ask: Ask) -> Response:
 
 @libre.route("/spec", "GET", keyed=False)
 async def spec(ask: Ask) -> Response:
-    """The description of the interface."""
-    return JSONResponse(openapi())
+    """The description of this dialect, as its clients expect it: Swagger 2.0."""
+    return JSONResponse(described("swagger.json"))
 
 
 def _file(given: object) -> tuple[str, bytes]:

@@ -11,12 +11,12 @@ from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from cpunmt.serve import openapi
 from cpunmt.serve.detection import Detected
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import name_of
-from cpunmt.serve.openapi import openapi
 from cpunmt.serve.parameters import Parameters, checked_texts
 from cpunmt.serve.service import AUTO, Wanted
 from cpunmt.serve.settings import ServeSettings
@@ -71,7 +71,8 @@ async def translate(ask: Ask) -> Response:
     if given.switch("stream"):
         if not alone:
             raise bad("Invalid request: stream takes one text, not a list")
-        return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
+        with service.usage.charged(ask.owner, texts):
+            return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
 
     told = [_told(returns, *pair) for pair in await ask.translated(texts, source, target, options)]
     return JSONResponse({"translations": told})
@@ -104,7 +105,7 @@ async def models(ask: Ask) -> Response:
 @own.route("/openapi.json", "GET", keyed=False)
 async def described(ask: Ask) -> Response:
     """This interface, as OpenAPI 3.1."""
-    return JSONResponse(openapi())
+    return JSONResponse(openapi.described())
 
 
 @own.route("/health", "GET", keyed=False)

@@ -56,5 +56,10 @@ def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
     return text, {} if suffix == ".txt" else {"html": True}
 
 
+def is_known(name: str) -> bool:
+    """Whether files of this kind are translated."""
+    return _suffix(name) in SUFFIXES
+
+
 def _suffix(name: str) -> str:
     return PurePath(name.replace("\\", "/")).suffix.lower()

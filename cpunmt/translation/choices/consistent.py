@@ -24,6 +24,10 @@ def refuse_contradictions(options: Any, defaults: dict[str, object]) -> None:
 
     `defaults`: of each option.
     """
+    if options.html and options.xml:
+        raise ValueError("html is True and xml is True, expected only one of them")
+    if options.tags is not None and not (options.html or options.xml):
+        raise ValueError("tags is given, and neither html nor xml is True: say which of them the text is")
     if options.return_alternatives and options.sampling_topk != 1:
         raise ValueError(
             f"return_alternatives is True and sampling_topk is {options.sampling_topk}, expected only one of them"

@@ -52,6 +52,13 @@ def protected_kinds(value: object) -> object:
     return protected(value)
 
 
+def element_roles(value: object) -> object:
+    """What `tags` is."""
+    with LOCK:
+        from cpunmt.translation.markup.names import element_roles
+    return element_roles(value)
+
+
 def suppressed_sequences(value: object) -> object:
     """What `suppress_sequences` is."""
     with LOCK:

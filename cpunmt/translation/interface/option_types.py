@@ -85,6 +85,8 @@ class _Texts(TypedDict, total=False):
 
     split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
     html: bool
+    xml: bool
+    tags: Mapping[str, str] | str | None
     protect: Protected | Iterable[Protected] | None
     copy_numbers: bool | None
     lower_capitals: bool | None

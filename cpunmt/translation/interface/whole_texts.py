@@ -1,4 +1,4 @@
-"""Texts, or HTML, over what translates sentences: a model, or several one after the other."""
+"""Texts, HTML or XML, over what translates sentences: a model, or several one after the other."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class TextCall(NamedTuple):
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Results of texts; the translation of each begins with the ids forced upon it.
 
-    Raises ValueError if something is forced upon HTML.
+    Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
     """
     options = call.settings.options
-    results = (_documents if options.html else _texts)(texts, forced, call)
+    results = (_documents if options.html or options.xml else _texts)(texts, forced, call)
     if options.glossary is None:
         return results
     with LOCK:
@@ -66,16 +66,18 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 
 def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of HTML. A document is one hypothesis; its blocks are translated like any texts."""
+    """Results of HTML or XML. A document is one hypothesis; its blocks are translated like any texts."""
     if any(forced):
-        raise ValueError("target_prefix is given, and html is True: a document has no first word; leave it out")
+        named = "html" if call.settings.options.html else "xml"
+        raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")
     with LOCK:  # a process that translates plain text starts without it
-        from cpunmt.translation.markup.html_result import html_result
+        from cpunmt.translation.markup.html_result import document_result, read_documents
     settings, languages, cutter, sentences = call
-    plain = settings_of(settings.options, html=False, num_hypotheses=1)
+    documents = read_documents(texts, settings.options, languages.source)
+    plain = settings_of(settings.options, html=False, xml=False, tags=None, num_hypotheses=1)
 
     def translate(parts: Sequence[str], align: bool) -> list[Aligned]:
         return sentences(parts, [[]] * len(parts), aligning(plain, align))
 
     below = translate if cutter is None else sentence_layer(cutter, translate)
-    return [html_result(text, below, languages.source) for text in texts]
+    return [document_result(document, below) for document in documents]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cpunmt.translation.markup.document import END, HOLD, START, TEXT, Content, Item
 from cpunmt.translation.markup.entities import Spellings, decoded
@@ -88,13 +88,13 @@ def blocks_of(html: str, content: Content) -> Iterator[Block]:
             parts = [items[a + 1 : b] for a, b in itertools.pairwise(places)]
             waiting += [part for part in reversed(parts) if part]
             continue
-        kept = without_markers(html, items, partners) if partners else items
+        kept = without_markers(html, items, partners) if partners and content.is_html else items
         if len(kept) != len(items):
             items = kept
             partners, _ = _paired(items)
         first, last = _core(html, items, partners)
         if first <= last:
-            block = make_block(html, Content(items[first : last + 1], content.preformatted, content.option))
+            block = make_block(html, replace(content, items=items[first : last + 1]))
             if block is not None:
                 yield block
 
@@ -229,7 +229,7 @@ class _Builder:
 
     def _text(self, begin: int, end: int) -> None:
         text = self.html[max(begin, self.begin) : min(end, self.end)]
-        if "&" in text:
+        if "&" in text and not self.content.is_raw:
             text = decoded(text, self.spellings)
         if not self.content.preformatted:
             if "  " in text or not text.isprintable():  # else each space is one, and is " "

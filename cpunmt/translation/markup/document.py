@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cpunmt.translation.markup.attributes import (
@@ -54,11 +55,15 @@ class Content:
 
     preformatted  white space is text
     option        where an <option> without a value would have it; None: the block is no such option's
+    is_html       names mean what they do in HTML
+    is_raw        there are neither tags nor references in it, as in CDATA
     """
 
     items: list[Item]
     preformatted: bool
     option: int | None
+    is_html: bool = True
+    is_raw: bool = False
 
 
 @dataclass(slots=True)
@@ -70,17 +75,19 @@ class Document:
     values: list[Value] = field(default_factory=list)
 
 
-def read_document(html: str, language: str | None = None) -> Document:
-    """The parts of `html`. `language`: that of the text, so that elements of another are left; None: all are the same.
+def read_document(html: str, language: str | None = None, roles: Mapping[str, int] = ROLES) -> Document:
+    """The parts of `html`, whose elements have these `roles`.
 
-    Never raises: what is not complete or not closed is left as it is.
+    `language`: that of the text, so that elements of another are left; None: all are the same. Never raises: what is
+    not complete or not closed is left as it is.
     """
-    return _Reader(html, language).read()
+    return _Reader(html, language, roles).read()
 
 
 class _Reader:
-    def __init__(self, html: str, language: str | None) -> None:
+    def __init__(self, html: str, language: str | None, roles: Mapping[str, int]) -> None:
         self.html = html
+        self.roles = roles
         self.language = language
         self.document = Document(html)
         self.items: list[Item] = []
@@ -125,12 +132,12 @@ class _Reader:
 
     def _add_left(self, left: _Left, end: int) -> None:
         if left.is_held:
-            kind = POINT if ROLES.get(left.name) == BESIDE else HOLD
+            kind = POINT if self.roles.get(left.name) == BESIDE else HOLD
             self.items.append((kind, left.begin, end, left.name))
 
     def _open(self, begin: int, end: int, name: str) -> _Left | None:
         html = self.html
-        role = ROLES.get(name, INLINE)
+        role = self.roles.get(name, INLINE)
         is_left = role in _LEFT
         bare = begin + len(name) + 2
         attributes: dict[str, Value] = {}
@@ -171,7 +178,7 @@ class _Reader:
         return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
 
     def _close(self, begin: int, end: int, name: str) -> None:
-        role = ROLES.get(name, INLINE)
+        role = self.roles.get(name, INLINE)
         if role in _PARTING:
             if self.items or self.option is not None:
                 self._break()

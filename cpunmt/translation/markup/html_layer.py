@@ -1,4 +1,4 @@
-"""HTML in, HTML out, over a layer that translates texts."""
+"""HTML in, HTML out, over a layer that translates texts; XML too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cpunmt.translation.markup.attributes import Value
 from cpunmt.translation.markup.blocks import Block, blocks_of, make_block
-from cpunmt.translation.markup.document import TEXT, Content, read_document
+from cpunmt.translation.markup.document import TEXT, Content, Document, read_document
 from cpunmt.translation.markup.entities import Spellings, decoded, encoded
 from cpunmt.translation.markup.rendering import Edits, has_all, rendered
 from cpunmt.translation.texts.aligned import Aligned, Layer
@@ -30,7 +30,12 @@ def translate_html(texts: Sequence[str], below: Layer, language: str | None = No
     language : of the texts, as ISO 639 has it: elements whose `lang` is another are left as they are. None: all are
         translated.
     """
-    pages = [_Page(text, language) for text in texts]
+    return translate_documents([read_document(text, language) for text in texts], below)
+
+
+def translate_documents(documents: Sequence[Document], below: Layer) -> list[str]:
+    """The same of documents that have been read, of HTML or XML."""
+    pages = [_Page(document) for document in documents]
     values = [value for page in pages for value in page.values]
     blocks = [block for page in pages for block in page.blocks]
     tagged = [block for block in blocks if block.has_tags]
@@ -112,10 +117,9 @@ class _PageBlock:
 
 
 class _Page:
-    def __init__(self, html: str, language: str | None) -> None:
-        self.html = html
+    def __init__(self, document: Document) -> None:
+        self.html = html = document.html
         self.edits = Edits(html)
-        document = read_document(html, language)
         self.values: list[_PageValue] = []
         for value in document.values:
             plain = decoded(html[value.begin : value.end], {}, True).strip()

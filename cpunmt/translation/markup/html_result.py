@@ -1,18 +1,45 @@
-"""HTML as a Result: the text is the document, and what is told of it is told of all that was translated in it."""
+"""HTML or XML as a Result: its text is the document, and the rest is of all that was translated in it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from cpunmt.translation.markup.html_layer import translate_html
+from cpunmt.errors import XmlError
+from cpunmt.process.first_use import LOCK
+from cpunmt.translation.markup.document import Document, read_document
+from cpunmt.translation.markup.html_layer import translate_documents
+from cpunmt.translation.markup.names import html_roles
+from cpunmt.translation.options import Options
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.cut_text import uses_together
+from cpunmt.values.checks import shown
 
 
-def html_result(html: str, below: Layer, language: str | None) -> Result:
-    """The Result of one document; arguments are those of `translate_html`.
+def read_documents(texts: Sequence[str], options: Options, language: str | None) -> list[Document]:
+    """The texts as the options say, of HTML or XML; `language` is that of the texts, or None.
+
+    Raises XmlError for XML that is not well-formed.
+    """
+    tags: Any = options.tags
+    if not options.xml:
+        roles = html_roles(tags)
+        return [read_document(text, language, roles) for text in texts]
+    with LOCK:
+        from cpunmt.translation.markup.xml_document import read_xml
+    documents = []
+    for text in texts:
+        try:
+            documents.append(read_xml(text, dict(tags or ()), options.split in ("sentence", "line")))
+        except XmlError as error:
+            raise XmlError(f"xml is True, and {shown(text)} is not well-formed: {error}") from None
+    return documents
+
+
+def document_result(document: Document, below: Layer) -> Result:
+    """The Result of one document; `below` is that of `translate_html`.
 
     It has one hypothesis, and no pieces: they are in blocks, most of which have tags between them. `score` is the mean
     of the blocks' scores, weighted by their source pieces; `truncated` says whether any was cut off.
@@ -24,7 +51,7 @@ def html_result(html: str, below: Layer, language: str | None) -> Result:
         found.extend(aligned.found for aligned in made if aligned.found is not None)
         return made
 
-    (text,) = translate_html([html], noting, language)
+    (text,) = translate_documents([document], noting)
     weights = [result.num_source_pieces for result in found]
     total = sum(weights)
     score = (
@@ -36,5 +63,5 @@ def html_result(html: str, below: Layer, language: str | None) -> Result:
     truncated = any(result.truncated for result in found)
     hypothesis = Hypothesis(text, score, log_prob, truncated, ())
     return Result(
-        (hypothesis,), num_source_pieces=total, num_source_characters=len(html), glossary=uses_together(found)
+        (hypothesis,), num_source_pieces=total, num_source_characters=len(document.html), glossary=uses_together(found)
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from cpunmt.values.checks import shown
 
 INLINE, BREAK, VOID, HELD, BESIDE, SKIPPED = range(6)
 
@@ -19,7 +22,7 @@ _HELD = "acronym code kbd math samp var"
 _BESIDE = "rt rp rtc"  # how a word is read: no part of the sentence
 _SKIPPED = "applet dir iframe noembed noframes noscript object plaintext script style template textarea xmp metadata"
 
-ROLES: Mapping[str, int] = {
+ROLES: dict[str, int] = {
     name: role
     for role, names in ((BREAK, _BREAKS), (VOID, _VOIDS), (HELD, _HELD), (BESIDE, _BESIDE), (SKIPPED, _SKIPPED))
     for name in names.split()
@@ -82,3 +85,37 @@ highlight literal-block prettyprint listing console terminal shell doctest-block
 """
 CODE_CLASSES = frozenset(_CODE.split())
 CODE_PREFIXES = ("language-", "lang-", "brush:", "highlight-")
+
+# What the option `tags` says of an element.
+KEEP, SPLIT, WITHIN = "keep", "split", "inline"
+REST = "*"  # in XML: all that are not named
+_MOST_NAMES = 1000
+_NAME = re.compile(r"[^\s<>&=,\"'/]{1,200}")
+
+
+def element_roles(value: object) -> tuple[tuple[str, str], ...]:
+    """The option `tags`, a mapping or "x=keep, par=split", as pairs of name and role.
+
+    Raises TypeError for what is neither, ValueError for a name that no element has, for another role, and for more than
+    1,000 names.
+    """
+    if isinstance(value, str):
+        value = [part.strip().split("=", 1) for part in value.split(",")]
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, list | tuple) or not all(isinstance(pair, list | tuple) for pair in pairs):
+        raise TypeError(f"tags is {shown(value)}, expected a mapping of names to keep, split or inline")
+    if len(pairs) > _MOST_NAMES:
+        raise ValueError(f"tags has more than {_MOST_NAMES} names, expected at most so many")
+    for pair in pairs:
+        if len(pair) != 2 or pair[1] not in (KEEP, SPLIT, WITHIN):
+            raise ValueError(f"tags has {shown(pair)}, expected a name and keep, split or inline: x=keep")
+        if not isinstance(pair[0], str) or not _NAME.fullmatch(pair[0]):
+            raise ValueError(f"tags has {shown(pair[0])}, expected the name of an element")
+    return tuple(sorted({str(name): str(role) for name, role in pairs}.items()))
+
+
+def html_roles(tags: tuple[tuple[str, str], ...] | None) -> Mapping[str, int]:
+    """What elements of HTML mean, where `tags` says something of some; of those without an end tag it cannot."""
+    said = {name.lower(): role for name, role in tags or () if name.lower() not in VOID_ELEMENTS | RAW_TEXT}
+    kept = {name: SKIPPED if ROLES.get(name) in (BREAK, SKIPPED) else HELD for name in said}
+    return ROLES | {name: {SPLIT: BREAK, WITHIN: INLINE}.get(role, kept[name]) for name, role in said.items()}

@@ -64,6 +64,8 @@ def has_all(block: Block, target: str) -> bool:
 
 def rendered(block: Block, aligned: Aligned, edits: Edits) -> str:
     """The HTML of the block's translation, without what is before its first and after its last word."""
+    if block.content.is_raw:
+        return edits.html[block.begin : block.end] if "]]>" in aligned.target else aligned.target.strip()
     if not block.has_tags and not block.holds:
         return encoded(aligned.target.strip(), block.spellings)
     root, links = placed(block, aligned)
@@ -128,7 +130,7 @@ class _Writer:
     def _is_lost_link(self, place: Place) -> bool:
         """Whether none of a link's words is in the translation: nobody could follow it."""
         element, block = place.element, self.block
-        if place.begin < place.end or element.opening is None or element.closing is None:
+        if not block.content.is_html or place.begin < place.end or element.opening is None or element.closing is None:
             return False
         name = self.edits.html[element.opening[0] + 1 : element.opening[0] + 3]
         if name[:1] not in "aA" or name[1:] not in f"{SPACE}>":

@@ -32,6 +32,8 @@ Leg = Options | Mapping[str, Any] | None  # of one model
 # what is for the text as a whole, and not for each model's sentences
 _AS_GIVEN: dict[str, Any] = {
     "html": False,
+    "xml": False,
+    "tags": None,
     "protect": "none",
     "copy_numbers": False,
     "lower_capitals": False,
@@ -127,8 +129,8 @@ class Pivot:
         options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
         given : options for all models; they win
 
-        Options of texts (split, html, protect, copy_numbers, lower_capitals, glossary) are the first one's, and mean
-        all models together: texts are cut to sentences once, and terms are those of the last translation.
+        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are the first one's,
+        and mean all models together: texts are cut to sentences once, and terms are those of the last translation.
         num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
         translation on. So are suppress_sequences and end_token, unless `options` is a list.
         """

@@ -1,0 +1,178 @@
+"""DeepL's glossaries: of version 2 with one pair of languages, of version 3 with several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from cpunmt.serve.dialects.deepl_glossaries import (
+    GlossaryStore,
+    Pair,
+    StoredGlossary,
+    dictionary_told,
+    merged,
+    read_entries,
+    tab_separated,
+)
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.language_codes import base_of, found_in
+from cpunmt.serve.parameters import Parameters
+from cpunmt.translation.glossary.glossary import Glossary
+
+_MOST_PAIRS = 100
+_OF_FORM = re.compile(r"dictionaries\[([0-9]{1,2})\]\.([a-z_]{1,20})")  # as deepl-node sends them
+
+
+def add_glossary_routes(deepl: Dialect) -> None:
+    """The routes, also below /deepl."""
+    for prefix in ("", "/deepl"):
+        deepl.route(f"{prefix}/v2/glossary-language-pairs", "GET")(_pairs)
+        deepl.route(f"{prefix}/v2/glossaries", "POST", "GET")(_simple_glossaries)
+        deepl.route(f"{prefix}/v2/glossaries/{{number}}", "GET", "DELETE")(_simple_glossary)
+        deepl.route(f"{prefix}/v2/glossaries/{{number}}/entries", "GET")(_simple_entries)
+        deepl.route(f"{prefix}/v3/glossaries", "POST", "GET")(_glossaries)
+        deepl.route(f"{prefix}/v3/glossaries/{{number}}", "GET", "PATCH", "DELETE")(_glossary)
+        deepl.route(f"{prefix}/v3/glossaries/{{number}}/entries", "GET")(_entries)
+        deepl.route(f"{prefix}/v3/glossaries/{{number}}/dictionaries", "PUT", "DELETE")(_dictionary)
+
+
+async def _pairs(ask: Ask) -> Response:
+    """All that is translated can have a glossary."""
+    host = ask.service.host
+    pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
+    told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
+    return JSONResponse({"supported_languages": told})
+
+
+async def _simple_glossaries(ask: Ask) -> Response:
+    """A new one, or the list of this client's that have one pair of languages."""
+    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    if ask.request.method != "POST":
+        return JSONResponse({"glossaries": [one.told() for one in store.all_of(ask.owner) if one.is_simple]})
+    name = _name(given)
+    pair, terms = _read(ask, given)
+    return JSONResponse(store.add(ask.owner, name, {pair: terms}, ask.service.settings.max_glossaries).told(), 201)
+
+
+async def _simple_glossary(ask: Ask) -> Response:
+    """What a glossary is; or its end."""
+    found = _simple(ask)
+    if ask.request.method == "DELETE":
+        ask.service.kept(GlossaryStore).remove(found)
+        return Response(status_code=204)
+    return JSONResponse(found.told())
+
+
+async def _simple_entries(ask: Ask) -> Response:
+    """Its terms."""
+    (terms,) = _simple(ask).terms.values()
+    return Response(tab_separated(terms), media_type="text/tab-separated-values")
+
+
+async def _glossaries(ask: Ask) -> Response:
+    """A new one, or the list of this client's."""
+    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    if ask.request.method != "POST":
+        return JSONResponse({"glossaries": [one.told_whole() for one in store.all_of(ask.owner)]})
+    name, read = _name(given), _dictionaries(ask)
+    if not read:
+        raise bad("Invalid glossary entries provided", "Expected one dictionary or more")
+    terms: dict[Pair, Glossary] = {}
+    for pair, found in read:
+        terms[pair] = merged(terms.get(pair), found)
+    return JSONResponse(store.add(ask.owner, name, terms, ask.service.settings.max_glossaries).told_whole(), 201)
+
+
+async def _glossary(ask: Ask) -> Response:
+    """What a glossary is; with another name or more terms; or its end."""
+    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    found = store.one_of(ask.owner, ask.request.path_params["number"])
+    if ask.request.method == "DELETE":
+        store.remove(found)
+        return Response(status_code=204)
+    if ask.request.method == "PATCH":
+        terms = dict(found.terms)
+        for pair, new in _dictionaries(ask):
+            terms[pair] = merged(terms.get(pair), new)
+        found = store.change(found, _name(given) if "name" in given else found.name, terms)
+    return JSONResponse(found.told_whole())
+
+
+async def _entries(ask: Ask) -> Response:
+    """Its terms for a pair of languages."""
+    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
+    pair = _pair(ask, ask.parameters)
+    told = {"source_lang": pair[0], "target_lang": pair[1], "entries": tab_separated(found.of(pair))}
+    return JSONResponse({"dictionaries": [{**told, "entries_format": "tsv"}]})
+
+
+async def _dictionary(ask: Ask) -> Response:
+    """Other terms for a pair of languages, or none."""
+    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    found = store.one_of(ask.owner, ask.request.path_params["number"])
+    if ask.request.method == "DELETE":
+        pair = _pair(ask, given)
+        found.of(pair)
+        if found.is_simple:
+            raise bad("Invalid request: a glossary has one dictionary at least", "Delete the glossary")
+        store.change(found, found.name, {one: terms for one, terms in found.terms.items() if one != pair})
+        return Response(status_code=204)
+    pair, terms = _read(ask, given)
+    store.change(found, found.name, _limited({**found.terms, pair: terms}))
+    return JSONResponse(dictionary_told(pair, terms))
+
+
+def _simple(ask: Ask) -> StoredGlossary:
+    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
+    if not found.is_simple:
+        raise ServeError(404, "Glossary not found", detail="It has several pairs of languages: /v3/glossaries has it")
+    return found
+
+
+def _name(given: Parameters) -> str:
+    name = given.text("name")
+    if not name.strip() or len(name) > 1024:
+        raise bad("Bad request. Reason: the name must have 1 to 1024 characters")
+    return name
+
+
+def _pair(ask: Ask, given: Parameters) -> Pair:
+    """The languages of a request."""
+    host = ask.service.host
+    found = []
+    for field, there in (("source_lang", host.sources), ("target_lang", host.targets)):
+        code = found_in(given.text(field), there)
+        if code is None:
+            raise bad(f"Value for '{field}' not supported.")
+        found.append(base_of(code))
+    return found[0], found[1]
+
+
+def _read(ask: Ask, given: Parameters) -> tuple[Pair, Glossary]:
+    """The languages and terms of a dictionary."""
+    pair = _pair(ask, given)
+    return pair, read_entries(given.text("entries"), given.text("entries_format", "tsv"))
+
+
+def _dictionaries(ask: Ask) -> list[tuple[Pair, Glossary]]:
+    """Those of a request: in JSON a list; in a form each field of each has a name of its own."""
+    given: Any = ask.parameters.get("dictionaries", [])
+    if not given:
+        numbered: dict[str, dict[str, Any]] = {}
+        for name, value in ask.parameters.items():
+            if found := _OF_FORM.fullmatch(name):
+                numbered.setdefault(found[1], {})[found[2]] = value
+        given = list(numbered.values())
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise bad("Invalid request: dictionaries must be a list of objects")
+    return [_read(ask, Parameters(one)) for one in _limited(given)]
+
+
+def _limited(items: Any) -> Any:
+    if len(items) > _MOST_PAIRS:
+        raise bad(f"Invalid request: a glossary has at most {_MOST_PAIRS} dictionaries")
+    return items

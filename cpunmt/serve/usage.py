@@ -1,0 +1,61 @@
+"""How many characters each client has had translated, and whether it may have more."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+from cpunmt.serve.errors import QuotaError
+
+_MOST_OWNERS = 10_000  # whose characters are counted; without a list of keys anybody may have many
+
+
+class Usage:
+    """Characters that each client has had translated: since the server was started, or in a period with a quota.
+
+    For one thread: that of the event loop.
+    """
+
+    def __init__(self, quota: int, hours: float, each: bool):
+        """`quota`: characters of a period, 0: any number. `hours` of a period, 0: calendar months, UTC. `each`: of each
+        client, otherwise of all together, for whom any key will do."""
+        self.quota, self._hours, self._each = quota, hours, each
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._period: object = None
+
+    @contextlib.contextmanager
+    def charged(self, owner: str, texts: Sequence[str]) -> Iterator[None]:
+        """Around the translation of texts: they count, unless it raises. Raises QuotaError for more than may be."""
+        count, before = sum(map(len, texts)), self.of(owner)
+        if self.quota and before + count > self.quota:
+            raise QuotaError(self.quota)
+        self._add(owner, count)
+        period = self._period
+        try:
+            yield
+        except BaseException:
+            if period == self._period:
+                self._add(owner, -count)
+            raise
+
+    def of(self, owner: str) -> int:
+        """How many, so far."""
+        if self.quota and self._period != (now := self._now()):
+            self._counts.clear()
+            self._period = now
+        return self._counts.get(self._counted(owner), 0)
+
+    def _add(self, owner: str, count: int) -> None:
+        name = self._counted(owner)
+        self._counts[name] = max(0, self._counts.pop(name, 0) + count)
+        if len(self._counts) > _MOST_OWNERS:
+            self._counts.popitem(last=False)
+
+    def _counted(self, owner: str) -> str:
+        return owner if self._each or not self.quota else ""
+
+    def _now(self) -> object:
+        """The period."""
+        return time.time() // (3600 * self._hours) if self._hours else time.gmtime()[:2]
