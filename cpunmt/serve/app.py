@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -13,9 +13,10 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cpunmt.serve.dialects.deepl import deepl
-from cpunmt.serve.dialects.dialect import Dialect
+from cpunmt.serve.dialects.dialect import Dialect, Endpoint
 from cpunmt.serve.dialects.google import google
 from cpunmt.serve.dialects.libretranslate import libre
 from cpunmt.serve.dialects.mtranserver import mtran
@@ -75,12 +76,35 @@ def create_app(
 
     routes = [*page, *(route for dialect in DIALECTS for route in dialect.routes)]
     everybody = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=86400)
+    posts = {path: endpoint for dialect in reversed(DIALECTS) for path, endpoint in dialect.posts.items()}
     app = Starlette(
-        routes=routes, middleware=[everybody], exception_handlers={HTTPException: _refused}, lifespan=lifespan
+        routes=routes,
+        middleware=[Middleware(_Direct, posts=posts), everybody],
+        exception_handlers={HTTPException: _refused},
+        lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.state.service = service
     return app
+
+
+class _Direct:
+    """What most requests are goes past the router and the other layers, which take a third of what a request takes.
+
+    That is a POST from a program; a browser, which says its origin, is told what other pages may ask.
+    """
+
+    def __init__(self, app: ASGIApp, posts: Mapping[str, Endpoint]):
+        self._app, self._posts = app, posts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            endpoint = self._posts.get(scope["path"])
+            if endpoint is not None and all(name != b"origin" for name, _ in scope["headers"]):
+                response = await endpoint(Request(scope, receive))
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 def dialect_of(path: str) -> Dialect:

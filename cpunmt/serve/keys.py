@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.errors import ServeError
 
 _SCHEMES = ("deepl-auth-key ", "bearer ")
-_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
+_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 
 
-def given_key(headers: Mapping[str, str], parameters: Mapping[str, object]) -> str:
-    """The key of a request, wherever its dialect puts it; "" without one."""
-    for name in _HEADERS:
-        value = headers.get(name, "").strip()
+def given_key(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> str:
+    """The key of a request, wherever its dialect puts it; "" without one. `headers` as ASGI has them."""
+    found = {name: value for name, value in headers if name in _HEADERS}
+    for name in _HEADERS if found else ():
+        value = found.get(name, b"").decode("latin-1").strip()
         for scheme in _SCHEMES:
             if value.lower().startswith(scheme):
                 value = value[len(scheme) :].strip()
         if value:
             return value
-    for name in _PARAMETERS:
-        found = parameters.get(name)
-        if isinstance(found, str) and found:
-            return found
+    for parameter in _PARAMETERS:
+        given = parameters.get(parameter)
+        if isinstance(given, str) and given:
+            return given
     return ""
 
 
 def owner_of(key: str) -> str:
     """What stands for a client with this key: the key cannot be told from it."""
-    return _digest(key).hex()
+    return _digest(key).hex() if key else ""
 
 
 class Keys:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.process.first_use import LOCK
-from cpunmt.process.stopping import SharedWork, under, watched
+from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
 from cpunmt.translation.calls import LETTERS, Call, Settings, watch_of
@@ -264,6 +264,11 @@ class Translator(PieceTranslator):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
+        return self._one(text, settings)
+
+    def _one(self, text: str, settings: Settings) -> Result | None:
+        """A sentence for which `_takes_alone`; None if a layer has something to do before it is translated."""
+        options, model = settings.options, self._model
         ids = self._ids_alone(text, settings)
         if ids is None:
             return None
@@ -328,6 +333,11 @@ class Translator(PieceTranslator):
         return self._cache.all_of(texts, keys, make)
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        if len(texts) == 1 and not forced[0] and self._takes_alone(settings) and not is_watched():
+            result = self._one(texts[0], settings)
+            if result is not None:
+                return [Aligned(texts[0], result.text, found=result)]
+
         def translate(numbers: Sequence[int], _: SharedWork | None) -> list[Aligned]:
             return self._layers.translate(
                 [texts[number] for number in numbers],

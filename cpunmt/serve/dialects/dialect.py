@@ -63,6 +63,7 @@ class Ask(NamedTuple):
 
 
 Answer = Callable[[Ask], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Dialect:
@@ -72,6 +73,8 @@ class Dialect:
         """`failed`: what the body of an error has."""
         self._failed = failed
         self.routes: list[Route] = []
+        self.posts: dict[str, Endpoint] = {}
+        """Path -> what answers POST requests: for whoever needs no router to find it."""
 
     def failed(self, error: ServeError) -> Response:
         """An error as a response."""
@@ -90,6 +93,8 @@ class Dialect:
                 return response
 
             self.routes.append(Route(path, endpoint, methods=list(methods)))
+            if "POST" in methods and "{" not in path:
+                self.posts[path] = endpoint
             return answer
 
         return added
@@ -107,7 +112,7 @@ class Dialect:
             service.in_flight += 1
             try:
                 parameters = await read_parameters(request, service.settings)
-                key = given_key(request.headers, parameters)
+                key = given_key(request.scope["headers"], parameters)
                 if keyed:
                     service.keys.check(key)
                 return await answer(Ask(request, parameters, service, key))
