@@ -121,6 +121,15 @@ class ModelHost:
                 pivot = self._pivots[key] = Hosted(Pivot([one.translator for one in hosted]), self._number())  # type: ignore[misc]  # Translators
         return pivot
 
+    def loaded(self, source: str, target: str) -> Hosted | None:
+        """The same if it is one model, and there; None: `between` may take its time."""
+        numbers = self._chain(source, target)
+        if numbers is None or len(numbers) > 1:
+            return None
+        model = self.models[numbers[0]]
+        model.used = time.monotonic()
+        return model.hosted
+
     def _chain(self, source: str, target: str) -> tuple[int, ...] | None:
         """Of languages that are served, so that there are not many of them."""
         if (source, target) not in self._chains:

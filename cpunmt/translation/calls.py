@@ -18,6 +18,8 @@ from cpunmt.values import checks
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from cpunmt.model.config import ModelConfig
+
 R = TypeVar("R")
 MOST_SECONDS = 1e8  # three years
 LETTERS = 4  # of a piece, about
@@ -60,6 +62,14 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     return Settings(options, search)
+
+
+def is_simple(settings: Settings, config: ModelConfig) -> bool:
+    """Whether a sentence may be translated by itself, with nothing told but its translation and scores."""
+    options = settings.options
+    if options.html or options.xml or options.rerank is not None or config.right_to_left:
+        return False
+    return not (settings.search.attention or options.max_input_length)
 
 
 def aligning(settings: Settings, align: bool) -> Settings:

@@ -10,7 +10,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.translation.arguments import text_ids, text_list
 from cpunmt.translation.batching import target_limit
-from cpunmt.translation.calls import LETTERS, Call, Settings, watch_of
+from cpunmt.translation.calls import LETTERS, Call, Settings, is_simple, watch_of
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
@@ -233,7 +233,7 @@ class Translator(PieceTranslator):
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
         with LOCK:  # a process that translates whole texts starts without it
             from cpunmt.translation.streams.text_stream import joined_increments, sentence_increments, tells_pieces
-        model, tells = self._model, self._takes_alone(settings) and tells_pieces(settings)
+        model, tells = self._model, is_simple(settings, self.config) and tells_pieces(settings)
 
         def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
             forced = prefix if is_first else []
@@ -257,32 +257,24 @@ class Translator(PieceTranslator):
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
         """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
-        options, model = settings.options, self._model
-        if self._cache is not None or not self._takes_alone(settings):
+        if self._cache is not None:
             return None
-        if options.split != "none" and not (isinstance(options.split, str) and PLAIN.fullmatch(text)):
+        split = settings.options.split
+        if split != "none" and not (isinstance(split, str) and PLAIN.fullmatch(text)):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
         return self._one(text, settings)
 
     def _one(self, text: str, settings: Settings) -> Result | None:
-        """A sentence for which `_takes_alone`; None if a layer has something to do before it is translated."""
+        """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
         options, model = settings.options, self._model
-        ids = self._ids_alone(text, settings)
-        if ids is None:
+        if not is_simple(settings, self.config) or (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
         return self._mended(
             text, make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options), settings
         )
-
-    def _takes_alone(self, settings: Settings) -> bool:
-        """Whether a sentence may be translated by itself, with nothing told but its translation and scores."""
-        options = settings.options
-        if options.html or options.xml or options.rerank is not None or self.config.right_to_left:
-            return False
-        return not (settings.search.attention or options.max_input_length)
 
     def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
         """The ids of a sentence that no layer changes before it is translated, in one part; None of others.
@@ -333,10 +325,8 @@ class Translator(PieceTranslator):
         return self._cache.all_of(texts, keys, make)
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        if len(texts) == 1 and not forced[0] and self._takes_alone(settings) and not is_watched():
-            result = self._one(texts[0], settings)
-            if result is not None:
-                return [Aligned(texts[0], result.text, found=result)]
+        if len(texts) == 1 and not forced[0] and not is_watched() and (result := self._one(texts[0], settings)):
+            return [Aligned(texts[0], result.text, found=result)]
 
         def translate(numbers: Sequence[int], _: SharedWork | None) -> list[Aligned]:
             return self._layers.translate(

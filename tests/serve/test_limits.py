@@ -55,7 +55,7 @@ def test_what_watches_a_server_needs_no_key(locked):
 
 
 def test_keys_are_found_and_kept_nowhere(tmp_path):
-    assert given_key({"authorization": "deepl-auth-key a"}, {"key": "b"}) == "a" and given_key({}, {"key": 5}) == ""
+    assert given_key([(b"authorization", b"deepl-auth-key a")], {"key": "b"}) == "a" and given_key({}, {"key": 5}) == ""
     assert (
         KEY not in str(vars(Keys([KEY])))
         and KEY not in owner_of(KEY)

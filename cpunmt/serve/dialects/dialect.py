@@ -14,7 +14,6 @@ from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
-from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.service import LOG, Service, Wanted
 from cpunmt.translation.results import Result
 
@@ -53,13 +52,8 @@ class Ask(NamedTuple):
         """Of each text the languages that were meant, and its result. `named`: what a message calls the texts."""
         service = self.service
         checked = checked_texts(texts, service.settings, named)
-
-        def work(task: Task) -> list[tuple[Wanted, Result]]:
-            wanted = service.wanted(checked, source, target)
-            return list(zip(wanted, service.translate(task, checked, wanted, options), strict=True))
-
         with service.usage.charged(self.owner, checked):
-            return await service.run(self.request, work)
+            return await service.translated(self.request, checked, source, target, options)
 
 
 Answer = Callable[[Ask], Awaitable[Response]]

@@ -1,10 +1,10 @@
 """Sentences that wait, and the threads that translate them, many together.
 
-A request runs in a thread of its own: what cuts texts and puts them together again hands its sentences to `Scheduler`
-and waits. There is no timer. A worker that has nothing to do takes what waits now, up to a budget: sentences of one
+What cuts texts and puts them together again hands its sentences to `Scheduler`, and waits in a thread or is told when
+they are done. There is no timer. A worker that has nothing to do takes what waits now, up to a budget: sentences of one
 group, which are those of the same model and options. So a batch is small while there is little to do, and grows with
-the load. Where a worker has nothing to do when a request comes, the request's thread does its work: a thread more that
-has to wake, and wake the first one again, takes a tenth of the time of a short sentence.
+the load. Where a worker has nothing to do when a thread comes to wait, that does its work: another thread that has to
+wake, and wake the first one again, takes a tenth of the time of a short sentence.
 
 Who comes first: groups in turns; in a group the request that waits longest has one sentence in each batch, so that it
 goes on whatever comes, and the rest is for those of which least has been translated so far. A short request so waits
@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Hashable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
 from typing import NamedTuple, Protocol
 
@@ -58,6 +58,21 @@ class Limits(NamedTuple):
     deadline: float = 30.0
 
 
+class Asked(NamedTuple):
+    """Sentences that were handed over.
+
+    keys   of each
+    found  those that were kept; None for one that is missing
+    waits  whether any is
+    began  when, on the monotonic clock
+    """
+
+    keys: list[tuple[Hashable, ...]]
+    found: list[Aligned | None]
+    waits: bool
+    began: float
+
+
 class Scheduler:
     """Threads that translate what requests wait for. `close` ends them."""
 
@@ -81,21 +96,65 @@ class Scheduler:
         for thread in self._threads:
             thread.start()
 
-    def task(self) -> Task:
-        """A new request."""
-        return Task(self._cancel)
+    def task(self, tell: Callable[[], None] | None = None) -> Task:
+        """A new request. `tell`: see `Task`."""
+        return Task(self._cancel, tell)
 
     def through(self, task: Task, key: Hashable, sentences: Sentences) -> Sentences:
-        """What translates as `sentences` does, together with others' sentences.
+        """What translates as `sentences` does, together with others' sentences, and waits for it.
 
         `key` says what it is, apart from settings: sentences of equal keys and settings are translated by any of them.
         It raises CancelledError if the request is cancelled, ServeError if there is too much to do.
         """
 
         def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-            return self._translated(task, (key, settings), sentences, texts, forced)
+            asked = self.ask(task, (key, settings), sentences, texts, forced)
+            if asked.waits:
+                self._help()
+                task.wait()
+            return self.answer(task, asked)
 
         return translate
+
+    def ask(
+        self,
+        task: Task,
+        kind: tuple[Hashable, Settings],
+        sentences: Sentences,
+        texts: Sequence[str],
+        forced: Sequence[list[int]],
+    ) -> Asked:
+        """Hand sentences over; see `through`. If it `waits`, `answer` gives them when the task has been told."""
+        began = time.monotonic()
+        with self._lock:
+            number = self._number(kind)
+            keys = [(number, text, *ids) for text, ids in zip(texts, forced, strict=True)]
+            found = [self._cache.get(key) for key in keys]
+            missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
+            if missing:
+                self._check(task, len(missing))
+                group = self._groups.get(number) or Group(number, sentences, kind[1])
+                self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
+        self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
+        return Asked(keys, found, bool(missing), began)
+
+    def answer(self, task: Task, asked: Asked) -> list[Aligned]:
+        """The translations of what was asked for. Raises CancelledError, and what a sentence of it raised."""
+        made: dict[Hashable, Aligned | None] = {}
+        if asked.waits:
+            if task.cancelled:
+                raise _cancelled()
+            for job in task.wanted:
+                if job.error is not None:
+                    raise job.error
+            made = {job.key: job.result for job in task.wanted}
+        self._watcher.waited(time.monotonic() - asked.began)
+        return [made[key] if one is None else one for key, one in zip(asked.keys, asked.found, strict=True)]  # type: ignore[misc]  # none is None
+
+    def call(self) -> None:
+        """Have what was asked for done by another thread: who asks does not wait."""
+        with self._lock:
+            self._call_others()
 
     def wait(self) -> float:
         """Seconds until all that waits is translated, about."""
@@ -120,38 +179,6 @@ class Scheduler:
         for thread in self._threads:
             thread.join(patience)
 
-    def _translated(
-        self,
-        task: Task,
-        kind: tuple[Hashable, Settings],
-        sentences: Sentences,
-        texts: Sequence[str],
-        forced: Sequence[list[int]],
-    ) -> list[Aligned]:
-        began = time.monotonic()
-        with self._lock:
-            number = self._number(kind)
-            keys = [(number, text, *ids) for text, ids in zip(texts, forced, strict=True)]
-            found = [self._cache.get(key) for key in keys]
-            missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
-            if missing:
-                self._check(task, len(missing))
-                group = self._groups.get(number) or Group(number, sentences, kind[1])
-                self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
-        self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
-        made: dict[Hashable, Aligned | None] = {}
-        if missing:
-            self._help()
-            task.done.wait()
-            if task.cancelled:
-                raise _cancelled()
-            for job in task.wanted:
-                if job.error is not None:
-                    raise job.error
-            made = {job.key: job.result for job in task.wanted}
-        self._watcher.waited(time.monotonic() - began)
-        return [made[key] if aligned is None else aligned for key, aligned in zip(keys, found, strict=True)]  # type: ignore[misc]  # none is None
-
     def _number(self, kind: Hashable) -> int:
         """Of a group, as settings take long to compare."""
         number = self._numbers.pop(kind, None)
@@ -174,20 +201,15 @@ class Scheduler:
             raise ServeError(503, "The server is busy: too much waits to be translated", retry_after=retry)
 
     def _add(self, task: Task, group: Group, wanted: list[tuple[Hashable, str, list[int]]]) -> None:
-        task.done.clear()
-        task.wanted, task.group, task.jobs, task.left = [], group, deque(), 0
-        task.missing = len(wanted)
+        jobs = []
         for key, text, forced in wanted:
             job = self._flying.get(key)
             if job is None:
                 job = self._flying[key] = Job(key, text, forced)
                 self.queued += 1
                 self._queued_pieces += job.size
-            job.tasks.add(task)
-            task.wanted.append(job)
-            task.left += job.size
-            if not job.taken:
-                task.jobs.append(job)
+            jobs.append(job)
+        task.begin(jobs, group)
         if task.jobs:
             group.tasks[task] = None
             self._groups[group.number] = group
@@ -206,7 +228,7 @@ class Scheduler:
                 task.group.tasks.pop(task, None)
                 if not task.group.tasks and self._groups.get(task.group.number) is task.group:
                     del self._groups[task.group.number]  # another one of this number may have taken its place
-            task.done.set()
+            task.end()
 
     def _leave(self, jobs: Sequence[Job]) -> None:
         self.queued -= len(jobs)
@@ -272,7 +294,7 @@ class Scheduler:
             task.left -= job.size
             task.missing -= 1
             if not task.missing:
-                task.done.set()
+                task.end()
 
 
 def _translate(group: Group, jobs: Sequence[Job]) -> None:

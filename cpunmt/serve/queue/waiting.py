@@ -14,9 +14,10 @@ from cpunmt.translation.texts.aligned import Aligned
 class Task:
     """A client's request, as the scheduler sees it: which sentences it waits for."""
 
-    def __init__(self, cancel: Callable[[Task], None]):
-        """`cancel`: what the scheduler does when nobody waits any more."""
-        self._cancel = cancel
+    def __init__(self, cancel: Callable[[Task], None], tell: Callable[[], None] | None = None):
+        """`cancel`: what the scheduler does when nobody waits any more. `tell`: called, in whatever thread it happens,
+        when what it waits for is done or it is cancelled; None: a thread waits."""
+        self._cancel, self._tell = cancel, tell
         self.cancelled = False
         self.attained = 0  # pieces of it that have been translated
         self.jobs: deque[Job] = deque()  # that no worker has taken for it
@@ -24,7 +25,28 @@ class Task:
         self.left = 0  # pieces of those that are not done
         self.missing = 0  # how many these are
         self.group: Group | None = None
-        self.done = threading.Event()
+        self._is_done = None if tell else threading.Event()
+
+    def begin(self, jobs: list[Job], group: Group) -> None:
+        """Wait for these, too."""
+        self.wanted, self.group, self.jobs = jobs, group, deque(job for job in jobs if not job.taken)
+        self.missing, self.left = len(jobs), sum(job.size for job in jobs)
+        for job in jobs:
+            job.tasks.add(self)
+        if self._is_done:
+            self._is_done.clear()
+
+    def wait(self) -> None:
+        """Until all is done, or it is cancelled."""
+        assert self._is_done
+        self._is_done.wait()
+
+    def end(self) -> None:
+        """All is done, or it is cancelled."""
+        if self._is_done:
+            self._is_done.set()
+        elif self._tell:
+            self._tell()
 
     def cancel(self) -> None:
         """Nobody waits for the answer any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
@@ -47,22 +47,42 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
 
 
-def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of plain texts."""
-    settings, _, cutter, sentences = call
+# What yields sentences, with the target ids that each begins with, is sent their translations, and returns the results
+Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[Result]]
+
+
+def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps:
+    """Results of plain texts: before and after their sentences are translated, for who does not wait in between."""
+    cutter = call.cutter
     if cutter is None:
-        return [found_of(aligned) for aligned in sentences(texts, forced, settings)]
+        made = yield texts, forced
+        return [found_of(aligned) for aligned in made]
     cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
     wanted = [handed_down(cut) for cut in cuts]
     prefixes: list[list[int]] = []
     for parts, prefix in zip(wanted, forced, strict=True):
         prefixes += [prefix, *[[]] * (len(parts) - 1)]
-    found = iter(sentences(list(chain.from_iterable(wanted)), prefixes, settings))
+    found = iter((yield list(chain.from_iterable(wanted)), prefixes))
     results = []
     for cut, parts in zip(cuts, wanted, strict=True):
         below = list(islice(found, len(parts)))
         results.append(found_of(put_together(cut, below, cutter, False)))
     return results
+
+
+def after(steps: Steps, made: list[Aligned]) -> list[Result]:
+    """The results, from the translations of all sentences."""
+    try:
+        steps.send(made)
+    except StopIteration as end:
+        results: list[Result] = end.value
+        return results
+    raise AssertionError("the sentences of a text are asked for once")
+
+
+def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
+    steps = text_steps(texts, forced, call)
+    return after(steps, call.sentences(*next(steps), call.settings))
 
 
 def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
