@@ -18,6 +18,7 @@ import urllib.request
 from pathlib import Path
 
 from bench.serve.clients import at_a_rate, one_by_one, side_by_side
+from bench.serve.echo import floor
 from bench.timing import machine, positive, save
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,6 +129,7 @@ def measured(model, lines, chosen, ours, theirs) -> dict:
             made, passed = asyncio.run(side_by_side(server.port, lines, chosen.clients))
             assert made == expected, "an answer is wrong"
             found["parallel"].append(passed)
+        found["floor"] = [floor(statistics.median(found["alone"]), theirs) for _ in range(chosen.rounds)]
         made, found["rated"] = asyncio.run(at_a_rate(server.port, rated, chosen.rate))
         assert made == [expected[number % len(lines)] for number in range(len(rated))], "an answer is wrong"
     return found
@@ -139,6 +141,9 @@ def report(found, chosen):
     bulk, parallel = (found["words"] / statistics.median(found[name]) for name in ("bulk", "parallel"))
     share = statistics.median(b / p for b, p in zip(found["bulk"], found["parallel"], strict=True))
     print(f"one at a time  {alone:.2f} ms in Python, {http:.2f} ms over HTTP: {http - alone:.2f} ms more")
+    least = 1000 * statistics.median(found["floor"])
+    share_of_it = f"{100 * least / alone:.0f} % of a sentence"
+    print(f"without HTTP, an echo after the same time takes {least:.2f} ms more, {share_of_it}")
     print(f"{chosen.clients} clients  {parallel:.0f} words/s, {share:.2f} x bulk in Python ({bulk:.0f} words/s)")
     ordered = sorted(1000 * value for value in found["rated"])
     at = {

@@ -30,8 +30,8 @@ _WAIT = 120  # seconds for an answer
 class Soak:
     """Clients of one server, and what they have found."""
 
-    def __init__(self, server, asked, seed):
-        self.server, self.asked, self.random = server, asked, random.Random(seed)
+    def __init__(self, server, asked, seed, pause):
+        self.server, self.asked, self.random, self.pause = server, asked, random.Random(seed), pause
         self.end, self.is_killing = 0.0, False
         self.seconds, self.memory, self.held = [], [], 0
         self.counts = dict.fromkeys(("right", "wrong", "refused", "left", "broken", "lost"), 0)
@@ -64,6 +64,7 @@ class Soak:
                         streams[1].close()
                     streams = await asyncio.open_connection("127.0.0.1", self.server.port)
                 streams = await self._some(streams)
+                await asyncio.sleep(self.random.random() * 2 * self.pause)
             except (OSError, EOFError):
                 streams = None
                 self.counts["lost" if self.is_killing else "broken"] += 1
@@ -142,11 +143,12 @@ def main(arguments=None):
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--clients", type=positive, default=32)
-    parser.add_argument("--connections", type=int, default=0, help="idle ones besides")
+    parser.add_argument("--pause", type=float, default=0.05, help="seconds of a client from an answer on, on average")
+    parser.add_argument("--connections", type=positive, help="idle ones besides")
     parser.add_argument("--kill", type=float, default=0, help="seconds from one SIGKILL to the next, about; 0: none")
     parser.add_argument("--texts", type=positive, default=2000)
-    parser.add_argument("--cache-mb", type=int, default=1, help="of the server: less than all translations take")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cache-mb", type=positive, default=1, help="of the server: less than all translations take")
+    parser.add_argument("--seed", type=positive, default=1)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
@@ -156,8 +158,8 @@ def main(arguments=None):
     with Running(chosen.model, cores[-1], chosen.cache_mb) as server:
         os.sched_setaffinity(0, {cores[0]})
         try:
-            soak = Soak(server, asked, chosen.seed)
-            given = (chosen.connections, chosen.kill)
+            soak = Soak(server, asked, chosen.seed, chosen.pause)
+            given = (chosen.connections or 0, chosen.kill)
             asyncio.run(soak.run(60 * chosen.minutes, chosen.clients, *given))
         finally:
             os.sched_setaffinity(0, cores)

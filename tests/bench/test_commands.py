@@ -87,6 +87,10 @@ COMMANDS = {
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
+    "bench.serve.soak": [
+        *(*MODEL, "--minutes", "0.05", "--clients", "3", "--texts", "10"),
+        *("--connections", "2", "--kill", "1.5", "--pause", "0.01"),
+    ],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
@@ -103,6 +107,7 @@ SAID = {  # by those that tell more than a speed
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.serve": "every answer is that of a Translator",
+    "bench.serve.soak": '"wrong": 0',
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -121,6 +126,7 @@ QUICK = (
     "bench.reranking",
     "bench.sentences",
     "bench.serve",
+    "bench.serve.soak",
     "bench.threads",
     "bench.vocabularies",
 )
