@@ -6,7 +6,14 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
-SERVE = ["starlette>=1.0", "uvicorn>=0.30", "python-multipart>=0.0.20", "prometheus-client>=0.20", "httptools>=0.6.3"]
+SERVE = [
+    "starlette>=1.0",
+    "uvicorn>=0.30",
+    "httptools>=0.6.3",
+    'uvloop>=0.21; sys_platform != "win32" and platform_python_implementation == "CPython"',
+    "python-multipart>=0.0.20",
+    "prometheus-client>=0.20",
+]
 DETECT = ["py3langid>=0.4"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]

@@ -1,0 +1,50 @@
+"""The container file and the systemd unit name what there is."""
+
+import argparse
+import json
+import re
+import shlex
+from pathlib import Path
+
+from cpunmt.commands.serve import serve_arguments
+from cpunmt.serve.server import _LAST
+from cpunmt.serve.settings import ServeSettings
+
+ROOT = Path(__file__).resolve().parents[1]
+CONTAINER = (ROOT / "deploy" / "Containerfile").read_text("utf-8").replace("\\\n", " ")
+UNIT = dict(
+    line.split("=", 1) for line in (ROOT / "deploy" / "cpunmt.service").read_text("utf-8").split("\n") if "=" in line
+)
+
+
+def parsed(arguments):
+    """What the arguments of `cpunmt serve` mean; an error ends the test."""
+    parser = argparse.ArgumentParser()
+    serve_arguments(parser)
+    return parser.parse_args(arguments)
+
+
+def test_what_is_copied_is_there():
+    copied = [line.split()[1:-1] for line in CONTAINER.split("\n") if line.startswith("COPY ") and "--from" not in line]
+    assert all((ROOT / name).exists() for names in copied for name in names) and len(copied) == 4
+
+
+def test_the_container_serves_the_model_that_it_has():
+    entry, command = (json.loads(re.search(rf"^{name} (.*)$", CONTAINER, re.M)[1]) for name in ("ENTRYPOINT", "CMD"))
+    given = parsed([*entry, *command][2:])
+    assert entry[:2] == ["cpunmt", "serve"] and given.host == "0.0.0.0"
+    assert f"COPY models/ende-tiny {given.models[0]}\n" in CONTAINER and "\nEXPOSE 5000\n" in CONTAINER
+    assert given.port == 5000
+
+
+def test_what_is_installed_is_offered():
+    extras = re.findall(r'"(\w+)": SERVE|"(\w+)": DETECT', (ROOT / "setup.py").read_text("utf-8"))
+    assert {name for pair in extras for name in pair if name} == {"serve", "detect"}
+    assert "[serve,detect]" in CONTAINER
+
+
+def test_the_unit_starts_a_server_and_waits_for_its_end():
+    words = shlex.split(UNIT["ExecStart"])
+    assert words[0].endswith("/cpunmt") and words[1] == "serve" and parsed(words[2:]).preload
+    assert float(UNIT["TimeoutStopSec"]) > ServeSettings().drain + _LAST
+    assert int(UNIT["LimitNOFILE"]) > ServeSettings().max_connections
