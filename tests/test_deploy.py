@@ -1,12 +1,11 @@
 """The container file and the systemd unit name what there is."""
 
-import argparse
 import json
 import re
 import shlex
 from pathlib import Path
 
-from cpunmt.commands.serve import serve_arguments
+from cpunmt.commands.cli import _parser
 from cpunmt.serve.server import _LAST
 from cpunmt.serve.settings import ServeSettings
 
@@ -19,9 +18,7 @@ UNIT = dict(
 
 def parsed(arguments):
     """What the arguments of `cpunmt serve` mean; an error ends the test."""
-    parser = argparse.ArgumentParser()
-    serve_arguments(parser)
-    return parser.parse_args(arguments)
+    return _parser().parse_args(["serve", *arguments])
 
 
 def test_what_is_copied_is_there():
