@@ -9,7 +9,7 @@ from typing import Literal
 
 from cpunmt.translation.glossary.glossary import Glossary
 from cpunmt.translation.glossary.matching import Match
-from cpunmt.translation.glossary.placing import Edit, Plan, edited, planned
+from cpunmt.translation.glossary.placing import Edit, Plan, edited, is_all, planned
 from cpunmt.translation.glossary.use import GlossaryUse, use_of
 from cpunmt.translation.glossary.words import capitalised, is_word, tokens
 from cpunmt.translation.texts.aligned import Aligned, Layer
@@ -103,7 +103,8 @@ def _constrain(
 
     Results and plans are changed where that helps.
     """
-    done = {number: 0 for number, plan in plans.items() if plan.edits}  # how much of the target is settled
+    # How much of the target is settled. Where the term is all that is said, the model would say what it had, too.
+    done = {number: 0 for number, plan in plans.items() if plan.edits and not is_all(texts[number], matches[number])}
     for _ in range(MOST_ROUNDS):
         asked: list[tuple[int, str]] = []
         for number in done:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpunmt.translation.glossary.matching import Match
 from cpunmt.translation.glossary.target import Target
-from cpunmt.translation.glossary.words import capitalised
+from cpunmt.translation.glossary.words import capitalised, is_word, token_texts, tokens
 from cpunmt.translation.texts.aligned import Aligned, Span
 
 
@@ -32,7 +32,10 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Plan:
     """Which of the terms the target has, and where the others are to be put."""
     target = Target(aligned)
     places = target.places(match.target for match in matches)
-    ranges = [target.of_source(match.begin, match.end) for match in matches]
+    if is_all(aligned.source, matches):
+        ranges = [_all_words(aligned.target)]
+    else:
+        ranges = [target.of_source(match.begin, match.end) for match in matches]
     taken = bytearray(len(aligned.target))
     fates = [""] * len(matches)
     # first those that stand where they belong, then others wherever they stand
@@ -63,6 +66,20 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Plan:
             text = capitalised(match.target) if initial else match.target
             edits.append(Edit(*span, text, target.source_pieces(match.begin, match.end)))
     return Plan(fates, sorted(edits, key=lambda edit: edit.begin))
+
+
+def is_all(source: str, matches: Sequence[Match]) -> bool:
+    """Whether a term is all that a sentence says: then its translation is that of the term, whatever the model made."""
+    if len(matches) != 1:
+        return False
+    ((begin, end, *_),) = matches
+    return not any(is_word(token) for token in [*token_texts(source[:begin]), *token_texts(source[end:])])
+
+
+def _all_words(text: str) -> Span | None:
+    """From the first word to the end of the last; None if there is none."""
+    words = [(begin, end) for token, begin, end in tokens(text) if is_word(token)]
+    return (words[0][0], words[-1][1]) if words else None
 
 
 def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span | None:

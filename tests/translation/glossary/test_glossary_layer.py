@@ -203,3 +203,10 @@ def test_alignments_that_nobody_asked_for_are_not_told(layers):
     found = layer_of(layers, TERMS, "constrain")(["The dog runs.", "No term."], False)
     for aligned in found:
         assert aligned.found.source_pieces is None and aligned.found.alignments is None
+
+
+@pytest.mark.parametrize("text, expected", [("artist", "Maler"), ("Artist!", "Maler!"), ("ARTIST", "MALER")])
+def test_a_word_alone_is_its_term_and_nothing_else(shipped, text, expected):
+    """A model that is told to begin with the term would go on with the word that it had for it."""
+    found = shipped.translate(text, glossary={"artist": "Maler"}, return_alignments=True)
+    assert found.text == expected and found.glossary.applied

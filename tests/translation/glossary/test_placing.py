@@ -185,3 +185,15 @@ def test_long_texts_take_linear_time(words):
         checked(edited(before, plan.edits))
         took.append(time.perf_counter() - began)
     assert took[1] < 40 * took[0], took
+
+
+def test_a_term_that_is_all_that_is_said_is_all_that_stands_there():
+    long = word_layer(lambda word: {"dog": "mein kleiner Hund"}.get(word, word))
+    assert used("dog", {"dog": "Köter"}, long)[0] == "Köter"
+    assert used("“dog”!", {"dog": "Köter"}, TRANSLATE)[0].strip("“”! ") == "Köter"
+    assert used("a dog", {"dog": "Köter"}, long)[0] != "Köter"  # more is said
+
+
+def test_a_translation_without_a_word_has_no_place_for_it():
+    silent = word_layer(lambda word: "...")
+    assert used("dog", {"dog": "Köter"}, silent)[0] == "..."
