@@ -106,8 +106,9 @@ async def _entries(ask: Ask) -> Response:
     """Its terms for a pair of languages."""
     found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
     pair = _pair(ask, ask.parameters)
-    told = {"source_lang": pair[0], "target_lang": pair[1], "entries": tab_separated(found.of(pair))}
-    return JSONResponse({"dictionaries": [{**told, "entries_format": "tsv"}]})
+    told: dict[str, Any] = {"source_lang": pair[0], "target_lang": pair[1]}
+    told |= {"entries": tab_separated(found.of(pair)), "entries_format": "tsv"}
+    return JSONResponse({**told, "dictionaries": [told]})  # as DeepL describes it, and as its clients read it
 
 
 async def _dictionary(ask: Ask) -> Response:
