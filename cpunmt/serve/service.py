@@ -39,7 +39,7 @@ LOG = logging.getLogger("cpunmt.serve")
 _BESIDE = 4  # threads beside those of requests
 _LITTLE = 1000  # characters that the event loop cuts to sentences, in 0.2 ms
 _SLOW = ("html", "xml", "glossary")  # options with which it would take longer
-_SOON = 0.02  # seconds after which somebody looks whether the client of a request is still there
+_SOON = 0.25  # seconds after which somebody looks whether the client of a request is still there
 _LOOK = 5.0  # seconds between looks for idle models
 _MOST_AT_ONCE = 64  # sentences of a stream that are translated together
 
