@@ -26,11 +26,12 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.random_models import random_sources, random_tensors
-from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
+from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
+from tests.serve.serving import serving
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT" and "PORT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
@@ -87,6 +88,7 @@ COMMANDS = {
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
+    "bench.serve.beside": [*FEW, *MODEL, "--port", "PORT", "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
@@ -103,6 +105,7 @@ SAID = {  # by those that tell more than a speed
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.serve": "every answer is that of a Translator",
+    "bench.serve.beside": "words of the translations  cpunmt 62, other 62",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -121,6 +124,7 @@ QUICK = (
     "bench.reranking",
     "bench.sentences",
     "bench.serve",
+    "bench.serve.beside",
     "bench.threads",
     "bench.vocabularies",
 )
@@ -220,6 +224,13 @@ def clustered(tmp_path):
 
 
 @pytest.fixture
+def port():
+    """Of a server on this machine: ours, as the other one."""
+    with serving(str(SHIPPED)) as server:
+        yield server.url.rpartition(":")[2]
+
+
+@pytest.fixture
 def bergamot(tmp_path):
     """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
@@ -247,7 +258,7 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
         word: str(request.getfixturevalue(word.lower()))
-        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT")
+        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PORT")
         if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
