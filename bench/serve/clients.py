@@ -6,10 +6,10 @@ import time
 
 
 class Client:
-    """One connection, one request after the other."""
+    """One request after the other, on one connection or, without `keep`, on a new one for each."""
 
-    def __init__(self, port):
-        self._port, self._streams = port, None
+    def __init__(self, port, keep=True):
+        self._port, self._keep, self._streams = port, keep, None
 
     async def translate(self, text) -> str:
         """The translation of a text from English to German. Raises RuntimeError for any answer but 200."""
@@ -22,6 +22,8 @@ class Client:
         status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
         length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
         content = await reader.readexactly(length)
+        if not self._keep:
+            self.close()
         if " 200 " not in status:
             raise RuntimeError(f"{status}: {content[:200]!r}")
         return json.loads(content)["translatedText"]
@@ -30,11 +32,12 @@ class Client:
         """End the connection."""
         if self._streams is not None:
             self._streams[1].close()
+            self._streams = None
 
 
-async def one_by_one(port, texts):
+async def one_by_one(port, texts, keep=True):
     """(translations, seconds of each)."""
-    client, made, seconds = Client(port), [], []
+    client, made, seconds = Client(port, keep), [], []
     for text in texts:
         began = time.perf_counter()
         made.append(await client.translate(text))
@@ -43,12 +46,12 @@ async def one_by_one(port, texts):
     return made, seconds
 
 
-async def side_by_side(port, texts, count):
+async def side_by_side(port, texts, count, keep=True):
     """(translations, seconds of all): so many clients, each of which sends the next text when it has an answer."""
     made, numbers = [None] * len(texts), iter(range(len(texts)))
 
     async def work():
-        client = Client(port)
+        client = Client(port, keep)
         for number in numbers:
             made[number] = await client.translate(texts[number])
         client.close()
@@ -58,14 +61,14 @@ async def side_by_side(port, texts, count):
     return made, time.perf_counter() - began
 
 
-async def at_a_rate(port, texts, rate):
+async def at_a_rate(port, texts, rate, keep=True):
     """(translations, seconds of each): so many requests per second, whether those before have an answer or not."""
     free, began = [], time.perf_counter()
 
     async def work(number):
         due = began + number / rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        client = free.pop() if free else Client(port)
+        client = free.pop() if free else Client(port, keep)
         started = time.perf_counter()
         made = await client.translate(texts[number])
         passed = time.perf_counter() - started

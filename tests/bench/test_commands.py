@@ -26,11 +26,12 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.random_models import random_sources, random_tensors
-from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
+from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
+from tests.serve.serving import serving
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED" and "BERGAMOT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT" and "PORT" to be filled in
 COMMANDS = {
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
@@ -91,6 +92,7 @@ COMMANDS = {
         *(*MODEL, "--minutes", "0.05", "--clients", "3", "--texts", "10"),
         *("--connections", "2", "--kill", "1.5", "--pause", "0.01"),
     ],
+    "bench.serve.beside": [*FEW, *MODEL, "--port", "PORT", "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
@@ -108,6 +110,7 @@ SAID = {  # by those that tell more than a speed
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.serve": "every answer is that of a Translator",
     "bench.serve.soak": '"wrong": 0',
+    "bench.serve.beside": "words of the translations  cpunmt 46, other 46",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -127,6 +130,7 @@ QUICK = (
     "bench.sentences",
     "bench.serve",
     "bench.serve.soak",
+    "bench.serve.beside",
     "bench.threads",
     "bench.vocabularies",
 )
@@ -226,6 +230,13 @@ def clustered(tmp_path):
 
 
 @pytest.fixture
+def port():
+    """Of a server on this machine: ours, as the other one."""
+    with serving(str(SHIPPED)) as server:
+        yield server.url.rpartition(":")[2]
+
+
+@pytest.fixture
 def bergamot(tmp_path):
     """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
@@ -253,7 +264,7 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
         word: str(request.getfixturevalue(word.lower()))
-        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT")
+        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PORT")
         if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]

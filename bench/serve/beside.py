@@ -1,0 +1,122 @@
+"""Our server beside another one that speaks LibreTranslate's dialect: the same clients, the same sentences, in turns.
+
+    taskset -c 1 libretranslate --load-only en,de --threads 1 --port 5071 &
+    python -m bench.serve.beside --port 5071 --pid $! [--model DIR] [--sentences 400] [--clients 8 200]
+
+The other server has to be there already, on the last of the cores that are allowed: there ours is started, and the
+clients have the first. The one that is not asked has nothing to do. Every request has a connection of its own. For
+equal work both need the same model; the words of both translations are told, since a translation that is longer takes
+longer. Answers of ours are compared with `Translator`; those of the other one must only be answers.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+from pathlib import Path
+
+from bench.serve.__main__ import SENTENCES, STUDENT, Running
+from bench.serve.clients import at_a_rate, one_by_one, side_by_side
+from bench.timing import machine, positive, save
+
+ALONE = 100  # sentences that are translated one by one
+PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.serve.beside", description=__doc__.split("\n")[0])
+    parser.add_argument("--port", type=positive, required=True, help="of the other server, on this machine")
+    parser.add_argument("--pid", type=positive, help="of its process: its memory is told too")
+    parser.add_argument("--model", type=Path, default=STUDENT, help="model directory of ours, English to German")
+    parser.add_argument("--sentences", type=positive, default=400)
+    parser.add_argument("--clients", type=positive, nargs="+", default=[8, 200])
+    parser.add_argument("--rate", type=positive, default=20, help="requests per second")
+    parser.add_argument("--seconds", type=positive, default=15, help="of that rate")
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[: chosen.sentences]
+    cores = sorted(os.sched_getaffinity(0))
+    try:
+        with Running(chosen.model, cores[-1]) as server:
+            os.sched_setaffinity(0, {cores[0]})
+            found = measured(server, lines, chosen)
+    finally:
+        os.sched_setaffinity(0, cores)
+    print(machine(), f"{len(lines)} sentences")
+    report(found, chosen)
+    save(chosen.json, {"machine": machine(), **found})
+
+
+def measured(server, lines, chosen) -> dict:
+    """What each server did, round by round, and how much memory it has then."""
+    from cpunmt import Translator
+
+    right = [result.text for result in Translator(chosen.model).translate(lines)]
+    rated = [number % len(lines) for number in range(chosen.rate * chosen.seconds)]
+    ports, found = {"cpunmt": server.port, "other": chosen.port}, {}
+    for port in ports.values():  # what is loaded or compiled with the first requests
+        asyncio.run(side_by_side(port, lines[:20], 4, keep=False))
+    for _ in range(chosen.rounds):
+        for name, port in ports.items():
+            one = found.setdefault(name, {"alone": [], "parallel": {}, "rated": [], "words": 0})
+            made, seconds = asyncio.run(one_by_one(port, lines[:ALONE], keep=False))
+            _checked(name, made, right)
+            one["alone"].append(statistics.median(seconds))
+            for count in chosen.clients:
+                made, passed = asyncio.run(side_by_side(port, lines, count, keep=False))
+                one["words"] = _checked(name, made, right)
+                one["parallel"].setdefault(count, []).append(passed)
+            made, seconds = asyncio.run(at_a_rate(port, [lines[n] for n in rated], chosen.rate, keep=False))
+            _checked(name, made, [right[number] for number in rated])
+            one["rated"].append(_parts(seconds))
+    found["words"] = sum(len(line.split()) for line in lines)
+    found["cpunmt"]["memory"] = server.memory()
+    if chosen.pid:
+        found["other"]["memory"] = _memory(chosen.pid)
+    return found
+
+
+def _checked(name, made, right) -> int:
+    """Words of the translations; ours must be right, the other's must be there."""
+    assert all(made) and (name != "cpunmt" or made == right[: len(made)]), f"an answer of {name} is wrong"
+    return sum(len(text.split()) for text in made)
+
+
+def _parts(seconds) -> dict:
+    ordered = sorted(seconds)
+    return {name: ordered[min(len(ordered) - 1, int(part * len(ordered)))] for name, part in PARTS.items()}
+
+
+def _memory(pid):
+    """Bytes of a process's memory that are in use."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
+
+
+def report(found, chosen):
+    """The figures as text: medians over the rounds, and of the ratios within each round."""
+    ours, other = found["cpunmt"], found["other"]
+    _line("one at a time, ms", ours["alone"], other["alone"], 1000)
+    for count in chosen.clients:
+        speeds = [[found["words"] / passed for passed in one["parallel"][count]] for one in (ours, other)]
+        _line(f"{count} clients, words/s", *speeds)
+    for name in PARTS:
+        values = [[one[name] for one in side["rated"]] for side in (ours, other)]
+        _line(f"{chosen.rate} requests/s, {name}, ms", *values, 1000)
+    if "memory" in other:
+        _line("memory, MB", [ours["memory"]], [other["memory"]], 1e-6)
+    print(f"words of the translations  cpunmt {ours['words']}, other {other['words']}")
+
+
+def _line(what, ours, other, unit=1.0):
+    ratios = sorted(b / a for a, b in zip(ours, other, strict=True))
+    middle = [unit * statistics.median(values) for values in (ours, other)]
+    print(
+        f"{what:26} cpunmt {middle[0]:.1f}, other {middle[1]:.1f}: other / cpunmt {statistics.median(ratios):.2f}"
+        f" ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+    )
+
+
+if __name__ == "__main__":
+    main()
