@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
 from typing import NamedTuple, Protocol
 
-from cpunmt.errors import CancelledError
+from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
 from cpunmt.serve.queue.waiting import Group, Job, Task
@@ -302,9 +302,11 @@ def _translate(group: Group, jobs: Sequence[Job]) -> None:
     try:
         for job, aligned in zip(jobs, group.translate(jobs), strict=True):
             job.result = aligned
-    except Exception as error:
+    except BaseException as error:  # whatever it is, the worker's place is given back and nobody waits for ever
         if len(jobs) == 1:
-            jobs[0].error = error
+            jobs[0].error = (
+                error if isinstance(error, Exception) else CpunmtError(f"it ended by {type(error).__name__}")
+            )
             return
         for job in jobs:
             _translate(group, [job])
