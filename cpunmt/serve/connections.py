@@ -8,12 +8,16 @@ says (`parameters`); here is what comes before it, and how many connections ther
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEAD = 64 << 10  # bytes of a request's first line and headers
+# Java's client asks for HTTP/2 in passing, and httptools then reads no body. Nobody has to hear of such a wish: the
+# header gets a name of equal length that says nothing.
+_UPGRADE = re.compile(rb"(?<=\r\n)upgrade(?=:)", re.IGNORECASE)
 _REFUSALS = {
     408: b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     431: b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -52,6 +56,8 @@ class Connection(HttpToolsProtocol):
             if self._arrived > MOST_HEAD:
                 self._refuse(431)
                 return
+        if self._is_whole or self._in_head:
+            data = _without_upgrade(data)
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -79,6 +85,11 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_whole = True
         super().on_message_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Such a wish came in two packets, and no body was read: what follows would be taken for a request."""
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
         """Of what is no HTTP; the head that is too long is refused by its own status."""
@@ -110,6 +121,14 @@ class Connection(HttpToolsProtocol):
         if self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Of a packet that begins with a head, or goes on with one."""
+    end = data.find(b"\r\n\r\n")
+    while found := _UPGRADE.search(data, 0, len(data) if end < 0 else end):
+        data = b"".join((data[: found.start()], b"x-asked", data[found.end() :]))
+    return data
 
 
 def connection_of(most: int, seconds: float) -> type[Connection]:

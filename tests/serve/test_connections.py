@@ -18,6 +18,7 @@ ASKED = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\
     BODY
 )
 RIGHT = {"translatedText": "Ein Mann."}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +146,37 @@ def test_it_does_not_matter_where_packets_end(served, ends):
             time.sleep(0.001)
         answer = connection.recv(1 << 16)
     assert json.loads(answer.partition(b"\r\n\r\n")[2]) == RIGHT
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n"
+
+
+def test_who_asks_for_another_protocol_is_answered_in_this_one(served):
+    """Java's client does so, with a body."""
+    content = ASKED[:-2] + UPGRADE + b"\r\n" + BODY
+    with connected(served) as connection:
+        for _ in range(2):  # and the connection goes on
+            connection.sendall(content)
+            assert json.loads(connection.recv(1 << 16).partition(b"\r\n\r\n")[2]) == RIGHT
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUPGRADE: websocket\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_wish_in_two_packets_ends_the_connection(served):
+    begin, end = (ASKED[:-2] + UPGRADE + b"\r\n" + BODY).split(b"grade: h2c")
+    with connected(served) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(begin)
+        time.sleep(0.05)
+        connection.sendall(b"grade: h2c" + end)
+        answer = to_the_end(connection)
+    assert (
+        answer.startswith(b"HTTP/1.1 ") and answer.count(b"HTTP/1.1 ") == 1 and b"connection: close" in answer.lower()
+    )
+
+
+def test_a_body_that_speaks_of_upgrades_stays_as_it_is(served):
+    text = "A dog.\r\nUpgrade: nothing\r\n\r\nUpgrade: all"
+    assert served.json("/translate", {"q": text, "source": "en", "target": "en"}) == {"translatedText": text}
+    answer = served.client.post("/translate?source=en&target=en", content=b"q=a\r\nupgrade: b", headers=FORM)
+    assert answer.json() == {"translatedText": "a\nupgrade: b"}

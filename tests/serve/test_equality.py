@@ -7,11 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cpunmt.serve import service
 from tests.serve.serving import serving
 from tests.support.command_line import sentences
 
 LINES = sentences(60)
+LONG = " ".join(LINES)
 TEXTS = st.one_of(
+    st.integers(900, 1100).map(lambda size: LONG[:size]),  # with 1,000 characters a request gets a thread of its own
     st.sampled_from(LINES),
     st.lists(st.sampled_from(LINES), min_size=2, max_size=5).map(" ".join),
     st.sampled_from(["", " ", "12.5 %", "ALL CAPITALS.", "See https://example.org/a?b=c now.", "It costs 1,234.50 €.",
@@ -98,6 +101,19 @@ def test_so_they_are_with_other_settings(translators, workers, batch_tokens, cac
         for _ in range(2):  # the second time some are kept
             answers = all_answered(served, requests)
             assert answers == [list(expected(translators, request)) for request in requests]
+
+
+def test_both_ways_say_the_same(served, translators, monkeypatch):
+    """Short texts are cut and put together in the event loop, others in a thread."""
+    texts = [*LINES[:3], "One man.\n\nTwo dogs. ", "", "12 %"]
+    runs, run = [], served.service.run
+    monkeypatch.setattr(served.service, "run", lambda *given: runs.append(1) or run(*given))
+    for little in (1000, -1):
+        monkeypatch.setattr(service, "_LITTLE", little)
+        for options in ({}, {"beam_size": 2, "num_hypotheses": 2}, {"split": "line"}):
+            request = (("en", "de"), texts, options)
+            assert asked(served.client, request) == list(expected(translators, request))
+        assert len(runs) == (0 if little > 0 else 3)
 
 
 def test_a_stream_is_the_text(served, translators):
