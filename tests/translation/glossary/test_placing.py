@@ -180,10 +180,13 @@ def test_long_texts_take_linear_time(words):
         text = " ".join(generator.choice([words, f"w{generator.randrange(2000)}"]) for _ in range(count))
         before = aligned(text)
         matches = terms.matches(text)
-        began = time.perf_counter()
-        plan = planned(before, matches)
-        checked(edited(before, plan.edits))
-        took.append(time.perf_counter() - began)
+        tries = []
+        for _ in range(3):
+            began = time.process_time()
+            plan = planned(before, matches)
+            checked(edited(before, plan.edits))
+            tries.append(time.process_time() - began)
+        took.append(min(tries))
     assert took[1] < 40 * took[0], took
 
 
