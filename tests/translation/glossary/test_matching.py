@@ -126,7 +126,7 @@ def test_terms_that_nearly_match_everywhere_take_linear_time():
     glossary = Glossary({"a " * count + "b": "x" for count in range(1, 32)})
     took = []
     for words in (5_000, 40_000):
-        began = time.perf_counter()
+        began = time.process_time()
         assert glossary.matches("a " * words) == []
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert took[1] < 40 * took[0]

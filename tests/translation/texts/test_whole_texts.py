@@ -268,9 +268,9 @@ def test_hostile_texts_take_linear_time(shipped, name):
         text = hostile(size)[name]
         best = 1e9
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.process_time()
             made = shipped.translate(text, max_length=3)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.process_time() - began)
         seconds.append(best)
         assert between(text, [s.source for s in made.sentences]) == between(
             made.text, [s.target for s in made.sentences]
