@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from cpunmt.documents.document import Document, DocumentError
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
+from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 
 
@@ -26,6 +27,8 @@ FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), read_plain_text),
     "html": Format((".html", ".htm", ".xhtml"), read_web_page),
     "md": Format((".md", ".markdown"), read_markdown),
+    "srt": Format((".srt",), read_srt),
+    "vtt": Format((".vtt",), read_vtt),
 }
 
 

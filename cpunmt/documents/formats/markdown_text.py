@@ -131,7 +131,7 @@ class Inline:
     def _code(self, begin: int, at: int, runs: dict[int, list[int]]) -> int:
         """Take code that begins at `begin`; where to go on."""
         size = at - begin
-        places = runs[size]
+        places = runs.get(size, [])
         while places and places[-1] <= begin:
             places.pop()
         if not places:
