@@ -1,4 +1,4 @@
-"""Command line: `cpunmt translate | score | serve | info | convert | ls | fetch | warmup`.
+"""Command line: `cpunmt translate | translate-file | score | serve | info | convert | ls | fetch | warmup`.
 
 Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
 Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
@@ -6,7 +6,6 @@ Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the
 
 import argparse
 import functools
-import os
 
 import cpunmt
 from cpunmt.commands import ensembles
@@ -14,14 +13,14 @@ from cpunmt.commands.model_choice import language, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
 from cpunmt.commands.serve import serve_arguments
-from cpunmt.commands.streams import STANDARD
+from cpunmt.commands.text_arguments import texts_of
 from cpunmt.commands.translate import translate_lines
+from cpunmt.commands.translate_file import LEFT_OUT, document_arguments, translate_file
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, tell
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES
-from cpunmt.registry.store import is_name
 from cpunmt.simd import isa
 from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
@@ -58,7 +57,7 @@ def _translate(given) -> int:
     if markup and (form.alignment is not None or form.word_scores):
         flag = "--word-scores" if form.alignment is None else "--alignment"
         given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
-    texts = _texts(given)
+    texts = texts_of(given)
     if "glossary" in options:
         from cpunmt.translation.glossary.glossary import Glossary
 
@@ -66,6 +65,12 @@ def _translate(given) -> int:
     arguments = _of_translator(given)
     translate_lines(texts or given.input, given.output, arguments, options, form, given.stats)
     return 0
+
+
+def _translate_file(given) -> int:
+    options = _options(given, Options.__dataclass_fields__)
+    _checked(given, {name: value for name, value in options.items() if name != "glossary"})
+    return translate_file(given, _of_translator(given), options)
 
 
 def _score(given) -> int:
@@ -106,36 +111,6 @@ def _checked(given, options):
     if given.model is not None and given.source_language is not None:
         given.parser.error("give -m, or --from and --to: they choose a model")
     ensembles.check_weights(given)
-
-
-def _texts(given) -> list[str] | None:
-    """The texts on the command line; None if there are none, or "-", which stands for standard input.
-
-    Wrong usage if one of them is the name of something that a flag belongs before.
-    """
-    if given.text in ([], [STANDARD]):
-        return None
-    if given.input is not None:
-        given.parser.error(f"give TEXT, or a file of lines with -i, not both: {given.text[0]!r} and {given.input!r}")
-    for text in given.text:
-        if any(letter.isspace() for letter in text):
-            continue
-        if is_name(text):
-            _refuse_text(given, text, "names a model; -m {} translates with it")
-        if os.path.isfile(text):
-            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
-        if os.path.isdir(text) and os.sep in text:
-            _refuse_text(given, text, "is a directory; -m {} names a model")
-    return given.text
-
-
-def _refuse_text(given, text, problem):
-    """Wrong usage: `problem` is what the text is, and what to do, with {} for the text as a shell takes it."""
-    import shlex  # which only a mistake needs
-
-    quoted = shlex.quote(text)
-    word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
-    given.parser.error(f"{text} {problem.format(quoted)}, {word}")
 
 
 def _alignment(text) -> str | float:
@@ -194,6 +169,13 @@ def _parser() -> argparse.ArgumentParser:
         "windows and is fast.",
     )
     commands.add_parser(
+        "translate-file",
+        fill=_file_arguments,
+        help="translate the texts in a file of another format, and keep all else in it",
+        description="Translate the texts in a document: txt, html, md, srt and vtt. All else in "
+        "it stays, to the byte. It is written when all of it is done, and its name is printed.",
+    )
+    commands.add_parser(
         "score",
         fill=_score_arguments,
         help="score given translations: n pairs of lines in, n scores out",
@@ -237,6 +219,14 @@ def _translate_arguments(parser):
     parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
     _add_options(parser, Options.__dataclass_fields__)
     parser.set_defaults(run=_translate, parser=parser)
+
+
+def _file_arguments(parser):
+    document_arguments(parser)
+    _add_model(parser)
+    names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
+    _add_options(parser, names)
+    parser.set_defaults(run=_translate_file, parser=parser)
 
 
 def _score_arguments(parser):

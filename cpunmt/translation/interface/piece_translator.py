@@ -24,6 +24,7 @@ from cpunmt.translation.arguments import (
 )
 from cpunmt.translation.batching import cut_sentences, translate_parts
 from cpunmt.translation.calls import AsyncResult, Call, Settings, watch_of
+from cpunmt.translation.interface.document_method import DocumentMethod
 from cpunmt.translation.interface.scorer import WINDOW, Scorer
 from cpunmt.translation.joining import TranslateParts, translate_sentences
 from cpunmt.translation.options import OF_PIECES, Options
@@ -44,8 +45,11 @@ else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is
 MOST_LOGITS = 1 << 30  # bytes of logits that a call may return
 
 
-class PieceTranslator(Scorer):
+class PieceTranslator(DocumentMethod, Scorer):
     """Translates pieces with one model."""
+
+    def _target_language(self) -> str | None:
+        return self._languages.target
 
     @overload
     def translate_batch(

@@ -16,6 +16,7 @@ from cpunmt.process.workers import Workers
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.arguments import Prefixes, in_order, plain_text, text_ids, text_list
 from cpunmt.translation.calls import LETTERS, Settings, aligning, settings_of, watch_of
+from cpunmt.translation.interface.document_method import DocumentMethod
 from cpunmt.translation.interface.sentence_layers import SentenceLayers
 from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.options import TEXT_ONLY, Options
@@ -43,7 +44,7 @@ _OF_THE_LAST = ("suppress_sequences", "end_token")  # which the pieces of anothe
 _HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
-class Pivot:
+class Pivot(DocumentMethod):
     """Translates with several models, each of which translates what the one before it says.
 
     pivot = Pivot(["firefox:deen", "firefox:enfr"])
@@ -78,6 +79,9 @@ class Pivot:
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
                     f"{read!r}; expected models in the order in which they are used"
                 )
+
+    def _target_language(self) -> str | None:
+        return self.translators[-1]._languages.target
 
     @property
     def source_vocabulary(self) -> AnyVocabulary:

@@ -1,0 +1,120 @@
+"""Texts of subtitles: cues that share a sentence, and a translation that is shared out among cues again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from cpunmt.documents.document import Span
+from cpunmt.documents.marks import Mark, read
+
+WIDTH = 42  # characters of a line, as most guides for subtitles have it
+_GAP = 3000  # milliseconds after which a sentence does not go on
+_MOST = 8  # cues of one sentence
+_PAUSE = 6  # characters that a cue may be longer or shorter to end where a clause does
+_TRIES = 20  # of widths, for lines of equal length
+_UNSPACED = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60"  # each character may end a line
+_WORD = re.compile(rf"\s*(?:[{_UNSPACED}]|(?:<[^<>]*>|{{[^{{}}]*}}|[^\s{_UNSPACED}])+)")
+_TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+_END = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u00bb\u201d\u2019\u201c)\]]*$")
+_OPEN_END = re.compile(r"(?:\.\.\.?|\u2026)$")
+_CLAUSE = re.compile(r"[,.;:!?\u2026\u3001\u3002\uff0c\uff01\uff1f]$")
+
+
+class Cue(NamedTuple):
+    """A cue without tags in its text.
+
+    begin, end  when it is shown, in milliseconds
+    span        of the text in the file
+    text        on one line
+    width       characters of its longest line
+    """
+
+    begin: int
+    end: int
+    span: Span
+    text: str
+    width: int
+
+
+def goes_on(group: Sequence[Cue], following: Cue) -> bool:
+    """Whether the sentence that ends the group goes on in the cue that follows."""
+    last = group[-1]
+    if len(group) >= _MOST or not -1 <= following.begin - last.end <= _GAP:
+        return False
+    if _OPEN_END.search(last.text):
+        return following.text[:1].islower()
+    return not _END.search(last.text)
+
+
+def shared_out(translation: str, group: Sequence[Cue], line_end: str) -> list[str]:
+    """The text of each cue: a part of the translation of all, which has a mark where each but the first begins.
+
+    A part ends between words, near where the words of its cue end (by alignment) and where its time does: so none has
+    to be read much faster than the others.
+    """
+    text, aligned = "", []
+    for part in read(translation):
+        if isinstance(part, Mark):
+            aligned.append(len(text))
+        else:
+            text += part
+    words = _WORD.findall(text.strip())
+    offset = len(text) - len(text.lstrip())
+    ends = list(accumulate(map(len, words)))
+    total = ends[-1] if ends else 0
+    times = list(accumulate(max(cue.end - cue.begin, 1) for cue in group))
+    parts, first = [], 0
+    for number, at in enumerate(sorted(aligned)):
+        timed = total * times[number] / times[-1]
+        last = len(words) - (len(group) - number - 1)  # the others have a word each
+        best = min(
+            range(first + 1, max(last, first + 1) + 1),
+            key=lambda end: _cost(words, ends, end, at - offset, timed),
+        )
+        parts.append("".join(words[first:best]).strip())
+        first = best
+    parts.append("".join(words[first:]).strip())
+    return [wrapped(part or "\u2026", max(WIDTH, cue.width), line_end) for part, cue in zip(parts, group, strict=True)]
+
+
+def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: float) -> float:
+    """How bad it is that a cue ends with the word before `end`."""
+    if end > len(words):
+        return float("inf")
+    at = ends[end - 1]
+    is_clause = _CLAUSE.search(words[end - 1]) is not None
+    return (at - aligned) ** 2 + (at - timed) ** 2 - (_PAUSE**2 if is_clause else 0)
+
+
+def wrapped(text: str, width: int, line_end: str) -> str:
+    """A text on as few lines of at most `width` characters as it needs, of about equal length. Tags have no width."""
+    words = _WORD.findall(text)
+    least = _lines(words, width)
+    if len(least) == 1:
+        return least[0]
+    low = sum(map(_width, words)) // len(least)
+    for narrower in range(low, width, max(1, (width - low) // _TRIES)):
+        lines = _lines(words, narrower)
+        if len(lines) == len(least):
+            return line_end.join(lines)
+    return line_end.join(least)
+
+
+def _lines(words: list[str], width: int) -> list[str]:
+    lines: list[list[str]] = []
+    used = width
+    for word in words:
+        used += _width(word)
+        if used > width or not lines:
+            lines.append([])
+            word = word.lstrip()
+            used = _width(word)
+        lines[-1].append(word)
+    return ["".join(line) for line in lines] or [""]
+
+
+def _width(word: str) -> int:
+    return len(_TAG.sub("", word))

@@ -1,0 +1,226 @@
+"""Markdown (CommonMark 0.31 and GitHub's tables), read by lines: what of them is text, and what is layout and stays.
+
+Front matter, code, HTML blocks, definitions of links, bars of tables, and what stands before a text (bullets, numbers,
+marks of quotations and headings) are kept. A paragraph is a unit, up to a line break that its author wants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from cpunmt.documents.document import Document, Place, Source, Span
+from cpunmt.documents.formats.markdown_text import Inline
+
+_LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
+_QUOTES = re.compile(r"(?: {0,3}> ?)*")
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
+_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$)|:{3,}")
+_RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_HEADING_END = re.compile(r"(?:^|[ \t])#+$")
+_DEFINITION = re.compile(r"\[(?!\^)((?:[^\[\]\\]|\\.){1,999})\]:")
+_NOTE = re.compile(r"\[\^[^\s\[\]]{1,200}\]:[ \t]*")
+_RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)|<(!--)|<(\?)|<(!)[A-Za-z]", re.I)
+_RAW_ENDS = {"!--": "-->", "?": "?>", "!": ">"}
+_HTML = re.compile(
+    r"</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|"
+    r"dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|"
+    r"main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|"
+    r"title|tr|track|ul)(?=[\s/>]|$)",
+    re.I,
+)
+_ALONE = re.compile(r"</?[A-Za-z][^<>]*>[ \t]*$")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_TAB = 4
+_DEEPEST = 16  # items that begin on one line
+
+
+def read_markdown(source: Source) -> Document:
+    """A unit for each paragraph, heading, item and cell of a table that has letters."""
+    return Document(source, _Reader(source.text).places)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = [found.span(1) for found in _LINE.finditer(text)]
+        self.labels = _labels(text, self.lines)
+        self.places: list[Place] = []
+        self.paragraph: list[Span] = []  # the lines of the paragraph that is open, without what stands before them
+        self.list_indent = 0  # where the text of the last item begins
+        number = self._front_matter()
+        while number < len(self.lines):
+            number = self._line(number)
+        self._end()
+
+    def _front_matter(self) -> int:
+        first = self._of(0).rstrip()
+        ends = {"---": ("---", "..."), "+++": ("+++",)}.get(first, ())
+        found = (number for number in range(1, len(self.lines)) if self._of(number).rstrip() in ends)
+        return next(found, -1) + 1 if ends else 0
+
+    def _of(self, number: int) -> str:
+        return self.text[slice(*self.lines[number])]
+
+    def _line(self, number: int) -> int:
+        """Take a line, or several; the number of the next."""
+        begin, end = self.lines[number]
+        quotes = _QUOTES.match(self.text, begin, end)
+        margin = begin = quotes.end() if quotes else begin
+        line = self.text[begin:end]
+        if not line.strip():
+            self._end()
+            return number + 1
+        indent = _indent(line)
+        if not self.paragraph:
+            if indent >= self.list_indent + _TAB:
+                return number + 1
+            if not _MARKER.match(line):
+                self.list_indent = min(self.list_indent, indent)
+        is_rule = _RULE.match(line.strip()) is not None
+        for _ in range(0 if is_rule else _DEEPEST):
+            marker = _MARKER.match(line)
+            if marker is None:
+                break
+            self._end()
+            begin += marker.end()
+            line = self.text[begin:end]
+            self.list_indent = begin - margin
+        begin += len(line) - len(line.lstrip())
+        line = self.text[begin:end].rstrip()
+        return self._content(number, begin, line)
+
+    def _content(self, number: int, begin: int, line: str) -> int:
+        """Take a line whose text is `line`, from `begin` on."""
+        if fence := _FENCE.match(line):
+            self._end()
+            return self._fenced(number, fence[0]) if fence[0][0] != ":" else number + 1
+        if raw := _RAW.match(line):
+            self._end()
+            return self._raw(number, next(group for group in raw.groups() if group).lower())
+        if _HTML.match(line) or (not self.paragraph and _ALONE.match(line)):
+            self._end()
+            return self._past(number, "")
+        if _RULE.match(line) or (self.paragraph and _UNDERLINE.match(line)):
+            self._end()
+            return number + 1
+        if heading := _HEADING.match(line):
+            self._end()
+            closing = _HEADING_END.search(line, heading.end())
+            self._add([(begin + heading.end(), begin + (closing.start() if closing else len(line)))])
+            return number + 1
+        if not self.paragraph:
+            if _DEFINITION.match(line):
+                return number + 1
+            if note := _NOTE.match(line):
+                begin, line = begin + note.end(), line[note.end() :]
+        if "|" in line and self._is_table(number):
+            self._end()
+            return self._table(number)
+        self._take(number, begin, line)
+        return number + 1
+
+    def _take(self, number: int, begin: int, line: str) -> None:
+        """A line of a paragraph."""
+        is_broken = self.text[begin + len(line) : self.lines[number][1]].startswith("  ") or line.endswith("\\")
+        size = len(line) - line.endswith("\\")
+        if size:
+            self.paragraph.append((begin, begin + size))
+        if is_broken:
+            self._end()
+
+    def _fenced(self, number: int, fence: str) -> int:
+        """The line after the end of what `fence` begins."""
+        quoted = self._of(number).lstrip().startswith(">")
+        for other in range(number + 1, len(self.lines)):
+            line = self._of(other).strip()
+            if quoted and not line.startswith(">"):
+                return other
+            line = line.lstrip("> ")
+            if line.startswith(fence) and not line.strip(fence[0]):
+                return other + 1
+        return len(self.lines)
+
+    def _raw(self, number: int, kind: str) -> int:
+        return self._past(number, _RAW_ENDS.get(kind, f"</{kind}>"))
+
+    def _past(self, number: int, end: str) -> int:
+        """The line after the one that has `end`; "": a blank one."""
+        for other in range(number, len(self.lines)):
+            line = self._of(other)
+            if (end and end in line.lower()) or not (end or line.strip()):
+                return other + 1
+        return len(self.lines)
+
+    def _is_table(self, number: int) -> bool:
+        below = self._of(number + 1).lstrip("> \t") if number + 1 < len(self.lines) else ""
+        return "|" in below and "-" in below and not below.strip("|:- \t")
+
+    def _table(self, number: int) -> int:
+        """The rows of a table; the number of the line after the last."""
+        under = number + 1
+        while number < len(self.lines) and "|" in self._of(number):
+            begin, end = self.lines[number]
+            if number != under:
+                begin = _QUOTES.match(self.text, begin, end).end()  # type: ignore[union-attr]  # it may be empty
+                for bar in [*_CELL_END.finditer(self.text, begin, end), None]:
+                    last = bar.start() if bar else end
+                    self._add([(begin, last)], True)
+                    begin = bar.end() if bar else end
+            number += 1
+        return number
+
+    def _end(self) -> None:
+        """The paragraph ends."""
+        if self.paragraph:
+            self._add(self.paragraph)
+            self.paragraph = []
+
+    def _add(self, lines: list[Span], in_table: bool = False) -> None:
+        """The place of a text on these lines."""
+        parts = [self.text[begin:end] for begin, end in lines]
+        begin = lines[0][0] + len(parts[0]) - len(parts[0].lstrip())
+        end = lines[-1][1] - len(parts[-1]) + len(parts[-1].rstrip())
+        inline = Inline(" ".join(part.strip() for part in parts), self.labels, in_table)
+        if inline.unit is None:
+            return
+        between = self.text[lines[0][1] : lines[1][0]] if len(lines) > 1 else ""
+        width = max(map(len, parts))
+
+        def write(translation: str) -> list[str]:
+            found = inline.write(translation)
+            return [wrapped(found, width, between) if between else found]
+
+        self.places.append(Place(inline.unit, ((begin, end),), write))
+
+
+def wrapped(text: str, width: int, between: str) -> str:
+    """`text` on lines of at most `width` characters, where its words allow it, with `between` between two lines."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        if line and len(line) + 1 + len(word) > width and not _begins_block(word):
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return between.join([*lines, line])
+
+
+def _begins_block(word: str) -> bool:
+    """Whether a line that begins with it would be something else than the rest of a paragraph."""
+    return not word or word[0] in "-+*>#=|~`:<$[" or word[0].isdigit()
+
+
+def _labels(text: str, lines: list[Span]) -> Collection[str]:
+    """The names of links that are defined, in small letters."""
+    found = (_DEFINITION.match(text[begin:end].lstrip("> ")) for begin, end in lines)
+    return {definition[1].lower() for definition in found if definition}
+
+
+def _indent(line: str) -> int:
+    """Columns of white space before a line."""
+    blank = line[: len(line) - len(line.lstrip(" \t"))]
+    return len(blank.expandtabs(_TAB)) if "\t" in blank else len(blank)

@@ -1,0 +1,198 @@
+"""Subtitles: SubRip (.srt) and WebVTT (W3C, .vtt). Numbers, times, settings, notes and styles stay.
+
+A sentence that goes over several cues is translated at once, and shared out among them again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters
+from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
+from cpunmt.documents.marks import Mark, read, written
+
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
+_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
+_LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
+_TAG = re.compile(r"<(/?)([A-Za-z]+)?[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\}")
+_EDGE = re.compile(r"(?:\s|\u266a|\u266b|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*")
+_SPACES = re.compile(r"\s+")
+_DASH = re.compile(r"[ \t]*[-\u2010-\u2015][ \t]*")
+_NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP")
+
+
+def read_srt(source: Source) -> Document:
+    """SubRip: what has no time before it is text too."""
+    return Document(source, _Reader(source, False).places)
+
+
+def read_vtt(source: Source) -> Document:
+    """WebVTT: blocks without times are none of its texts."""
+    return Document(source, _Reader(source, True).places)
+
+
+class _Reader:
+    def __init__(self, source: Source, is_vtt: bool) -> None:
+        self.text = source.text
+        self.line_end = source.line_end
+        self.is_vtt = is_vtt
+        self.places: list[Place] = []
+        self.group: list[Cue] = []
+        for times, span in self._blocks():
+            self._block(times, span)
+        self._end()
+
+    def _blocks(self) -> Iterator[tuple[tuple[int, int] | None, Span]]:
+        """The times of each block of lines, None if it has none, and the span of what follows these."""
+        times: tuple[int, int] | None = None
+        begin = end = -1
+        for found in _LINE.finditer(self.text):
+            line = found[1]
+            timed = _TIMES.match(line)
+            if timed or not line.strip():
+                if begin >= 0 and not (timed and times is None):
+                    yield times, (begin, end)
+                begin, times = -1, None
+                if timed:
+                    numbers = timed.groups()
+                    times = _milliseconds(*numbers[:4]), _milliseconds(*numbers[4:])
+            else:
+                begin = found.start() if begin < 0 else begin
+                end = found.end(1)
+        if begin >= 0:
+            yield times, (begin, end)
+
+    def _block(self, times: tuple[int, int] | None, span: Span) -> None:
+        body = self.text[slice(*span)]
+        if times is None and (self.is_vtt or _NO_TEXT.match(body)):
+            return
+        lines = [found.span(1) for found in _LINE.finditer(body) if found[1].strip()]
+        spoken = [dash for begin, end in lines if (dash := _DASH.match(body, begin, end))]
+        if len(spoken) > 1 and len(spoken) == len(lines):
+            self._end()
+            for dash, (_, end) in zip(spoken, lines, strict=True):
+                self._marked((span[0] + dash.end(), span[0] + end), WIDTH)
+            return
+        width = max(end - begin for begin, end in lines)
+        edge = _EDGE.match(body)
+        begin = edge.end() if edge else 0
+        end = _trimmed(body, begin)
+        core = body[begin:end]
+        if not has_letters(core):
+            return
+        if times is None or _TAG.search(core) or _TAG.match(body):
+            is_whole = times is not None and not _TAG.search(core) and _nests(body[:begin], body[end:])
+            if not is_whole:
+                self._end()
+                self._marked(span, width)
+                return
+        assert times is not None
+        cue = Cue(*times, (span[0] + begin, span[0] + end), " ".join(self._read(core).split()), width)
+        if self.group and not goes_on(self.group, cue):
+            self._end()
+        self.group.append(cue)
+
+    def _end(self) -> None:
+        """The sentence of the group ends."""
+        group, self.group = self.group, []
+        if len(group) == 1:
+            self._add(Unit(group[0].text), group)
+        elif group:
+            parts: list[str | Mark] = [group[0].text]
+            for number, cue in enumerate(group[1:], 1):
+                parts += " ", Mark("x", number), cue.text
+            self._add(Unit(written(parts), "marked"), group)
+
+    def _add(self, unit: Unit, group: list[Cue]) -> None:
+        def write(translation: str) -> list[str]:
+            if len(group) == 1:
+                return [self._written(wrapped(translation, max(WIDTH, group[0].width), self.line_end))]
+            return [self._written(part) for part in shared_out(translation, group, self.line_end)]
+
+        self.places.append(Place(unit, tuple(cue.span for cue in group), write))
+
+    def _marked(self, span: Span, width: int) -> None:
+        """A text with tags in it, by itself."""
+        body = self.text[slice(*span)]
+        begin, end = span[0] + len(body) - len(body.lstrip()), span[1] - len(body) + len(body.rstrip())
+        body = self.text[begin:end]
+        parts, sources = _parts(body)
+        parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in parts]
+        if not has_letters("".join(part for part in parts if isinstance(part, str))):
+            return
+        unit = Unit(written(parts), "marked") if sources else Unit("".join(map(str, parts)))
+
+        def write(translation: str) -> list[str]:
+            made = read(translation) if sources else [translation]
+            text = "".join(
+                self._written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in made
+            )
+            return [wrapped(text, max(WIDTH, width), self.line_end)]
+
+        self.places.append(Place(unit, ((begin, end),), write))
+
+    def _read(self, text: str) -> str:
+        return unescape(text) if self.is_vtt and "&" in text else text
+
+    def _written(self, text: str) -> str:
+        if self.is_vtt:
+            return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return text.replace("-->", "->")
+
+
+def _parts(body: str) -> tuple[list[str | Mark], dict[tuple[int, bool], str]]:
+    """Texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
+    parts: list[str | Mark] = []
+    sources: dict[tuple[int, bool], str] = {}
+    opened: list[tuple[str, int, int]] = []  # name, place among the parts, number
+    at = 0
+    for number, tag in enumerate(_TAG.finditer(body), 1):
+        if at < tag.start():
+            parts.append(body[at : tag.start()])
+        at = tag.end()
+        name = (tag[2] or "").lower()
+        sources[number, False] = tag[0]
+        if name and tag[1] and opened and opened[-1][0] == name:
+            _, place, first = opened.pop()
+            del sources[number, False]
+            sources[first, True] = tag[0]
+            parts[place] = Mark("g", first)
+            parts.append(Mark("g", first, True))
+            continue
+        if name and not tag[1]:
+            opened.append((name, len(parts), number))
+        parts.append(Mark("x", number))
+    if at < len(body):
+        parts.append(body[at:])
+    return parts, sources
+
+
+def _nests(before: str, after: str) -> bool:
+    """Whether the tags before a text and those after it belong together."""
+    opened = [tag for tag in _TAG.finditer(before) if tag[2]]
+    closed = [tag for tag in _TAG.finditer(after) if tag[2]]
+    names = [tag[2] for tag in opened] == [tag[2] for tag in reversed(closed)]
+    return names and not any(tag[1] for tag in opened) and all(tag[1] for tag in closed)
+
+
+def _trimmed(body: str, begin: int) -> int:
+    """Where the text ends that has tags and white space after it."""
+    end = len(body)
+    while begin < end:
+        if body[end - 1].isspace() or body[end - 1] in "\u266a\u266b":
+            end -= 1
+        elif body[end - 1] in ">}":
+            at = body.rfind("<" if body[end - 1] == ">" else "{", begin, end)
+            found = _TAG.fullmatch(body, at, end) if at >= 0 else None
+            if found is None:
+                break
+            end = at
+        else:
+            break
+    return end
+
+
+def _milliseconds(hours: str | None, minutes: str, seconds: str, fraction: str) -> int:
+    return ((int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(fraction.ljust(3, "0"))

@@ -1,0 +1,88 @@
+"""A file in, its translation out: read, found, translated in bulk, written whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cpunmt.documents.bulk import Translates, translated
+from cpunmt.documents.document import DocumentError, Source
+from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats import format_of
+from cpunmt.errors import CpunmtError
+from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
+
+MOST_BYTES = 1 << 30  # of a file
+_OWN = ("html", "xml", "num_hypotheses")  # options that a format decides about
+
+Progress = Callable[[int, int], object]
+
+
+def translate_document(
+    translator: Translates,
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None,
+    language: str | None,
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    progress: Progress | None = None,
+) -> Path:
+    """Translate a file; the path of what was written.
+
+    Parameters
+    ----------
+    out : the file to write; None: as `path`, with the language before its ending
+    language : what it is translated into, for that name; None: not known
+    settings : "format", "force", and what readers are told, "select" and "columns"; what is None is not given
+    options : of `translate`
+    progress : is told after each window how many units are done, and how many there are, equal ones once
+
+    Raises CpunmtError for a file that cannot be read, or is not what its format says, or that cannot be written; then
+    nothing is written. Raises ValueError for options that a document does not have.
+    """
+    for name in _OWN:
+        if options.get(name) not in (None, False, 1):
+            raise ValueError(f"{name} is given, and its format decides about that of a document; leave it out")
+    settings = dict(settings)
+    chosen, force = settings.pop("format", None), settings.pop("force", False)
+    path = Path(path)
+    target = _beside(path, language) if out is None else Path(out)
+    refuse_overwriting([target], [path])
+    check_file(target, force)
+    try:
+        form, told = format_of(path.name, chosen, settings)
+        document = form.read(Source(*decoded(_content(path))), **told)
+    except CpunmtError as error:
+        raise DocumentError(f"{path}: {error}") from None
+    units = document.units
+    total, done = len(set(units)), 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    advance(0)
+    write_file(target, document.rendered(translated(units, translator, options, advance)))
+    return target
+
+
+def _beside(path: Path, language: str | None) -> Path:
+    """The name of the translation, where none is given."""
+    return path.with_name(f"{path.stem}.{language or 'translated'}{path.suffix}")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("is not a regular file; expected a file, not a directory, pipe or device")
+        if status.st_size > MOST_BYTES:
+            raise DocumentError(f"has {status.st_size} bytes, expected at most {MOST_BYTES}; cut it into parts")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise DocumentError(f"cannot read it: {getattr(error, 'strerror', None) or error}; check the path") from None

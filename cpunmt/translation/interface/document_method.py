@@ -1,0 +1,58 @@
+"""`translate_document`, of whatever translates texts."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import under
+from cpunmt.translation.arguments import AnyPath
+from cpunmt.translation.calls import watch_of
+
+_ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by name, as `cpunmt` finds what it offers
+
+
+class DocumentMethod:
+    """What a Translator and a Pivot do with files."""
+
+    def _target_language(self) -> str | None:
+        """The language that it translates into; None: not known."""
+        raise NotImplementedError
+
+    def translate_document(
+        self,
+        path: AnyPath,
+        out: AnyPath | None = None,
+        *,
+        format: str | None = None,
+        force: bool = False,
+        select: Any = None,
+        columns: Any = None,
+        progress: Callable[[int, int], object] | None = None,
+        **given: Any,
+    ) -> Path:
+        """Translate the texts in a file of another format, and keep all else in it, to the byte.
+
+        Equal texts are translated once. The file is written when all of it is done. Returns its path.
+
+        Parameters
+        ----------
+        out : the file to write; None: as `path`, with the target language before the ending: report.de.md
+        format : "txt", "html", "md" and so on; None: what the name of `path` ends with. See docs/documents.md
+        force : replace `out`, if it is there
+        select : of JSON, which values: names of keys, or paths such as "$.items[*].title"
+        columns : of CSV and TSV, which columns: their names, or numbers from 1
+        progress : is called with how many texts are done, and how many there are
+        given : options of `translate`
+
+        Raises CpunmtError for a file that cannot be used, and ValueError for a wrong option; nothing is written then.
+        """
+        with LOCK:
+            translate_document = importlib.import_module(_ABOVE).translate_document
+        settings = {"format": format, "force": force, "select": select, "columns": columns}
+        with under(watch_of(given)):
+            found: Path = translate_document(self, path, out, self._target_language(), settings, given, progress)
+        return found

@@ -1,0 +1,213 @@
+"""Markdown: what is text, what stays, and how translations are written."""
+
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.markdown import read_markdown, wrapped
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
+
+SAMPLE = """---
+title: Weather station
+---
+
+# Weather *station* #
+
+A **bold [link](https://example.com/a_b "Title")** and `code_here`.
+It goes on, [as defined], with 2 * 3 and \\*stars\\*.
+
+Setext heading
+--------------
+
+- [x] first item
+- second item
+  goes on
+
+  more of it
+
+      code in an item
+
+1. number one
+   > quoted text
+   > goes on
+
+> - item in quotes
+
+```python
+print("code")
+```
+
+    indented code
+
+| Name  | What it *is* |
+|-------|:------------:|
+| a \\| b | text `x\\|y`  |
+
+<div align="center">
+stays
+</div>
+
+Line one  
+line two <br> with <b>tags</b> and https://example.com/x_y_z.
+
+[as defined]: https://example.com "The title"
+[^1]: A footnote.
+
+***
+![Picture of a dog](dog.png) stands here[^1].
+"""
+
+UPPER = """---
+title: Weather station
+---
+
+# WEATHER *STATION* #
+
+A **BOLD [LINK](https://example.com/a_b "Title")** AND `code_here`.
+IT GOES ON, [AS DEFINED][as defined], WITH 2 \\* 3 AND \\*STARS\\*.
+
+SETEXT HEADING
+--------------
+
+- [x] FIRST ITEM
+- SECOND ITEM
+  GOES ON
+
+  MORE OF IT
+
+      code in an item
+
+1. NUMBER ONE
+   > QUOTED TEXT
+   > GOES ON
+
+> - ITEM IN QUOTES
+
+```python
+print("code")
+```
+
+    indented code
+
+| NAME  | WHAT IT *IS* |
+|-------|:------------:|
+| A \\| B | TEXT `x|Y`  |
+
+<div align="center">
+stays
+</div>
+
+LINE ONE  
+LINE TWO <br> WITH <b>TAGS</b> AND https://example.com/x_y_z.
+
+[as defined]: https://example.com "The title"
+[^1]: A FOOTNOTE.
+
+***
+![PICTURE OF A DOG](dog.png) STANDS HERE[^1].
+"""
+
+
+def test_a_file():
+    keeps_every_byte(read_markdown, SAMPLE.encode())
+    made = render(read_markdown, SAMPLE, upper)
+    assert made.splitlines() == UPPER.splitlines()
+
+
+def units(text):
+    return [unit.text for unit in document_of(read_markdown, text).units]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a\nb\n\nc", ["a b", "c"]),
+        ("a_b_c *open", ["a_b_c *open"]),
+        ("**a** b", ['<g n="1">a</g> b']),
+        ("*a **b*", ['<g n="1">a **b</g>']),
+        ("a `b` c", ['a <k n="1"/> c']),
+        ("a `b c", ["a `b c"]),
+        ("a <https://b.c> d", ['a <k n="1"/> d']),
+        ("a < b > c", ["a < b > c"]),
+        ("a &amp; b", ["a & b"]),
+        ("[a](b", ["[a](b"]),
+        ("[a][b]", ['<g n="1">a</g>']),
+        ("[a] b", ["[a] b"]),
+        ("a\n===\nb", ["a", "b"]),
+        ("- a\n\n      b", ["a"]),
+        ("> a\nb", ["a b"]),
+        ("~~~\na\n~~~\nb", ["b"]),
+        ("> ```\n> a\nb", ["b"]),
+        ("<!-- a -->\nb", ["b"]),
+        ("<pre>\n\na\n</pre>\nb", ["b"]),
+        ("<b>a</b> c", ['<g n="1">a</g> c']),
+        ("* * *\n- - -", []),
+        ("1 + 2 = 3", []),
+    ],
+)
+def test_units(text, found):
+    assert units(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "written"),
+    [
+        ("word", "2. Wort", "2\\. Wort"),
+        ("word", "# Wort", "\\# Wort"),
+        ("word", "a*b [c] <d>", "a\\*b \\[c\\] \\<d>"),
+        ("a * b", "c * d", "c * d"),
+        ("a &amp; b", "c & d", "c &amp; d"),
+        ("|a|\n|-|\n|b|", None, "|X\\|Y|\n|-|\n|X\\|Y|"),
+        ("> one two\r\n> six", "eins zwei drei", "> eins\r\n> zwei\r\n> drei"),
+    ],
+)
+def test_what_a_translation_has_of_signs_is_escaped(text, translation, written):
+    document = document_of(read_markdown, text)
+    made = [translation or "X|Y"] * len(document.units)
+    assert document.rendered(made).decode() == written
+
+
+def test_lines_are_wrapped_where_no_block_begins():
+    assert wrapped("aa bb - cc dd", 5, "\n") == "aa bb -\ncc dd"
+    assert wrapped("aaaaaaaaa b", 3, "\n") == "aaaaaaaaa\nb"
+
+
+MARKS = st.sampled_from(
+    ["\n", "\n\n", "\r\n", " ", "    ", "\t", "\0", "b c", "1. ", "- ", "> "]
+    + "* ** _ ` `` [ ]( ][ ] ) <b> </b> < > | # --- ``` ~~~ \\ &amp; a ! http://a [^1]: \u00e9".split()
+)
+
+
+@given(st.one_of(st.text(), st.lists(MARKS, max_size=40).map("".join)))
+@example("[[a]: b\n\n[a]")
+@example("<b><b>a</b>")
+def test_every_byte_stays(text):
+    content = text.encode("utf-8", "replace")
+    keeps_every_byte(read_markdown, content)
+
+
+@given(st.lists(MARKS, max_size=40).map("".join))
+def test_each_place_is_written_once(text):
+    """All marks of a unit come back, whatever its words become."""
+    document = document_of(read_markdown, text)
+    made = document.rendered([unit.text.replace("a", "Z") for unit in document.units]).decode()
+    kept = sum(unit.text.count("a") for unit in document.units)
+    assert made.count("Z") == kept
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["[", "]", "[a](", "*a ", "a* ", "`" * 3 + "a` ", "<b>", "![", '[a](b "', "> ", "- ", "| ", "\\", "a\n", " ", "&"],
+)
+def test_time_is_linear(part):
+    def seconds(count):
+        text = part * (count // len(part)) + "word"
+        began = time.process_time()
+        document_of(read_markdown, text)
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = min(seconds(5_000) for _ in range(3)), seconds(50_000)
+    assert long < 40 * max(short, 0.005), (short, long)

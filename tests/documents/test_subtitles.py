@@ -1,0 +1,157 @@
+"""Subtitles: cues of one sentence are joined and parted, all else stays."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.cues import Cue, shared_out, wrapped
+from cpunmt.documents.formats.subtitles import read_srt, read_vtt
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
+
+SRT = """1
+00:00:01,000 --> 00:00:03,000
+{\\an8}A man is riding
+
+2
+00:00:03,100 --> 00:00:05,000 X1:10
+<i>his bicycle home.</i>
+
+3
+00:00:06,000 --> 00:00:07,000
+- Who is <b>that</b>?
+- A dog.
+
+4
+00:00:08,000 --> 00:00:09,000
+12 34
+
+5
+00:00:10,000 --> 00:00:12,000
+Look <i>at</i> it.
+"""
+VTT = """WEBVTT - words
+
+STYLE
+::cue { color: red }
+
+NOTE this stays
+
+intro
+00:01.000 --> 00:02.000 line:0
+<v Bob>Tom &amp; Jerry
+
+00:02.500 --> 00:03.000
+go home.
+"""
+
+
+def units(read, text):
+    return [unit.text for unit in document_of(read, text).units]
+
+
+@pytest.mark.parametrize(("read", "text"), [(read_srt, SRT), (read_vtt, VTT), (read_srt, SRT.replace("\n", "\r\n"))])
+def test_a_file(read, text):
+    keeps_every_byte(read, text.encode())
+    made = render(read, text, upper)
+    stays = {"-->", "WEBVTT", "STYLE", "::cue", "NOTE"}
+    for before, after in zip(text.split("\n"), made.split("\n"), strict=True):
+        if any(word in before for word in stays):
+            assert after == before
+        else:
+            assert after.lower() == before.lower()
+    assert "{\\an8}A MAN IS RIDING" in made or "<v Bob>TOM &amp; JERRY" in made
+
+
+def test_units():
+    assert units(read_srt, SRT) == [
+        'A man is riding <x n="1"/>his bicycle home.',
+        'Who is <g n="1">that</g>?',
+        "A dog.",
+        'Look <g n="1">at</g> it.',
+    ]
+    assert units(read_vtt, VTT) == ['<x n="1"/>Tom &amp; Jerry', "go home."]
+
+
+def cue(begin, end, text="words"):
+    return Cue(begin, end, (0, 0), text, len(text))
+
+
+@pytest.mark.parametrize(
+    ("translation", "ends", "parts"),
+    [
+        ('eins zwei <x n="1"/>drei vier', [1000, 1000], ["eins zwei", "drei vier"]),
+        ('<x n="1"/>eins zwei drei vier', [1000, 1000], ["eins", "zwei drei vier"]),
+        ('a b c d e f g <x n="1"/>h', [1000, 9000], ["a b c d", "e f g h"]),
+        ('eins<x n="1"/><x n="2"/>', [1, 1, 1], ["eins", "\u2026", "\u2026"]),
+        ('猫は家で<x n="1"/>寝ている', [1000, 1000], ["猫は家で", "寝ている"]),
+    ],
+)
+def test_a_translation_is_shared_out(translation, ends, parts):
+    group, begin = [], 0
+    for duration in ends:
+        group.append(cue(begin, begin + duration))
+        begin += duration
+    assert shared_out(translation, group, "\n") == parts
+
+
+WORDS = st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=40)
+
+
+@given(WORDS, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5000)), min_size=2, max_size=8))
+def test_no_word_is_lost_or_said_twice(words, cues):
+    marks = sorted((min(at, len(words)), number) for number, (at, _) in enumerate(cues[1:], 1))
+    parts = list(words)
+    for at, number in reversed(marks):
+        parts.insert(at, f'<x n="{number}"/>')
+    made = shared_out(" ".join(parts), [cue(0, duration) for _, duration in cues], "\n")
+    assert len(made) == len(cues) and all(made)
+    assert " ".join(made).replace("\u2026", "").split() == words
+
+
+@given(WORDS, st.integers(10, 60))
+def test_lines_are_as_few_and_as_short_as_can_be(words, width):
+    lines = wrapped(" ".join(words), width, "\n").split("\n")
+    assert " ".join(lines).split() == words
+    assert all(len(line) <= width for line in lines)
+    assert all(len(first) + len(second) >= width for first, second in zip(lines[::2], lines[1::2], strict=False))
+
+
+PARTS = st.sampled_from(
+    [
+        "1\n",
+        "00:00:01,000 --> 00:00:02,000\n",
+        "00:02.000 --> 00:03.000 line:0\n",
+        "\n",
+        "\r\n",
+        "word",
+        "Two dogs.",
+        " ",
+    ]
+    + ["<i>", "</i>", "<b>", "{\\an8}", "- ", "NOTE", "WEBVTT\n", "&amp;", "&", "<", ">", "\0", "...", "\u266a", "-->"]
+)
+
+
+@given(st.one_of(st.text(), st.lists(PARTS, max_size=30).map("".join)))
+def test_every_byte_stays(text):
+    content = text.encode("utf-8", "replace")
+    keeps_every_byte(read_srt, content)
+    keeps_every_byte(read_vtt, content)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<i>", "</i>", "{a", "<a ", "a ", "a\n", "\u266a", "- a\n", "\n1\n00:00:01,000 --> 00:00:02,000\na", "1\n\n"],
+)
+def test_time_is_linear(part):
+    def seconds(count):
+        text = "00:00:01,000 --> 00:00:02,000\n" + part * (count // len(part)) + "word"
+        began = time.process_time()
+        document = document_of(read_srt, text)
+        document.rendered([unit.text + " b" for unit in document.units])
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = min(seconds(5_000) for _ in range(3)), seconds(50_000)
+    assert long < 40 * max(short, 0.005), (short, long)
