@@ -18,15 +18,6 @@ def document_arguments(parser):
     )
     parser.add_argument("--format", metavar="NAME", help="what IN is (default: what its name ends with)")
     parser.add_argument("--force", action="store_true", help="replace OUT, if it is there")
-    parser.add_argument(
-        "--select",
-        metavar="PATH",
-        action="append",
-        help="of JSON: the values to translate, as title or $.items[*].title; may be given again",
-    )
-    parser.add_argument(
-        "--columns", metavar="NAMES", help="of CSV and TSV: names of columns or numbers from 1: 2,title"
-    )
 
 
 def translate_file(given, model: dict, options: dict) -> int:
@@ -50,8 +41,6 @@ def translate_file(given, model: dict, options: dict) -> int:
                 given.out,
                 format=given.format,
                 force=given.force,
-                select=given.select,
-                columns=given.columns,
                 progress=progress if is_watched() else None,
                 **options,
             )

@@ -16,7 +16,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 
 MOST_BYTES = 1 << 30  # of a file
-_OWN = ("html", "xml", "num_hypotheses")  # options that a format decides about
+_OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format decides about
 
 Progress = Callable[[int, int], object]
 
@@ -26,8 +26,10 @@ def translate_document(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str] | None,
     language: str | None,
-    settings: dict[str, Any],
     options: dict[str, Any],
+    *,
+    format: str | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Translate a file; the path of what was written.
@@ -36,25 +38,24 @@ def translate_document(
     ----------
     out : the file to write; None: as `path`, with the language before its ending
     language : what it is translated into, for that name; None: not known
-    settings : "format", "force", and what readers are told, "select" and "columns"; what is None is not given
     options : of `translate`
+    format : a name of `FORMATS`; None: what the name of `path` ends with
+    force : replace `out`, if it is there
     progress : is told after each window how many units are done, and how many there are, equal ones once
 
     Raises CpunmtError for a file that cannot be read, or is not what its format says, or that cannot be written; then
     nothing is written. Raises ValueError for options that a document does not have.
     """
-    for name in _OWN:
-        if options.get(name) not in (None, False, 1):
+    for name, usual in _OWN.items():
+        if options.get(name) not in (None, usual):
             raise ValueError(f"{name} is given, and its format decides about that of a document; leave it out")
-    settings = dict(settings)
-    chosen, force = settings.pop("format", None), settings.pop("force", False)
     path = Path(path)
     target = _beside(path, language) if out is None else Path(out)
     refuse_overwriting([target], [path])
     check_file(target, force)
     try:
-        form, told = format_of(path.name, chosen, settings)
-        document = form.read(Source(*decoded(_content(path))), **told)
+        form = format_of(path.name, format)
+        document = form.read(Source(*decoded(_content(path))))
     except CpunmtError as error:
         raise DocumentError(f"{path}: {error}") from None
     units = document.units

@@ -57,7 +57,7 @@ line two <br> with <b>tags</b> and https://example.com/x_y_z.
 
 ***
 ![Picture of a dog](dog.png) stands here[^1].
-"""
+"""  # noqa: W291  # two spaces at the end of a line break it
 
 UPPER = """---
 title: Weather station
@@ -93,7 +93,7 @@ print("code")
 
 | NAME  | WHAT IT *IS* |
 |-------|:------------:|
-| A \\| B | TEXT `x|Y`  |
+| A \\| B | TEXT `x\\|y`  |
 
 <div align="center">
 stays
@@ -107,7 +107,7 @@ LINE TWO <br> WITH <b>TAGS</b> AND https://example.com/x_y_z.
 
 ***
 ![PICTURE OF A DOG](dog.png) STANDS HERE[^1].
-"""
+"""  # noqa: W291  # two spaces at the end of a line break it
 
 
 def test_a_file():
@@ -175,8 +175,45 @@ def test_lines_are_wrapped_where_no_block_begins():
 
 
 MARKS = st.sampled_from(
-    ["\n", "\n\n", "\r\n", " ", "    ", "\t", "\0", "b c", "1. ", "- ", "> "]
-    + "* ** _ ` `` [ ]( ][ ] ) <b> </b> < > | # --- ``` ~~~ \\ &amp; a ! http://a [^1]: \u00e9".split()
+    [
+        "\n",
+        "\n\n",
+        "\r\n",
+        " ",
+        "    ",
+        "\t",
+        "\x00",
+        "b c",
+        "1. ",
+        "- ",
+        "> ",
+        "*",
+        "**",
+        "_",
+        "`",
+        "``",
+        "[",
+        "](",
+        "][",
+        "]",
+        ")",
+        "<b>",
+        "</b>",
+        "<",
+        ">",
+        "|",
+        "#",
+        "---",
+        "```",
+        "~~~",
+        "\\",
+        "&amp;",
+        "a",
+        "!",
+        "http://a",
+        "[^1]:",
+        "é",
+    ]
 )
 
 

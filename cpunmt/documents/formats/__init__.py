@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from cpunmt.documents.document import Document, DocumentError
+from cpunmt.documents.document import Document, DocumentError, Source
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
@@ -13,14 +13,10 @@ from cpunmt.documents.formats.web_page import read_web_page
 
 
 class Format(NamedTuple):
-    """A format: the endings of its files' names, and its reader, of a Source.
-
-    setting  the keyword of what its reader has to be told: "select", "columns"; "": nothing
-    """
+    """A format: the endings of its files' names, and its reader."""
 
     endings: tuple[str, ...]
-    read: Callable[..., Document]
-    setting: str = ""
+    read: Callable[[Source], Document]
 
 
 FORMATS: dict[str, Format] = {
@@ -32,13 +28,10 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def format_of(name: str, chosen: str | None, settings: dict[str, Any]) -> tuple[Format, dict[str, Any]]:
-    """The format of the file `name`, and what its reader is told of the settings that are given.
+def format_of(name: str, chosen: str | None) -> Format:
+    """The format of the file `name`; `chosen`: a name of FORMATS, or None: what the file's name ends with.
 
-    chosen    a name of FORMATS, or None: what the file's name ends with
-    settings  keyword -> value; None is not given
-
-    Raises DocumentError for a name or an ending that is not known, and for a setting that the format does not have.
+    Raises DocumentError for a name or an ending that is not known.
     """
     if chosen is None:
         found = next((key for key, known in FORMATS.items() if name.lower().endswith(known.endings)), None)
@@ -49,9 +42,4 @@ def format_of(name: str, chosen: str | None, settings: dict[str, Any]) -> tuple[
         found = chosen
     else:
         raise DocumentError(f"the format {chosen!r} is not known, expected one of {', '.join(FORMATS)}")
-    given = {key: value for key, value in settings.items() if value is not None}
-    for key in given:
-        if key != FORMATS[found].setting:
-            of = ", ".join(name for name, known in FORMATS.items() if known.setting == key)
-            raise DocumentError(f"is {found}, and {key!r} is of {of} only; leave it out")
-    return FORMATS[found], given
+    return FORMATS[found]

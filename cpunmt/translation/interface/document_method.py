@@ -29,8 +29,6 @@ class DocumentMethod:
         *,
         format: str | None = None,
         force: bool = False,
-        select: Any = None,
-        columns: Any = None,
         progress: Callable[[int, int], object] | None = None,
         **given: Any,
     ) -> Path:
@@ -41,10 +39,8 @@ class DocumentMethod:
         Parameters
         ----------
         out : the file to write; None: as `path`, with the target language before the ending: report.de.md
-        format : "txt", "html", "md" and so on; None: what the name of `path` ends with. See docs/documents.md
+        format : "txt", "html", "md", "srt" or "vtt"; None: what the name of `path` ends with. See docs/documents.md
         force : replace `out`, if it is there
-        select : of JSON, which values: names of keys, or paths such as "$.items[*].title"
-        columns : of CSV and TSV, which columns: their names, or numbers from 1
         progress : is called with how many texts are done, and how many there are
         given : options of `translate`
 
@@ -52,7 +48,7 @@ class DocumentMethod:
         """
         with LOCK:
             translate_document = importlib.import_module(_ABOVE).translate_document
-        settings = {"format": format, "force": force, "select": select, "columns": columns}
+        chosen = {"format": format, "force": force, "progress": progress}
         with under(watch_of(given)):
-            found: Path = translate_document(self, path, out, self._target_language(), settings, given, progress)
+            found: Path = translate_document(self, path, out, self._target_language(), given, **chosen)
         return found

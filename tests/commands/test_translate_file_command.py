@@ -1,0 +1,59 @@
+"""`cpunmt translate-file`: a document in, the same document in another language out."""
+
+import pytest
+
+from cpunmt import Pivot, Translator
+from cpunmt.errors import CpunmtError
+from tests.sample_models.real_model import GERMAN, SHIPPED
+from tests.support.command_line import run
+
+PAGE = "# Two dogs\r\n\r\nA man is *riding* a bicycle.\r\n\r\n    code stays\r\n"
+
+
+@pytest.fixture
+def page(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_bytes(PAGE.encode())
+    return path
+
+
+def test_a_file_is_written_beside_the_other(page):
+    done = run("translate-file", str(page), "-m", str(SHIPPED))
+    written = page.with_name("page.de.md")
+    assert (done.returncode, done.stdout) == (0, f"{written}\n".encode())
+    assert written.read_bytes() == "# Zwei Hunde\r\n\r\nEin Mann *fährt* Fahrrad.\r\n\r\n    code stays\r\n".encode()
+    assert page.read_bytes() == PAGE.encode()
+    again = run("translate-file", str(page), "-m", str(SHIPPED))
+    assert again.returncode == 1 and again.stderr.count(b"\n") == 1 and b"force" in again.stderr
+    assert run("translate-file", str(page), "-m", str(SHIPPED), "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name, content, said",
+    [
+        ("a.docx", b"PK", "its name ends with none of .txt"),
+        ("a.md", b"\xff\xfe\x00", "expected UTF-8"),
+        ("a.txt", b"caf\xe9", "is not UTF-8"),
+    ],
+)
+def test_what_cannot_be_translated_is_one_line_and_leaves_no_file(tmp_path, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content)
+    done = run("translate-file", str(path), "-m", str(SHIPPED))
+    assert done.returncode == 1 and said in done.stderr.decode() and done.stderr.count(b"\n") == 1
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_is_never_written_over_itself(page):
+    done = run("translate-file", str(page), str(page), "-m", str(SHIPPED), "--force")
+    assert done.returncode == 1 and page.read_bytes() == PAGE.encode()
+
+
+def test_a_pivot_translates_documents_and_formats_can_be_named(page, tmp_path):
+    pivot = Pivot([Translator(SHIPPED), Translator(GERMAN)])
+    written = pivot.translate_document(page, tmp_path / "out.txt", format="md")
+    assert written == tmp_path / "out.txt" and b"    code stays\r\n" in written.read_bytes()
+    with pytest.raises(CpunmtError, match="'doc' is not known, expected one of txt"):
+        pivot.translate_document(page, tmp_path / "other", format="doc")
+    with pytest.raises(ValueError, match="html is given"):
+        pivot.translate_document(page, tmp_path / "other", html=True)
