@@ -117,7 +117,8 @@ def test_a_message_is_short_whatever_was_given():
 
 # Of any option, by any name, in any type
 
-CONTRADICTING = (*COMPANIONS, "max_length", "sampling_topk", "return_alternatives", "xml")  # others, at most of their values
+# others, at most of their values
+CONTRADICTING = (*COMPANIONS, "max_length", "sampling_topk", "return_alternatives", "xml")
 
 
 @given(option_sets([name for name in FIELDS if name not in CONTRADICTING]))
