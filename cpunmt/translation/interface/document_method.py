@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +16,12 @@ from cpunmt.translation.calls import watch_of
 _ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by name, as `cpunmt` finds what it offers
 
 
-class DocumentMethod:
+class DocumentMethod(abc.ABC):
     """What a Translator and a Pivot do with files."""
 
+    @abc.abstractmethod
     def _target_language(self) -> str | None:
         """The language that it translates into; None: not known."""
-        raise NotImplementedError
 
     def translate_document(
         self,

@@ -1,0 +1,69 @@
+"""Plain texts and pages as documents: what is handed over, what stays, in which encodings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.bulk import translated
+from cpunmt.documents.document import Unit
+from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.plain_text import read_plain_text
+from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import document_of, echo, keeps_every_byte, render, upper
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["\n", "\r\n", "\r", " ", "\t", "\0", "\x0b", "\x85", "\u2028", "Two dogs.", "a", "12", "é", "🙂", "…"]
+    ),
+    max_size=30,
+).map("".join)
+PAGES = st.lists(
+    st.sampled_from(
+        ["<p>", "</p>", "<b>", "</b>", "<br/>", "<!-- c -->", "<script>a<b</script>", "<a href='x'>", "</a>", "&amp;",
+         "&eacute;", "<", ">", "\r\n", " ", "Two dogs.", "a", "<pre>", "</pre>", "<ul><li>", "<td", '"', "\0"]
+    ),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+@given(TEXTS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+def test_a_text_keeps_every_byte(text, encoding):
+    if encoding == "utf-16" and text.startswith("\0"):  # begins as UTF-32 does, and is refused
+        text = f"a{text}"
+    keeps_every_byte(read_plain_text, text.encode(encoding))
+
+
+@given(PAGES)
+def test_a_page_keeps_every_byte(page):
+    keeps_every_byte(read_web_page, page.encode())
+
+
+def test_paragraphs_are_handed_over_and_nothing_else():
+    text = "  Two dogs.\r\nA man.\r\n\r\n12 %\r\n\r\n\r\nOne."
+    assert [unit.text for unit in document_of(read_plain_text, text).units] == ["Two dogs.\r\nA man.", "One."]
+    assert render(read_plain_text, text, upper) == "  TWO DOGS.\r\nA MAN.\r\n\r\n12 %\r\n\r\n\r\nONE."
+    assert render(read_web_page, "<p class='a'>Two <b>dogs</b>.</p>", upper) == "<p class='a'>TWO <b>DOGS</b>.</p>"
+
+
+def test_equal_units_are_translated_once_and_each_form_in_its_way():
+    translator, told = echo(upper), []
+    translator.sentences.clear()
+    units = [Unit("One man."), Unit('<g n="1">One</g> dog.', "marked"), Unit("One man."), Unit("<p>A cat.</p>", "html")]
+    made = translated(units, translator, {}, told.append)
+    assert made == ["ONE MAN.", '<g n="1">ONE</g> DOG.', "ONE MAN.", "<p>A CAT.</p>"]
+    assert translator.sentences.count("One man.") == 1 and sum(told) == 3
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"a\ncaf\xe9", "line 2, byte 6 of the file: is not UTF-8"),
+        (b"\xff\xfea", "is not UTF-16"),
+        (b"\xff\xfe\0\0a\0\0\0", "is UTF-32"),
+    ],
+)
+def test_other_encodings_are_one_clear_error(content, said):
+    with pytest.raises(CpunmtError, match="expected UTF-8") as refused:
+        decoded(content)
+    assert said in str(refused.value)
