@@ -17,6 +17,13 @@ def document_arguments(parser):
         "out", metavar="OUT", nargs="?", help="the file to write (default: as IN, with the language: report.de.md)"
     )
     parser.add_argument("--format", metavar="NAME", help="what IN is (default: what its name ends with)")
+    parser.add_argument(
+        "--select",
+        metavar="PART",
+        action="append",
+        default=[],
+        help="translate this part only, where a format has parts to choose; can be given several times",
+    )
     parser.add_argument("--force", action="store_true", help="replace OUT, if it is there")
 
 
@@ -40,6 +47,7 @@ def translate_file(given, model: dict, options: dict) -> int:
                 given.path,
                 given.out,
                 format=given.format,
+                select=given.select,
                 force=given.force,
                 progress=progress if is_watched() else None,
                 **options,

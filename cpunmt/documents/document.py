@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from cpunmt.documents.encodings import Encoding
 from cpunmt.errors import CpunmtError
@@ -43,6 +43,17 @@ class Place(NamedTuple):
     write: Callable[[str], Sequence[str]]
 
 
+class Contents(Protocol):
+    """What a reader has found in a file: a `Document`, or several of them in one file."""
+
+    @property
+    def units(self) -> list[Unit]:
+        """All that is translated, in order; equal ones as often as they stand there."""
+
+    def rendered(self, translations: Sequence[str]) -> bytes:
+        """The file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The text of a file, and how it was encoded."""
@@ -59,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a reader has found in a file: its places, whose spans do not overlap."""
+    """What a reader has found in a text: its places, whose spans do not overlap."""
 
     source: Source
     places: Sequence[Place]

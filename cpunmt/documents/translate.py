@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cpunmt.documents.bulk import Translates, translated
-from cpunmt.documents.document import DocumentError, Source
-from cpunmt.documents.encodings import decoded
-from cpunmt.documents.formats import format_of
+from cpunmt.documents.document import DocumentError
+from cpunmt.documents.formats import format_of, read_document
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 
@@ -29,6 +29,7 @@ def translate_document(
     options: dict[str, Any],
     *,
     format: str | None = None,
+    select: Sequence[str] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
@@ -40,6 +41,7 @@ def translate_document(
     language : what it is translated into, for that name; None: not known
     options : of `translate`
     format : a name of `FORMATS`; None: what the name of `path` ends with
+    select : which parts of the file are translated, where its format has parts to choose; none: the usual ones
     force : replace `out`, if it is there
     progress : is told after each window how many units are done, and how many there are, equal ones once
 
@@ -49,15 +51,16 @@ def translate_document(
     for name, usual in _OWN.items():
         if options.get(name) not in (None, usual):
             raise ValueError(f"{name} is given, and its format decides about that of a document; leave it out")
+    if isinstance(select, str) or not all(isinstance(part, str) for part in select):
+        raise ValueError(f"select={select!r}: expected a list of texts")
     path = Path(path)
-    target = _beside(path, language) if out is None else Path(out)
+    with _said_of(path):
+        form = format_of(path.name, format)
+    target = _beside(path, language, form.writes) if out is None else Path(out)
     refuse_overwriting([target], [path])
     check_file(target, force)
-    try:
-        form = format_of(path.name, format)
-        document = form.read(Source(*decoded(_content(path))))
-    except CpunmtError as error:
-        raise DocumentError(f"{path}: {error}") from None
+    with _said_of(path):
+        document = read_document(_content(path), form, tuple(select))
     units = document.units
     total, done = len(set(units)), 0
 
@@ -72,9 +75,18 @@ def translate_document(
     return target
 
 
-def _beside(path: Path, language: str | None) -> Path:
+@contextlib.contextmanager
+def _said_of(path: Path) -> Iterator[None]:
+    """Name the file in what goes wrong with it."""
+    try:
+        yield
+    except CpunmtError as error:
+        raise DocumentError(f"{path}: {error}") from None
+
+
+def _beside(path: Path, language: str | None, ending: str) -> Path:
     """The name of the translation, where none is given."""
-    return path.with_name(f"{path.stem}.{language or 'translated'}{path.suffix}")
+    return path.with_name(f"{path.stem}.{language or 'translated'}{ending or path.suffix}")
 
 
 def _content(path: Path) -> bytes:

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cpunmt.documents.document import Document, DocumentError, Source
+from cpunmt.documents.document import Contents, Document, DocumentError, Source
+from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 
+Select = Sequence[str]
+Reader = Callable[[bytes, Select], Contents]
+
 
 class Format(NamedTuple):
-    """A format: the endings of its files' names, and its reader."""
+    """A format: the endings of its files' names, and its reader.
+
+    endings  of file names, in lower case
+    read     the bytes of a file, and which parts of it are chosen -> what is translated of it
+    selects  what these parts are, as an error names them; "": it has none, and nothing can be chosen
+    writes   the ending of what is written; "": as of what is read
+    """
 
     endings: tuple[str, ...]
-    read: Callable[[Source], Document]
+    read: Reader
+    selects: str = ""
+    writes: str = ""
+
+
+def _of_text(read: Callable[[Source], Document]) -> Reader:
+    """The reader of a file that is all text."""
+    return lambda content, select: read(Source(*decoded(content)))
 
 
 FORMATS: dict[str, Format] = {
-    "txt": Format((".txt", ".text"), read_plain_text),
-    "html": Format((".html", ".htm", ".xhtml"), read_web_page),
-    "md": Format((".md", ".markdown"), read_markdown),
-    "srt": Format((".srt",), read_srt),
-    "vtt": Format((".vtt",), read_vtt),
+    "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
+    "html": Format((".html", ".htm", ".xhtml"), _of_text(read_web_page)),
+    "md": Format((".md", ".markdown"), _of_text(read_markdown)),
+    "srt": Format((".srt",), _of_text(read_srt)),
+    "vtt": Format((".vtt",), _of_text(read_vtt)),
 }
 
 
@@ -43,3 +60,13 @@ def format_of(name: str, chosen: str | None) -> Format:
     else:
         raise DocumentError(f"the format {chosen!r} is not known, expected one of {', '.join(FORMATS)}")
     return FORMATS[found]
+
+
+def read_document(content: bytes, form: Format, select: Select) -> Contents:
+    """What is translated of a file. Raises CpunmtError if it is not what its format says, or has no such part."""
+    if select and not form.selects:
+        choosing = "; ".join(f"{name} by {known.selects}" for name, known in FORMATS.items() if known.selects)
+        raise DocumentError(
+            f"no part of this format can be chosen, expected no select; {choosing or 'none has it yet'}"
+        )
+    return form.read(content, select)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class DocumentMethod(abc.ABC):
         out: AnyPath | None = None,
         *,
         format: str | None = None,
+        select: Sequence[str] = (),
         force: bool = False,
         progress: Callable[[int, int], object] | None = None,
         **given: Any,
@@ -41,6 +42,7 @@ class DocumentMethod(abc.ABC):
         ----------
         out : the file to write; None: as `path`, with the target language before the ending: report.de.md
         format : "txt", "html", "md", "srt" or "vtt"; None: what the name of `path` ends with. See docs/documents.md
+        select : which parts are translated, in formats that have parts to choose; none: the usual ones
         force : replace `out`, if it is there
         progress : is called with how many texts are done, and how many there are
         given : options of `translate`
@@ -49,7 +51,7 @@ class DocumentMethod(abc.ABC):
         """
         with LOCK:
             translate_document = importlib.import_module(_ABOVE).translate_document
-        chosen = {"format": format, "force": force, "progress": progress}
+        chosen = {"format": format, "select": select, "force": force, "progress": progress}
         with under(watch_of(given)):
             found: Path = translate_document(self, path, out, self._target_language(), given, **chosen)
         return found

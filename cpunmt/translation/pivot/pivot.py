@@ -273,7 +273,7 @@ class Pivot(DocumentMethod):
         return {name: value for name, value in self.__dict__.items() if name != "_layers"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        vars(self).update(state)
         self._layers = self._new_layers()
 
     def _new_layers(self) -> SentenceLayers:
