@@ -1,0 +1,93 @@
+"""A zip file in memory: read within bounds, and written anew with some members changed.
+
+Nothing is ever written under a member's name, so that a name can do no harm. What is bounded is what reading costs: a
+member gives no more bytes than its header says (`zipfile` holds it to that), and what all headers say is added up
+before the first is read.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+from cpunmt.documents.document import DocumentError
+
+MOST_MEMBERS = 1 << 14
+MOST_EXPANDED = 1 << 30  # bytes of all members
+RATIO = 200  # of those to the file's; the most seen of a real one is 40, of a sheet of numbers
+_SLACK = 1 << 20  # bytes; for tiny files
+_ENCRYPTED = 1  # of flag_bits
+_COMPOUND = b"\xd0\xcf\x11\xe0"  # what Office encrypts, and what it wrote before 2007
+
+
+class Archive:
+    """The members of a zip file.
+
+    names  of its files, in its order
+
+    Raises DocumentError if it is no zip file, is encrypted, or is larger than the bounds allow.
+    """
+
+    def __init__(self, content: bytes):
+        self.content = content
+        if content.startswith(_COMPOUND):
+            raise DocumentError("is encrypted, or of Office before 2007; save it without a password, in today's format")
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(content))
+            self._members = self._zip.infolist()
+        except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError, OSError) as error:
+            raise DocumentError(f"is no zip file, as a file of this format is ({error}); check its name") from None
+        self._check()
+        self.names = [member.filename for member in self._members if not member.is_dir()]
+
+    def _check(self) -> None:
+        members = self._members
+        if len(members) > MOST_MEMBERS:
+            raise DocumentError(f"holds {len(members)} files, expected at most {MOST_MEMBERS}")
+        if len({member.filename for member in members}) < len(members):
+            raise DocumentError("holds two files of one name; write it anew with the program that made it")
+        expanded = sum(member.file_size for member in members)
+        most = min(MOST_EXPANDED, RATIO * len(self.content) + _SLACK)
+        if expanded > most:
+            raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {most}: a zip bomb?")
+        if any(member.flag_bits & _ENCRYPTED for member in members):
+            raise DocumentError("is encrypted; save it without a password")
+
+    def read(self, name: str) -> bytes:
+        """What a member holds. Raises DocumentError if there is none of that name, or it is broken."""
+        try:
+            return self._zip.read(name)
+        except KeyError:
+            raise DocumentError(f"has no {name} in it, as a file of this format has; check its name") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+            raise DocumentError(f"{name} in it is broken: {error}") from None
+
+    def rewritten(self, changed: Mapping[str, bytes]) -> bytes:
+        """The file with other contents of some members; with none of them, the bytes that were read.
+
+        Order, names, dates, rights, comments and the kind of compression stay, and what the other members hold.
+        """
+        if not changed:
+            return self.content
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as out:
+            for member in self._members:
+                content = changed[member.filename] if member.filename in changed else self.read(member.filename)
+                out.writestr(_header(member), content)
+            out.comment = self._zip.comment
+        return file.getvalue()
+
+
+def _header(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """A header of the same kind, without what is only true of the old bytes."""
+    header = zipfile.ZipInfo(member.filename, member.date_time)
+    header.compress_type = member.compress_type
+    header.create_system, header.external_attr, header.internal_attr = (
+        member.create_system,
+        member.external_attr,
+        member.internal_attr,
+    )
+    header.comment = member.comment
+    return header
