@@ -1,0 +1,142 @@
+"""Archives: what is not changed stays, and no file costs more than the bounds allow."""
+
+import io
+import struct
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.documents.archives import zip_file
+from cpunmt.documents.archives.parts import Parts
+from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.document import DocumentError, Source
+from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.plain_text import read_plain_text
+
+NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
+def zipped(members, comment=b"", **settings) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", **settings) as out:
+        for name, content in members.items():
+            out.writestr(name, content)
+        out.comment = comment
+    return file.getvalue()
+
+
+def contents(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        assert file.testzip() is None
+        return {name: file.read(name) for name in file.namelist()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    members=st.dictionaries(NAMES, st.binary(max_size=200), min_size=1, max_size=6),
+    new=st.binary(max_size=200),
+    which=st.integers(0, 5),
+    stored=st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]),
+    comment=st.binary(max_size=9),
+)
+def test_what_is_not_changed_stays(members, new, which, stored, comment):
+    content = zipped(members, comment, compression=stored)
+    archive = Archive(content)
+    assert archive.names == list(members)
+    assert archive.rewritten({}) == content
+    name = list(members)[which % len(members)]
+    found = archive.rewritten({name: new})
+    assert contents(found) == {**members, name: new} and list(contents(found)) == list(members)
+    for old, other in zip(zipfile.ZipFile(io.BytesIO(content)).infolist(), Archive(found)._members, strict=True):
+        for kept in ("filename", "date_time", "compress_type", "external_attr", "create_system", "comment"):
+            assert getattr(old, kept) == getattr(other, kept)
+    assert Archive(found)._zip.comment == comment
+
+
+def test_parts_are_one_document():
+    members = {"a.txt": b"One.\n\nTwo.", "image": bytes(99), "b.txt": b"Three."}
+    archive = Archive(zipped(members))
+    texts = {n: read_plain_text(Source(*decoded(archive.read(n)))) for n in archive.names if n.endswith(".txt")}
+    parts = Parts(archive, texts)
+    assert [unit.text for unit in parts.units] == ["One.", "Two.", "Three."]
+    assert parts.rendered(["One.", "Two.", "Three."]) == archive.content
+    assert contents(parts.rendered(["One.", "Zwei.", "Drei."])) == {
+        "a.txt": b"One.\n\nZwei.",
+        "image": bytes(99),
+        "b.txt": b"Drei.",
+    }
+
+
+def test_a_bomb_is_refused_before_it_is_expanded():
+    bomb = zipped({"a": bytes(50_000_000)}, compression=zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 100_000
+    with pytest.raises(DocumentError, match="would be 50000000 bytes when expanded, expected at most .*: a zip bomb"):
+        Archive(bomb)
+
+
+def test_a_member_gives_no_more_than_its_header_says():
+    content = bytearray(zipped({"a": bytes(5_000_000)}, compression=zipfile.ZIP_DEFLATED))
+    at = content.rindex(b"PK\x01\x02")
+    content[at + 24 : at + 28] = struct.pack("<L", 10)  # the size that the directory at the end states
+    with pytest.raises(DocumentError, match="a in it is broken"):
+        Archive(bytes(content)).read("a")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is no zip file"),
+        (b"PK\x03\x04 and no more", "is no zip file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is encrypted, or of Office before 2007"),
+    ],
+)
+def test_other_files(content, said):
+    with pytest.raises(DocumentError, match=said):
+        Archive(content)
+
+
+def test_an_encrypted_member():
+    content = bytearray(zipped({"a": b"text"}))
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(magic) + at] |= 1
+    with pytest.raises(DocumentError, match="is encrypted; save it without a password"):
+        Archive(bytes(content))
+
+
+def test_two_members_of_one_name():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("a", b"1")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            out.writestr("a", b"2")
+    with pytest.raises(DocumentError, match="holds two files of one name"):
+        Archive(file.getvalue())
+
+
+def test_too_many_members(monkeypatch):
+    monkeypatch.setattr(zip_file, "MOST_MEMBERS", 2)
+    with pytest.raises(DocumentError, match="holds 3 files, expected at most 2"):
+        Archive(zipped({"a": b"", "b": b"", "c": b""}))
+
+
+def test_a_member_that_is_not_there():
+    with pytest.raises(DocumentError, match="has no b in it"):
+        Archive(zipped({"a": b""})).read("b")
+
+
+@settings(max_examples=150, deadline=None)
+@given(cut=st.integers(0, 400), at=st.integers(0, 400), byte=st.integers(0, 255))
+def test_damage_is_an_error_or_harmless(cut, at, byte):
+    content = bytearray(zipped({"a": b"One text. " * 9, "b": b"Two."}, compression=zipfile.ZIP_DEFLATED))
+    if at < len(content):
+        content[at] = byte
+    content = bytes(content[: max(cut, 1)] if cut < 50 else content)
+    try:
+        archive = Archive(content)
+        for name in archive.names:
+            archive.read(name)
+    except DocumentError:
+        return
+    assert archive.rewritten({}) == content
