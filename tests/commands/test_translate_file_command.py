@@ -1,10 +1,16 @@
 """`cpunmt translate-file`: a document in, the same document in another language out."""
 
+import random
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from cpunmt import Pivot, Translator
 from cpunmt.errors import CpunmtError
-from tests.sample_models.real_model import GERMAN, SHIPPED
+from tests.sample_models.real_model import GERMAN, ROOT, SHIPPED
 from tests.support.command_line import run
 
 PAGE = "# Two dogs\r\n\r\nA man is *riding* a bicycle.\r\n\r\n    code stays\r\n"
@@ -57,3 +63,33 @@ def test_a_pivot_translates_documents_and_formats_can_be_named(page, tmp_path):
         pivot.translate_document(page, tmp_path / "other", format="doc")
     with pytest.raises(ValueError, match="html is given"):
         pivot.translate_document(page, tmp_path / "other", html=True)
+
+
+def _killed_at_times(tmp_path, times: list[float]):
+    """Translate a document, kill the process after each of these parts of the time it takes, and translate it again."""
+    path, out = tmp_path / "long.md", tmp_path / "long.de.md"
+    path.write_text("".join(f"- A man with *{number}* dogs is riding a bicycle.\n" for number in range(800)))
+    command = ["translate-file", str(path), "-m", str(SHIPPED)]
+    start = time.perf_counter()
+    assert run(*command).returncode == 0
+    took = time.perf_counter() - start
+    undisturbed = out.read_bytes()
+    for part in times:
+        out.unlink()
+        process = subprocess.Popen([sys.executable, "-m", "cpunmt", *command], stderr=subprocess.DEVNULL, cwd=ROOT)
+        time.sleep(part * took)
+        process.kill()
+        killed = process.wait() == -signal.SIGKILL
+        assert out.exists() is (not killed) or out.read_bytes() == undisturbed
+        assert run(*command, "--force").returncode == 0 and out.read_bytes() == undisturbed
+    assert sorted(one.name for one in tmp_path.iterdir() if ".part" not in one.name) == ["long.de.md", "long.md"]
+
+
+def test_a_killed_translation_leaves_nothing_and_comes_out_the_same_the_next_time(tmp_path):
+    _killed_at_times(tmp_path, [0.3, 0.8])
+
+
+@pytest.mark.slow
+def test_twenty_random_moments(tmp_path):
+    draw = random.Random(22)
+    _killed_at_times(tmp_path, [draw.random() for _ in range(20)])
