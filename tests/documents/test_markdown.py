@@ -46,8 +46,14 @@ print("code")
 | a \\| b | text `x\\|y`  |
 
 <div align="center">
-stays
+a <b>block</b>
 </div>
+
+> <p>stays</p>
+
+<pre>stays</pre>
+
+It is $x_1 + y$ for $5 or $10, and $$a * b$$ too.
 
 Line one  
 line two <br> with <b>tags</b> and https://example.com/x_y_z.
@@ -96,8 +102,14 @@ print("code")
 | A \\| B | TEXT `x\\|y`  |
 
 <div align="center">
-stays
+A <b>BLOCK</b>
 </div>
+
+> <p>stays</p>
+
+<pre>stays</pre>
+
+IT IS $x_1 + y$ FOR $5 OR $10, AND $$a * b$$ TOO.
 
 LINE ONE  
 LINE TWO <br> WITH <b>TAGS</b> AND https://example.com/x_y_z.
@@ -213,6 +225,10 @@ MARKS = st.sampled_from(
         "http://a",
         "[^1]:",
         "é",
+        "$",
+        "$$",
+        "<div>",
+        "<p>a b</p>\n",
     ]
 )
 
@@ -236,7 +252,27 @@ def test_each_place_is_written_once(text):
 
 @pytest.mark.parametrize(
     "part",
-    ["[", "]", "[a](", "*a ", "a* ", "`" * 3 + "a` ", "<b>", "![", '[a](b "', "> ", "- ", "| ", "\\", "a\n", " ", "&"],
+    [
+        "[",
+        "]",
+        "[a](",
+        "*a ",
+        "a* ",
+        "`" * 3 + "a` ",
+        "<b>",
+        "![",
+        '[a](b "',
+        "> ",
+        "- ",
+        "| ",
+        "\\",
+        "a\n",
+        " ",
+        "&",
+        "$",
+        "$a",
+        "<div>\n\n",
+    ],
 )
 def test_time_is_linear(part):
     def seconds(count):

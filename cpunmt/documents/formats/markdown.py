@@ -1,7 +1,8 @@
 """Markdown (CommonMark 0.31 and GitHub's tables), read by lines: what of them is text, and what is layout and stays.
 
-Front matter, code, HTML blocks, definitions of links, bars of tables, and what stands before a text (bullets, numbers,
-marks of quotations and headings) are kept. A paragraph is a unit, up to a line break that its author wants.
+Front matter, code, definitions of links, bars of tables, and what stands before a text (bullets, numbers,
+marks of quotations and headings) are kept. A paragraph is a unit, up to a line break that its author wants; so is a
+block of HTML, as a page is.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from cpunmt.documents.document import Document, Place, Source, Span
+from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters
 from cpunmt.documents.formats.markdown_text import Inline
 
 _LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
@@ -102,7 +103,7 @@ class _Reader:
             return self._raw(number, next(group for group in raw.groups() if group).lower())
         if _HTML.match(line) or (not self.paragraph and _ALONE.match(line)):
             self._end()
-            return self._past(number, "")
+            return self._html(number, begin)
         if _RULE.match(line) or (self.paragraph and _UNDERLINE.match(line)):
             self._end()
             return number + 1
@@ -145,6 +146,16 @@ class _Reader:
 
     def _raw(self, number: int, kind: str) -> int:
         return self._past(number, _RAW_ENDS.get(kind, f"</{kind}>"))
+
+    def _html(self, number: int, begin: int) -> int:
+        """The line after a block of HTML, which a quotation keeps as it is."""
+        after = self._past(number, "")
+        last = after - 1 if not self._of(after - 1).strip() else after  # a blank line ends it
+        span = (begin, self.lines[last - 1][1])
+        if has_letters(self.text[slice(*span)]) and ">" not in self.text[self.lines[number][0] : begin]:
+            unit = Unit(self.text[slice(*span)], "html")
+            self.places.append(Place(unit, (span,), lambda translation: [translation]))
+        return after
 
     def _past(self, number: int, end: str) -> int:
         """The line after the one that has `end`; "": a blank one."""

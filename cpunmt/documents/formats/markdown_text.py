@@ -1,7 +1,7 @@
 """The inside of a paragraph of Markdown (CommonMark 0.31, GitHub's tables and ~~strokes~~) as a unit, and back.
 
-Emphasis, links and tags stand around words; code and addresses are parts of the sentence that stay. What has no partner
-is text. One pass, in time linear in the length.
+Emphasis, links and tags stand around words; code, formulas and addresses are parts of the sentence that stay. What
+has no partner is text. One pass, in time linear in the length.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cpunmt.documents.marks import Mark, read, written
 
 _PIECE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])|(?P<ticks>`+)|(?P<url>(?:https?|ftp)://[^\s<>()\[\]*|\"']+)|(?P<tag><[^<>\n]{1,2000}>)"
+    r"|(?P<math>\$\$[^$]{1,1000}\$\$|\$(?![\s$])[^$]{1,1000}(?<!\s)\$(?![\d$]))"
     r"|(?P<entity>&(?:#\w{1,8}|\w{1,31});)|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])"
     r"|(?P<stroke>\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|~~)"
 )
@@ -106,8 +107,10 @@ class Inline:
                 self._parts.append(piece[1])
             elif kind == "ticks":
                 at = self._code(found.start(), at, runs)
-            elif kind in ("url", "note"):
-                self._mark("k" if kind == "url" else "x", piece)
+            elif kind in ("url", "math"):
+                self._mark("k", piece)
+            elif kind == "note":
+                self._mark("x", piece)
             elif kind == "tag":
                 self._tag(piece)
             elif kind == "entity":
