@@ -24,6 +24,7 @@ def document_arguments(parser):
         default=[],
         help="translate this part only, where a format has parts to choose; can be given several times",
     )
+    parser.add_argument("--encoding", metavar="NAME", help="of a text file: cp1252, for example (default: UTF-8)")
     parser.add_argument("--force", action="store_true", help="replace OUT, if it is there")
 
 
@@ -48,6 +49,7 @@ def translate_file(given, model: dict, options: dict) -> int:
                 given.out,
                 format=given.format,
                 select=given.select,
+                encoding=given.encoding,
                 force=given.force,
                 progress=progress if is_watched() else None,
                 **options,

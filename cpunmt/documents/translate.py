@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from cpunmt.documents.bulk import Translates, translated
 from cpunmt.documents.document import DocumentError
 from cpunmt.documents.formats import format_of, read_document
+from cpunmt.documents.recoded import Recoded
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 
@@ -30,6 +32,7 @@ def translate_document(
     *,
     format: str | None = None,
     select: Sequence[str] = (),
+    encoding: str | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
@@ -42,6 +45,7 @@ def translate_document(
     options : of `translate`
     format : a name of `FORMATS`; None: what the name of `path` ends with
     select : which parts of the file are translated, where its format has parts to choose; none: the usual ones
+    encoding : of a text file, by a name that Python knows; None: UTF-8, or UTF-16 with its mark
     force : replace `out`, if it is there
     progress : is told after each window how many units are done, and how many there are, equal ones once
 
@@ -60,7 +64,8 @@ def translate_document(
     refuse_overwriting([target], [path])
     check_file(target, force)
     with _said_of(path):
-        document = read_document(_content(path), form, tuple(select))
+        content, read = _content(path), functools.partial(read_document, form=form, select=tuple(select))
+        document = read(content) if encoding is None else Recoded(content, encoding, read)
     units = document.units
     total, done = len(set(units)), 0
 
@@ -71,7 +76,10 @@ def translate_document(
             progress(done, total)
 
     advance(0)
-    write_file(target, document.rendered(translated(units, translator, options, advance)))
+    translations = translated(units, translator, options, advance)
+    with _said_of(path):
+        made = document.rendered(translations)
+    write_file(target, made)
     return target
 
 

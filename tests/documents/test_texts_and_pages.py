@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.documents.bulk import translated
-from cpunmt.documents.document import Unit
+from cpunmt.documents.document import DocumentError, Unit
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.recoded import Recoded
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import document_of, echo, keeps_every_byte, render, upper
 
@@ -67,3 +68,40 @@ def test_other_encodings_are_one_clear_error(content, said):
     with pytest.raises(CpunmtError, match="expected UTF-8") as refused:
         decoded(content)
     assert said in str(refused.value)
+
+
+def recoded(content, encoding):
+    return Recoded(content, encoding, lambda content: document_of(read_plain_text, content))
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "iso-8859-2", "shift_jis", "utf-32-le", "koi8-r", "cp437"])
+@given(text=st.text())
+def test_another_encoding_keeps_every_byte(encoding, text):
+    content = text.encode(encoding, "ignore")
+    document = recoded(content, encoding)
+    assert document.rendered([unit.text for unit in document.units]) == content
+
+
+def test_another_encoding_is_written_again():
+    assert recoded("Café.\r\n".encode("cp1252"), "cp1252").rendered(["Käse."]) == "Käse.\r\n".encode("cp1252")
+    with pytest.raises(DocumentError, match="'ł' of the translation does not exist in cp1252; convert"):
+        recoded(b"A.", "cp1252").rendered(["Głos"])
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "said"),
+    [
+        (b"\x81", "cp1252", "is not cp1252"),
+        (b"a", "no-such", "'no-such' is not known, expected a name such as cp1252"),
+        (b"a", "rot13", "is not known"),
+        (b"a", "hex", "is not known"),
+        (b"xn--a", "idna", "is not known"),
+        (b"+AGE-", "utf-7", "is not known"),
+        (b"a", "a\0b", "is not known"),
+        (b"\x1b(B\x1b(Ba", "iso2022_jp", "would not keep its bytes"),
+        (b"PK\x03\x04", "cp1252", "this is no text file"),
+    ],
+)
+def test_encodings_that_cannot_be(content, encoding, said):
+    with pytest.raises(DocumentError, match=said):
+        recoded(content, encoding)

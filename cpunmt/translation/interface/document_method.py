@@ -30,6 +30,7 @@ class DocumentMethod(abc.ABC):
         *,
         format: str | None = None,
         select: Sequence[str] = (),
+        encoding: str | None = None,
         force: bool = False,
         progress: Callable[[int, int], object] | None = None,
         **given: Any,
@@ -43,6 +44,7 @@ class DocumentMethod(abc.ABC):
         out : the file to write; None: as `path`, with the target language before the ending: report.de.md
         format : "txt", "html", "md", "srt" or "vtt"; None: what the name of `path` ends with. See docs/documents.md
         select : which parts are translated, in formats that have parts to choose; none: the usual ones
+        encoding : of a text file, "cp1252" for example; None: UTF-8, or UTF-16 with its byte order mark
         force : replace `out`, if it is there
         progress : is called with how many texts are done, and how many there are
         given : options of `translate`
@@ -51,7 +53,7 @@ class DocumentMethod(abc.ABC):
         """
         with LOCK:
             translate_document = importlib.import_module(_ABOVE).translate_document
-        chosen = {"format": format, "select": select, "force": force, "progress": progress}
+        chosen = {"format": format, "select": select, "encoding": encoding, "force": force, "progress": progress}
         with under(watch_of(given)):
             found: Path = translate_document(self, path, out, self._target_language(), given, **chosen)
         return found

@@ -1,0 +1,80 @@
+"""Round trips of whatever files there are: `python -m tests.documents.real_files DIRECTORY...`.
+
+Each file whose name a format knows is read, its units go through the layers of texts as a translator that changes
+nothing gives them back, and the file must have the bytes that it had. Then every word is changed, and the result must
+be a file of that format again, with units in the same places. Prints a line for each format, and one for each file
+that is refused (with the reason) or comes out different.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from cpunmt.documents.bulk import translated
+from cpunmt.documents.formats import FORMATS, read_document
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import echo, upper
+
+
+def files(roots, names, most: int):
+    """(format, path) of up to `most` files of each format, in order of their paths."""
+    counts = Counter()
+    for root in roots:
+        for path in sorted(Path(root).rglob("*")):
+            name = path.name.lower()
+            form = next((key for key in names if name.endswith(FORMATS[key].endings)), None)
+            if form and counts[form] < most and path.is_file() and not path.is_symlink():
+                counts[form] += 1
+                yield form, path
+
+
+def tried(form: str, path: Path) -> tuple[str, int]:
+    """What became of a file ("same", or what went wrong), and how many units it has."""
+    content = path.read_bytes()
+    try:
+        contents = read_document(content, FORMATS[form], ())
+    except CpunmtError as error:
+        return f"refused: {error}", 0
+    units = contents.units
+    if FORMATS[form].writes:
+        return "same", len(units)
+    if contents.rendered([unit.text for unit in units]) != content:
+        return "DIFFERENT", len(units)
+    through = contents.rendered(translated(units, echo(), {}, lambda count: None))
+    if through != content:
+        unspaced = [b"".join(one.split()) for one in (through, content)]
+        return "spaces between sentences" if unspaced[0] == unspaced[1] else "DIFFERENT through the layers", len(units)
+    changed = contents.rendered(translated(units, echo(upper), {}, lambda count: None))
+    try:
+        again = read_document(changed, FORMATS[form], ()).units
+    except CpunmtError as error:
+        return f"BROKEN when translated: {error}", len(units)
+    return ("same" if len(again) == len(units) else f"{len(units)} units, then {len(again)}"), len(units)
+
+
+def main(arguments=None) -> int:
+    """The number of files that came out different."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("roots", nargs="+", metavar="DIRECTORY")
+    parser.add_argument("--formats", nargs="+", default=list(FORMATS), choices=list(FORMATS))
+    parser.add_argument("--most", type=int, default=100, help="files of each format")
+    given = parser.parse_args(arguments)
+    rows, wrong = {}, 0
+    for form, path in files(given.roots, given.formats, given.most):
+        began = time.perf_counter()
+        outcome, units = tried(form, path)
+        row = rows.setdefault(form, Counter())
+        row.update(files=1, units=units, same=outcome == "same", refused=outcome.startswith("refused"))
+        row["ms"] += round(1000 * (time.perf_counter() - began))
+        if outcome != "same":
+            print(f"{path}: {outcome}")
+            wrong += not outcome.startswith("refused")
+    for form, row in rows.items():
+        print(f"{form:6}" + "".join(f"{name} {row[name]:<9}" for name in ("files", "same", "refused", "units", "ms")))
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main() > 0)
