@@ -1,0 +1,210 @@
+"""XML 1.0 with namespaces, as elements and texts with the places where they stand: nothing of it is ever written anew.
+
+What is well-formed is expat's to say (`xml.parsers.expat`); where things stand is found from its byte indices. A
+document type is refused: it is where entities of a billion characters and files of other machines come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from xml.parsers import expat
+
+from cpunmt.documents.document import DocumentError, Span, broken
+
+MOST_BYTES = 1 << 27  # of one text, as UTF-8
+DEEPEST = 1000  # elements in one another
+_CHUNK = 1 << 20  # bytes that expat takes at once
+_ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_TAG_NAME = re.compile(r"<[^\s/>]+")
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Event(NamedTuple):
+    """What follows the event before, without a gap.
+
+    kind        "start" and "end" of an element (an empty one's end is an empty span); "text", also of CDATA sections,
+                without references; "other": comments, instructions, white space outside the document's element
+    begin, end  its span, in code points
+    value       of "start" and "end" the name, see `events`; of "text" the text; else ""
+    attributes  of "start": name -> value
+    """
+
+    kind: Literal["start", "end", "text", "other"]
+    begin: int
+    end: int
+    value: str
+    attributes: dict[str, str]
+
+
+def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
+    """All there is in a document, in order.
+
+    Names are "prefix:local", with the prefix that `prefixes` has for their namespace, whatever the document calls it;
+    "{namespace}local" of others, and "local" of those without one.
+
+    Raises DocumentError, with the line, if it is not well-formed, has a document type, or exceeds the bounds.
+    """
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise broken(text, error.start, "a lone surrogate, expected characters") from None
+    if len(content) > MOST_BYTES:
+        raise DocumentError(f"has {len(content)} bytes of XML, expected at most {MOST_BYTES}; cut it into parts")
+    scanner = _Scanner(content, prefixes)
+    at = 0  # in code points, of `last` in bytes
+    last = 0
+    held: tuple[Literal["start", "end", "text", "other"], str, dict[str, str]] | None = None
+    is_ascii = len(content) == len(text)
+    for begin in range(0, max(1, len(content)), _CHUNK):
+        try:
+            scanner.parser.Parse(content[begin : begin + _CHUNK], begin + _CHUNK >= len(content))
+        except expat.ExpatError as error:
+            raise DocumentError(
+                f"line {error.lineno}: is no well-formed XML: {expat.ErrorString(error.code)}"
+            ) from None
+        found, scanner.found = scanner.found[:-1], scanner.found[-1:]  # the last may go on
+        if begin + _CHUNK >= len(content):
+            found += scanner.found
+        for kind, index, value, attributes in found:
+            now = index if is_ascii else at + len(content[last:index].decode("utf-8"))
+            if held is not None:
+                yield Event(held[0], at, now, held[1], held[2])
+            held, at, last = (kind, value if isinstance(value, str) else "".join(value), attributes), now, index
+    if held is not None:
+        yield Event(held[0], at, len(text), held[1], held[2])
+
+
+class _Scanner:
+    """Expat's events since they were last taken: kind, byte index, value (a text in pieces), attributes."""
+
+    def __init__(self, content: bytes, prefixes: Mapping[str, str]):
+        self.found: list[tuple] = []
+        self._prefixes = prefixes
+        self._names: dict[str, str] = {}
+        self._depth = 0
+        self._in_cdata = False
+        self.parser = parser = expat.ParserCreate("UTF-8", "}")  # whatever it declares: it was decoded before
+        parser.ordered_attributes = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartCdataSectionHandler = self._cdata
+        parser.EndCdataSectionHandler = self._cdata_end
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.CommentHandler = parser.DefaultHandler = parser.XmlDeclHandler = self._other
+        parser.ProcessingInstructionHandler = self._other
+
+    def _name(self, found: str) -> str:
+        name = self._names.get(found)
+        if name is None:
+            namespace, _, local = found.rpartition("}")
+            prefix = self._prefixes.get(namespace)
+            name = f"{prefix}:{local}" if prefix else f"{{{namespace}}}{local}" if namespace else local
+            self._names[found] = name
+        return name
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise DocumentError(
+                f"line {self.parser.CurrentLineNumber}: elements are {self._depth} deep in one another, "
+                f"expected at most {DEEPEST}"
+            )
+        named = {self._name(attributes[at]): attributes[at + 1] for at in range(0, len(attributes), 2)}
+        self.found.append(("start", self.parser.CurrentByteIndex, self._name(name), named))
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        self.found.append(("end", self.parser.CurrentByteIndex, self._name(name), {}))
+
+    def _text(self, text: str) -> None:
+        if self.found and self.found[-1][0] == "text":
+            self.found[-1][2].append(text)
+        else:
+            self.found.append(("text", self.parser.CurrentByteIndex, [text], {}))
+
+    def _cdata(self) -> None:
+        self._text("")
+
+    def _cdata_end(self) -> None:
+        pass  # what ends it is a part of the text
+
+    def _other(self, *_: object) -> None:
+        self.found.append(("other", self.parser.CurrentByteIndex, "", {}))
+
+    def _doctype(self, *_: object) -> None:
+        raise DocumentError(
+            f"line {self.parser.CurrentLineNumber}: has a document type (<!DOCTYPE), which can name other files and "
+            "make entities of any size; remove it"
+        )
+
+
+@dataclass(slots=True)
+class Node:
+    """An element, or a text (`name` ""), with its span.
+
+    inner  the span between its tags; of an empty element where the tag ends, twice
+    text   of a text, without references
+    """
+
+    name: str
+    begin: int
+    end: int
+    text: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    inner: Span = (0, 0)
+    children: list[Node] = field(default_factory=list)
+
+    def child(self, name: str) -> Node | None:
+        """The first child of that name."""
+        return next((child for child in self.children if child.name == name), None)
+
+
+def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Iterator[Node]:
+    """The elements of these names that are in no other such element, each with all that is in it; see `events`."""
+    opened: list[Node] = []
+    for kind, begin, end, value, attributes in events(text, prefixes):
+        if kind == "start" and (opened or value in names):
+            node = Node(value, begin, end, attributes=attributes, inner=(end, end))
+            if opened:
+                opened[-1].children.append(node)
+            opened.append(node)
+        elif not opened:
+            continue
+        elif kind == "end":
+            node = opened.pop()
+            node.inner, node.end = (node.inner[0], begin), end
+            if not opened:
+                yield node
+        elif kind == "text":
+            opened[-1].children.append(Node("", begin, end, value))
+
+
+def attribute_span(text: str, element: Event | Node, name: str) -> Span | None:
+    """Where the value of an attribute of an element stands, between its quotes; None: it has none of that name."""
+    if name not in element.attributes:
+        return None
+    which = list(element.attributes).index(name)
+    begin = _TAG_NAME.match(text, element.begin)
+    assert begin is not None
+    for found in _ATTRIBUTE.finditer(text, begin.end()):
+        if found[1] != "xmlns" and not found[1].startswith("xmlns:"):
+            if not which:
+                return found.span(2 if found[2] is not None else 3)
+            which -= 1
+    raise AssertionError("an attribute that stands nowhere")
+
+
+def escaped(text: str) -> str:
+    """A text as it is written between tags. What XML cannot hold becomes U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text).translate(_ESCAPED)
+
+
+def escaped_attribute(text: str) -> str:
+    """A text as it is written between quotes of either kind."""
+    found = escaped(text).replace('"', "&quot;").replace("'", "&#39;")
+    return found.replace("\t", "&#9;").replace("\n", "&#10;")
