@@ -11,6 +11,7 @@ from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.office.packages import read_office
 
 Select = Sequence[str]
 Reader = Callable[[bytes, Select], Contents]
@@ -36,12 +37,19 @@ def _of_text(read: Callable[[Source], Document]) -> Reader:
     return lambda content, select: read(Source(*decoded(content)))
 
 
+def _of_office(kind: str) -> Reader:
+    return lambda content, select: read_office(kind, content)
+
+
 FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
     "html": Format((".html", ".htm", ".xhtml"), _of_text(read_web_page)),
     "md": Format((".md", ".markdown"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
+    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office("docx")),
+    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office("pptx")),
+    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office("xlsx")),
 }
 
 
