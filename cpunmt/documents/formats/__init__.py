@@ -11,6 +11,7 @@ from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.office.open_document import read_open_document
 from cpunmt.documents.office.packages import read_office
 
 Select = Sequence[str]
@@ -37,8 +38,9 @@ def _of_text(read: Callable[[Source], Document]) -> Reader:
     return lambda content, select: read(Source(*decoded(content)))
 
 
-def _of_office(kind: str) -> Reader:
-    return lambda content, select: read_office(kind, content)
+def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
+    """The reader of several kinds of files, of which one is expected."""
+    return lambda content, select: read(kind, content)
 
 
 FORMATS: dict[str, Format] = {
@@ -47,9 +49,12 @@ FORMATS: dict[str, Format] = {
     "md": Format((".md", ".markdown"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
-    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office("docx")),
-    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office("pptx")),
-    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office("xlsx")),
+    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office(read_office, "docx")),
+    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office(read_office, "pptx")),
+    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office(read_office, "xlsx")),
+    "odt": Format((".odt", ".ott"), _of_office(read_open_document, "odt")),
+    "odp": Format((".odp", ".otp"), _of_office(read_open_document, "odp")),
+    "ods": Format((".ods", ".ots"), _of_office(read_open_document, "ods")),
 }
 
 

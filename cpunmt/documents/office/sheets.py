@@ -10,7 +10,7 @@ from cpunmt.documents.office.runs import run_frame, text_of
 from cpunmt.documents.xml_events import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
-_LINE_END = re.compile(r"\r?\n")
+_LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
 Cells = tuple[range, range]  # rows and columns, from 1
 
 
