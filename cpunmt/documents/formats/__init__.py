@@ -13,6 +13,8 @@ from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.formats.xliff import read_xliff
+from cpunmt.documents.office.open_document import read_open_document
+from cpunmt.documents.office.packages import read_office
 
 Select = Sequence[str]
 Reader = Callable[[bytes, Select], Contents]
@@ -43,6 +45,11 @@ def _of_archive(read: Callable[[bytes], Contents]) -> Reader:
     return lambda content, select: read(content)
 
 
+def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
+    """The reader of several kinds of files, of which one is expected."""
+    return lambda content, select: read(kind, content)
+
+
 FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
     "html": Format((".html", ".htm", ".xhtml"), _of_text(read_web_page)),
@@ -51,6 +58,12 @@ FORMATS: dict[str, Format] = {
     "vtt": Format((".vtt",), _of_text(read_vtt)),
     "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff"), _of_text(read_xliff)),
     "epub": Format((".epub",), _of_archive(read_epub)),
+    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office(read_office, "docx")),
+    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office(read_office, "pptx")),
+    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office(read_office, "xlsx")),
+    "odt": Format((".odt", ".ott"), _of_office(read_open_document, "odt")),
+    "odp": Format((".odp", ".otp"), _of_office(read_open_document, "odp")),
+    "ods": Format((".ods", ".ots"), _of_office(read_open_document, "ods")),
 }
 
 

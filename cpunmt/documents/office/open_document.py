@@ -1,0 +1,136 @@
+"""OpenDocument: paragraphs of texts, slides and sheets as items (ISO/IEC 26300-1, 5.1 and 6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cpunmt.documents.archives.parts import Parts
+from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.documents.office.items import Container, Frame, Item, Items
+from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, inside, read_part
+from cpunmt.documents.xml_events import Node, escaped
+
+_BASE = "urn:oasis:names:tc:opendocument:xmlns:"
+PREFIXES = {
+    f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation", "manifest")
+} | {f"{_BASE}xsl-fo-compatible:1.0": "fo"}
+_NAMES = {"odt": "text", "odp": "presentation", "ods": "spreadsheet"}  # in the type that the file says it has
+_MIME = re.compile(r"application/vnd\.oasis\.opendocument\.([a-z]+)(?:-template)?")
+_PARAGRAPHS = frozenset(["text:p", "text:h"])
+_CELLS = frozenset(["table:table-cell", "table:covered-table-cell"])
+_DELETED = frozenset(["text:tracked-changes", "table:tracked-changes"])
+_LOOKED_FOR = _PARAGRAPHS | _CELLS | _DELETED | {"style:style"}
+_SAYS_NOTHING = frozenset(
+    [
+        "style:name", "style:family", "fo:language", "fo:country", "style:language-asian", "style:country-asian",
+        "style:language-complex", "style:country-complex",
+        "{http://openoffice.org/2009/office}rsid", "{http://openoffice.org/2009/office}paragraph-rsid",
+    ]
+)  # fmt: skip
+_FORGOTTEN = frozenset(["text:soft-page-break", "text:number"])
+_CONTAINERS = frozenset(["text:a", "text:meta", "text:ruby-base"])
+_KINDS = {
+    "text:line-break": "break",
+    "text:tab": "split",
+    "text:note": "x",
+    "text:change": "x",
+    "office:annotation": "x",
+    "office:annotation-end": "range",
+    "text:bookmark": "x",
+    "text:reference-mark": "x",
+    "text:toc-mark": "x",
+    "text:alphabetical-index-mark": "x",
+    "text:user-index-mark": "x",
+}
+
+
+def read_open_document(kind: str, content: bytes) -> Contents:
+    """An odt, odp or ods, which `kind` says, or a template of it.
+
+    Raises DocumentError for other files, for encrypted ones, and for a part that is not well-formed.
+    """
+    archive = Archive(content)
+    _check(archive, kind)
+    found: dict[str, Contents] = {}
+    for name in archive.names:
+        folder, _, last = name.rpartition("/")
+        is_own = not folder and (last == "content.xml" or (last == "styles.xml" and kind != "odp"))
+        if is_own or (last == "content.xml" and folder.startswith("Object")):
+            found[name] = _paragraphs(read_part(archive, name, PREFIXES, _LOOKED_FOR))
+    return Parts(archive, found)
+
+
+def _check(archive: Archive, kind: str) -> None:
+    mime = archive.read("mimetype")[:200].decode("utf-8", "replace").strip() if "mimetype" in archive.names else ""
+    found = _MIME.fullmatch(mime)
+    if found is None or found[1] != _NAMES[kind]:
+        said = f"says that it is {mime!r}" if mime else "does not say what it is"
+        raise DocumentError(f"{said}, expected {kind}; check its name, or give its format")
+    manifest = "META-INF/manifest.xml"
+    if manifest in archive.names and read_part(archive, manifest, PREFIXES, ["manifest:encryption-data"]).nodes:
+        raise DocumentError("is encrypted; save it without a password")
+
+
+def _paragraphs(part: Part) -> Contents:
+    looks = {node.attributes.get("style:name", ""): _look(node) for node in part.nodes if node.name == "style:style"}
+    return Paragraphs(part, (_items(part.text, node, looks) for node in _found(part.nodes)), framed_in_span)
+
+
+def _look(style: Node) -> tuple:
+    """What a style says of texts, () if nothing: LibreOffice makes one for each session of an author."""
+    found = canonical(style, _SAYS_NOTHING)
+    properties = tuple(child for child in found[3] if child[2] or child[3])
+    return (*found[2], *properties)
+
+
+def _found(nodes: list[Node]) -> Iterator[Node]:
+    """Paragraphs, but for those of cells whose text a number or a formula makes."""
+    for node in nodes:
+        if node.name not in _CELLS:
+            yield from inside([node], _PARAGRAPHS, _DELETED)
+        elif "table:formula" not in node.attributes and node.attributes.get("office:value-type", "string") == "string":
+            yield from _found(node.children)
+
+
+def _items(text: str, node: Node, looks: dict[str, tuple]) -> Items:
+    return list(_of(text, node, looks, None))
+
+
+def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> Iterator[Item | Container]:
+    for child in node.children:
+        name, (begin, end) = child.name, child.inner
+        if not name:
+            yield Item("text", child.begin, child.end, frame, frame, child.text)
+        elif name == "text:span":
+            if child.children:
+                style = child.attributes.get("text:style-name", "")
+                opening, closing = text[child.begin : begin], text[end : child.end]
+                yield from _of(text, child, looks, Frame(
+                    frame, child.begin, begin, end, child.end, opening, closing, looks.get(style, style)
+                ))  # fmt: skip
+        elif name == "text:s":
+            is_wide = child.attributes.get("text:c", "1") not in ("1", "2")
+            yield Item("split" if is_wide else "text", child.begin, child.end, frame, frame, "" if is_wide else " ")
+        elif name in _CONTAINERS:
+            opening_item = Item("x", child.begin, begin, frame, None)
+            items = list(_of(text, child, looks, None))
+            yield Container(opening_item, items, Item("x", end, child.end, None, frame))
+        elif name not in _FORGOTTEN:
+            yield Item(_kind(name), child.begin, child.end, frame, frame)
+
+
+def _kind(name: str) -> str:
+    if name.endswith(("-start", "-end")):
+        return "range"
+    if name.startswith(("draw:", "table:", "office:", "presentation:")):
+        return _KINDS.get(name, "x")
+    return _KINDS.get(name, "k")  # fields: what they show is computed, and a part of the sentence
+
+
+def framed_in_span(frame: Frame | None, text: str) -> str:
+    """A text in spans like those of a frame; more than one space would be one."""
+    if frame is None:
+        return escaped(text)
+    return f"{frame.all_openings}{escaped(text)}{frame.all_closings}"

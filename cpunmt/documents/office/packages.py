@@ -1,0 +1,144 @@
+"""Office Open XML: which parts of a file have texts (ECMA-376 part 2), by what [Content_Types].xml says they are."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
+
+from cpunmt.documents.archives.parts import Parts
+from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.documents.office.drawing import drawing_items
+from cpunmt.documents.office.items import Items
+from cpunmt.documents.office.paragraphs import Paragraphs, Part, inside, read_part
+from cpunmt.documents.office.runs import framed_in_run
+from cpunmt.documents.office.sheets import Cells, cells, framed_in_cell, is_in, shared_in, sheet_items
+from cpunmt.documents.office.word import WordParagraph
+from cpunmt.documents.xml_events import Node
+
+_TYPES = "[Content_Types].xml"
+_OOXML = "http://schemas.openxmlformats.org/"
+_STRICT = "http://purl.oclc.org/ooxml/"
+PREFIXES = {
+    "http://www.w3.org/XML/1998/namespace": "xml",
+    "http://schemas.microsoft.com/office/drawing/2010/main": "a14",
+    **{f"{base}wordprocessingml/{end}": "w" for base, end in ((_OOXML, "2006/main"), (_STRICT, "main"))},
+    **{f"{base}drawingml/{end}": "a" for base, end in ((_OOXML, "2006/main"), (_STRICT, "main"))},
+    **{f"{base}spreadsheetml/{end}": "s" for base, end in ((_OOXML, "2006/main"), (_STRICT, "main"))},
+    **{f"{base}officeDocument/{end}": "m" for base, end in ((_OOXML, "2006/math"), (_STRICT, "math"))},
+    f"{_OOXML}package/2006/content-types": "types",
+    f"{_OOXML}package/2006/relationships": "relations",
+}
+_KINDS = {
+    "docx": (".wordprocessingml.", ".ms-word."),
+    "pptx": (".presentationml.", ".ms-powerpoint."),
+    "xlsx": (".spreadsheetml.", ".ms-excel."),
+}
+_WORD = frozenset(["header", "footer", "footnotes", "endnotes", "comments"])  # what the names of types end with
+_DRAWING = frozenset(["slide", "notesSlide", "drawing", "chart", "chartshapes", "diagramData", "diagramDrawing"])
+_PARAGRAPHS = frozenset(["w:p", "a:p"])
+_DELETED = frozenset(["w:del", "w:moveFrom"])
+
+
+def read_office(kind: str, content: bytes) -> Contents:
+    """A docx, pptx or xlsx, which `kind` says, also with macros, and templates.
+
+    Raises DocumentError for other files, and for a part that is not well-formed.
+    """
+    archive = Archive(content)
+    types = _types(archive)
+    main = next((of for of in types.values() if of.endswith((".main+xml", ".main"))), "")
+    found = next((name for name, parts in _KINDS.items() if any(part in main for part in parts)), "")
+    if found != kind:
+        said = f"is of the format {found}" if found else "is a file of another format"
+        raise DocumentError(f"{said}, expected {kind}; check its name, or give its format")
+    if not main.endswith("+xml"):
+        raise DocumentError("is written in binary (as xlsb is), expected XML; save it as such")
+    return Parts(archive, dict(_workbook(archive, types) if kind == "xlsx" else _texts(archive, types, main)))
+
+
+def _types(archive: Archive) -> dict[str, str]:
+    """The parts of a file, and of which type each is."""
+    if _TYPES not in archive.names:
+        raise DocumentError(f"has no {_TYPES} in it, as a file of Office has; check its name, or give its format")
+    names = {name.lower(): name for name in archive.names}
+    found: dict[str, str] = {}
+    for node in read_part(archive, _TYPES, PREFIXES, ["types:Override"]).nodes:
+        name = names.get(unquote(node.attributes.get("PartName", "")).lstrip("/").lower())
+        if name is not None:
+            found[name] = node.attributes.get("ContentType", "")
+    return found
+
+
+def _texts(archive: Archive, types: dict[str, str], main: str) -> Iterator[tuple[str, Contents]]:
+    """Parts with paragraphs of Word or of DrawingML, the main one of Word first."""
+    for name in sorted(types, key=lambda name: types[name] != main):
+        of = types[name]
+        last = of.removesuffix("+xml").rpartition(".")[2]
+        is_word = ".wordprocessingml." in of or ".ms-word." in of
+        if (is_word and (last in _WORD or of == main)) or (not is_word and last in _DRAWING):
+            yield name, _paragraphs(read_part(archive, name, PREFIXES, _PARAGRAPHS))
+
+
+def _paragraphs(part: Part) -> Contents:
+    found = (_items(part.text, node) for node in inside(part.nodes, _PARAGRAPHS, _DELETED))
+    return Paragraphs(part, found, framed_in_run)
+
+
+def _items(text: str, node: Node) -> Items:
+    return WordParagraph(text, node).items if node.name == "w:p" else drawing_items(text, node)
+
+
+def _workbook(archive: Archive, types: dict[str, str]) -> Iterator[tuple[str, Contents]]:
+    """Strings of cells, comments, and texts of drawings and charts.
+
+    What a table calls its columns is in cells too, formulas name them, and Excel calls a file broken where they differ.
+    So these cells stay, and with them others of equal text, which share it.
+    """
+    strings, kept = "", set()
+    for name, of in types.items():
+        last = of.removesuffix("+xml").rpartition(".")[2]
+        if last == "sharedStrings":
+            strings = name
+        elif last == "worksheet":
+            places = list(_headings(archive, name))
+            if places or b"inlineStr" in archive.read(name):
+                part = read_part(archive, name, PREFIXES, ["s:c"])
+                kept.update(shared_in(part.nodes, places))
+                inline = [node for node in part.nodes if not is_in(node, places)]
+                yield name, _strings(part, inside(inline, frozenset(["s:is"])))
+        elif last == "comments" and ".spreadsheetml." in of:
+            part = read_part(archive, name, PREFIXES, ["s:text"])
+            yield name, _strings(part, part.nodes)
+        elif last in _DRAWING:
+            yield name, _paragraphs(read_part(archive, name, PREFIXES, _PARAGRAPHS))
+    if strings:
+        part = read_part(archive, strings, PREFIXES, ["s:si"])
+        yield strings, _strings(part, (node for number, node in enumerate(part.nodes) if number not in kept))
+
+
+def _strings(part: Part, nodes: Iterable[Node]) -> Contents:
+    return Paragraphs(part, [sheet_items(part.text, node) for node in nodes], framed_in_cell)
+
+
+def _headings(archive: Archive, sheet: str) -> Iterator[Cells]:
+    """Where in a sheet the names of columns of tables stand, and the labels of their totals."""
+    folder, base = posixpath.split(sheet)
+    relations = f"{folder}/_rels/{base}.rels"
+    if relations not in archive.names:
+        return
+    for node in read_part(archive, relations, PREFIXES, ["relations:Relationship"]).nodes:
+        name = posixpath.normpath(posixpath.join("/", folder, node.attributes.get("Target", ""))).lstrip("/")
+        if node.attributes.get("Type", "").endswith("/table") and name in archive.names:
+            for table in read_part(archive, name, PREFIXES, ["s:table"]).nodes:
+                found = cells(table.attributes.get("ref", ""))
+                if found is not None:
+                    rows, columns = found
+                    yield rows[: _count(table, "headerRowCount", 1)], columns
+                    yield rows[len(rows) - _count(table, "totalsRowCount", 0) :], columns
+
+
+def _count(node: Node, name: str, usual: int) -> int:
+    found = node.attributes.get(name, "")
+    return min(int(found), 1 << 20) if found.isdecimal() else usual

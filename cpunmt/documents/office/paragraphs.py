@@ -1,0 +1,108 @@
+"""The paragraphs of one part of a file, which may stand in one another: a note or a text box is in a paragraph, too."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.document import DocumentError, Source, Unit
+from cpunmt.documents.encodings import decoded
+from cpunmt.documents.office.items import Items, segments
+from cpunmt.documents.office.segment import Framed, Segment
+from cpunmt.documents.xml_events import Node, nodes
+from cpunmt.errors import CpunmtError
+
+
+class Part(NamedTuple):
+    """A member of an archive, and the elements in it that are looked for."""
+
+    source: Source
+    nodes: list[Node]
+
+    @property
+    def text(self) -> str:
+        """Of the whole member."""
+        return self.source.text
+
+
+def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: Collection[str]) -> Part:
+    """A member of an archive, and its elements of these names, see `nodes`. Errors name it."""
+    content = archive.read(name)
+    try:
+        source = Source(*decoded(content))
+        return Part(source, list(nodes(source.text, prefixes, names)))
+    except CpunmtError as error:
+        raise DocumentError(f"{name} in it: {error}") from None
+
+
+class Paragraphs:
+    """`Contents` of a part.
+
+    Parameters
+    ----------
+    part  where they stand
+    paragraphs  the items of each, in the order in which they begin
+    framed  how a text is written in this format
+    """
+
+    def __init__(self, part: Part, paragraphs: Iterable[Items], framed: Framed):
+        self._source = part.source
+        found = (Segment(items, framed) for paragraph in paragraphs for items in segments(paragraph))
+        self._segments = sorted(found, key=lambda segment: segment.span)
+
+    @property
+    def units(self) -> list[Unit]:
+        """Those of all paragraphs; of one that is in another, after this one's."""
+        return [segment.unit for segment in self._segments]
+
+    def rendered(self, translations: Sequence[str]) -> bytes:
+        """The part; what no changed unit stands in keeps its bytes."""
+        text = self._source.text
+        edits: list[tuple[int, int, str]] = []  # the first one last; inner ones are made before outer ones
+        for segment, translation in zip(reversed(self._segments), reversed(translations), strict=True):
+            if translation == segment.unit.text:
+                continue
+            begin, end = segment.span
+            inner = []
+            while edits and edits[-1][0] < end:
+                inner.append(edits.pop())
+            edits.append((begin, end, segment.write(translation, lambda b, e, inner=inner: _edited(text, b, e, inner))))
+        edits.reverse()
+        return self._source.encoding.encoded(_edited(text, 0, len(text), edits))
+
+
+def _edited(text: str, begin: int, end: int, edits: list[tuple[int, int, str]]) -> str:
+    """A part of a text with those edits that are in it."""
+    parts, at = [], begin
+    for number in range(bisect_left(edits, begin, key=itemgetter(0)), len(edits)):
+        first, last, new = edits[number]
+        if first >= end:
+            break
+        assert at <= first and last <= end, "edits overlap"
+        parts += text[at:first], new
+        at = last
+    return "".join([*parts, text[at:end]])
+
+
+def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple:
+    """What an element says, for comparison; `ignored`: names of attributes and elements that say nothing here."""
+    children = tuple(
+        canonical(child, ignored) for child in node.children if child.name not in ignored and (child.name or child.text)
+    )
+    named = tuple(sorted((name, value) for name, value in node.attributes.items() if name not in ignored))
+    return (node.name, node.text, named, children)
+
+
+def inside(found: Iterable[Node], names: frozenset[str], without: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """All elements of these names, in the order in which they begin, also in one another; not what is in `without`."""
+    waiting = list(found)[::-1]
+    while waiting:
+        node = waiting.pop()
+        if node.name in without:
+            continue
+        if node.name in names:
+            yield node
+        waiting += reversed(node.children)

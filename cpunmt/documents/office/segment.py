@@ -1,0 +1,158 @@
+"""A segment of a paragraph as a unit, and its translation as what is written in its place.
+
+What is written is made anew, in the order of the translation: for each text a frame like the one that its mark stands
+for, and between them, as they stood in the source, what is no text. Frames that the segment does not fill are closed
+before it and opened again behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from cpunmt.documents.document import Span, Unit
+from cpunmt.documents.marks import Mark, read, written
+from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Source, texts
+
+_SPACES = re.compile(f"[{WHITE}]+")
+Framed = Callable[[Frame | None, str], str]  # a text, in another frame like this one
+
+
+class Segment:
+    """A unit, the span that its translation is put in place of, and how it is written.
+
+    Parameters
+    ----------
+    items  as `segments` gives them
+    framed  how a text is written in this format
+    """
+
+    def __init__(self, items: Items, framed: Framed):
+        self._framed = framed
+        found = list(texts(items))
+        self._before, self._after = _edges(found)
+        self._first, self._last = found[0], found[-1]
+        sizes: Counter[tuple] = Counter()
+        frames: dict[tuple, Frame | None] = {}
+        for text in found:
+            looks = _looks(text)
+            sizes[looks] += len(text.text.strip())
+            frames.setdefault(looks, text.frame)
+        self._usual = max(sizes, key=sizes.__getitem__)
+        self._frames = frames
+        self._sources: dict[int, Item | Container | tuple] = {}
+        self._ranges: list[Item] = []
+        parts: list[str | Mark] = []
+        self._add(items, parts)
+        self.span, self._entered, self._left = _widened(items)
+        text = written(parts) if self._sources else "".join(map(str, parts))
+        self.unit = Unit(_SPACES.sub(" ", text), "marked" if self._sources else "plain")
+
+    def _add(self, items: Items, parts: list[str | Mark]) -> None:
+        look: tuple = self._usual
+        number = 0
+        for item in items:
+            found = _looks(item) if isinstance(item, Item) and item.kind == "text" else self._usual
+            if found != look:
+                if look != self._usual:
+                    parts.append(Mark("g", number, True))
+                if found != self._usual:
+                    number = self._mark("g", found, parts)
+                look = found
+            if isinstance(item, Container):
+                around = self._mark("g", item, parts)
+                self._add(item.items, parts)
+                parts.append(Mark("g", around, True))
+            elif item.kind == "text":
+                text = item.text.lstrip(WHITE) if item is self._first else item.text
+                parts.append(text.rstrip(WHITE) if item is self._last else text)
+            else:
+                self._mark("k" if item.kind == "k" else "x", item, parts)
+                if item.kind == "range":
+                    self._ranges.append(item)
+        if look != self._usual:
+            parts.append(Mark("g", number, True))
+
+    def _mark(self, kind: str, source: Item | Container | tuple, parts: list[str | Mark]) -> int:
+        number = len(self._sources) + 1
+        self._sources[number] = source
+        parts.append(Mark(kind, number))
+        return number
+
+    def write(self, translation: str, source: Source) -> str:
+        """What is put in place of the span."""
+        parts = read(translation) if self._sources else [translation]
+        pieces: list[tuple[tuple | None, str]] = [(self._usual, self._before)] if self._before else []
+        looks = [self._usual]  # of the marks that are open; a container begins with the usual one
+        ranges = iter(self._ranges)
+        for part in parts:
+            if isinstance(part, str):
+                pieces.append((looks[-1], part.replace("\r\n", " ").replace("\n", " ")))
+                continue
+            item = self._sources[part.number]
+            if part.closes:
+                looks.pop()
+                if isinstance(item, Container):
+                    pieces.append((None, _as_it_stood(item.closing, source)))
+            elif isinstance(item, Container):
+                looks.append(self._usual)
+                pieces.append((None, _as_it_stood(item.opening, source)))
+            elif isinstance(item, Item):
+                item = next(ranges, item) if item.kind == "range" else item
+                pieces.append((None, _as_it_stood(item, source)))
+            else:
+                looks.append(item)
+        if self._after:
+            pieces.append((self._usual, self._after))
+        found = "".join(_joined(pieces, lambda look, text: self._framed(self._frames[look], text)))
+        before = self._entered.all_closings if self._entered else ""
+        return f"{before}{found}{self._left.all_openings if self._left else ''}"
+
+
+def _looks(item: Item) -> tuple:
+    return item.frame.all_looks if item.frame else ()
+
+
+def _edges(found: Sequence[Item]) -> tuple[str, str]:
+    """The white space at both ends."""
+    first, last = found[0].text, found[-1].text
+    return first[: len(first) - len(first.lstrip(WHITE))], last[len(last.rstrip(WHITE)) :]
+
+
+def _joined(pieces: list[tuple[tuple | None, str]], framed: Callable[[tuple, str], str]) -> list[str]:
+    """All pieces as they are written, neighbours that look alike as one."""
+    found: list[str] = []
+    waiting: list[str] = []
+    look: tuple | None = None
+    for other, text in [*pieces, (None, "")]:
+        if waiting and other != look:
+            assert look is not None
+            found.append(framed(look, "".join(waiting)))
+            waiting = []
+        look = other
+        if look is None:
+            found.append(text)
+        elif text:
+            waiting.append(text)
+    return found
+
+
+def _as_it_stood(item: Item, source: Source) -> str:
+    text = item.text or source(item.begin, item.end)
+    before = item.frame.all_openings if item.frame else ""
+    return f"{before}{text}{item.last.all_closings if item.last else ''}"
+
+
+def _widened(items: Items) -> tuple[Span, Frame | None, Frame | None]:
+    """The span of items with those frames that they fill, and in which frames it begins and ends."""
+    first, last = items[0], items[-1]
+    first = first.opening if isinstance(first, Container) else first
+    last = last.closing if isinstance(last, Container) else last
+    begin, entered = first.begin, first.frame
+    while entered is not None and begin == entered.content:
+        begin, entered = entered.begin, entered.parent
+    end, left = last.end, last.last
+    while left is not None and end == left.content_end:
+        end, left = left.end, left.parent
+    return (begin, end), entered, left

@@ -1,0 +1,89 @@
+"""SpreadsheetML: strings of cells as items (ECMA-376 part 1, 18.4), and which cells those of a table are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from cpunmt.documents.office.items import Frame, Item, Items
+from cpunmt.documents.office.runs import run_frame, text_of
+from cpunmt.documents.xml_events import Node, escaped
+
+_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
+_LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
+Cells = tuple[range, range]  # rows and columns, from 1
+
+
+def sheet_items(text: str, node: Node) -> Items:
+    """The items of an `s:si`, `s:is` or `s:text`: one text, or runs. How it is pronounced (`rPh`) stays as it is."""
+    found: Items = []
+    for child in node.children:
+        if child.name == "s:t":
+            found += _lines(text, child, None)
+        elif child.name == "s:r" and (content := child.child("s:t")) is not None:
+            run = run_frame(text, child, "s:rPr")
+            name = f"{run.closing[2:-1].strip()[:-1]}t"  # a run is called r, with the prefix of this part
+            opening, closing = f'<{name} xml:space="preserve">', f"</{name}>"
+            begin, end = content.inner
+            found += _lines(text, content, Frame(run, content.begin, begin, end, content.end, opening, closing, ()))
+    return found
+
+
+def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
+    """A text with breaks between its lines."""
+    begin, end = node.inner
+    raw = text[begin:end]
+    lines = re.split("\r?\n", text_of(node))
+    places = [found.span() for found in _LINE_END.finditer(raw)] if "<" not in raw else []
+    if len(places) + 1 != len(lines):  # they are written as references
+        lines, places = [text_of(node)], []
+    at = begin
+    for line, (first, last) in zip(lines, [*places, (end - begin, end - begin)], strict=True):
+        if line:
+            yield Item("text", at, begin + first, frame, frame, line)
+        if first < last:
+            yield Item("break", begin + first, begin + last, frame, frame)
+        at = begin + last
+
+
+def framed_in_cell(frame: Frame | None, text: str) -> str:
+    """A text of a cell, in a run or alone."""
+    return f"{frame.all_openings}{escaped(text)}{frame.all_closings}" if frame else escaped(text)
+
+
+def cells(reference: str) -> Cells | None:
+    """The rows and columns of a reference such as B2:D9; None: it is none."""
+    first, _, last = reference.partition(":")
+    begin, end = _REFERENCE.fullmatch(first), _REFERENCE.fullmatch(last or first)
+    if begin is None or end is None:
+        return None
+    return range(int(begin[2]), int(end[2]) + 1), range(_column(begin[1]), _column(end[1]) + 1)
+
+
+def cell(reference: str) -> tuple[int, int]:
+    """The row and column of a reference such as B2; (0, 0) if it is none."""
+    found = _REFERENCE.fullmatch(reference)
+    return (int(found[2]), _column(found[1])) if found else (0, 0)
+
+
+def shared_in(found: Iterable[Node], places: list[Cells]) -> Iterator[int]:
+    """The numbers of the shared strings of those cells `s:c` that are in one of these places."""
+    for node in found:
+        if node.attributes.get("t") == "s" and is_in(node, places):
+            value = node.child("s:v")
+            number = text_of(value).strip() if value else ""
+            if number.isdecimal():
+                yield int(number)
+
+
+def is_in(node: Node, places: list[Cells]) -> bool:
+    """Whether a cell `s:c` is in one of these places."""
+    row, column = cell(node.attributes.get("r", ""))
+    return any(row in rows and column in columns for rows, columns in places)
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number

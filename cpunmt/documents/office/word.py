@@ -1,0 +1,125 @@
+"""WordprocessingML: a `w:p` as items (ECMA-376 part 1, 17.3 to 17.16).
+
+What Word computes stays: numbers of pages and of chapters, dates, references (fields), and so do deletions that are
+tracked. What it only remembers (where a spelling error is, or a page ended) is left out of what is written anew.
+"""
+
+from __future__ import annotations
+
+from cpunmt.documents.office.items import Container, Item, Items
+from cpunmt.documents.office.runs import is_preserved, run_frame, text_of
+from cpunmt.documents.xml_events import Node
+
+_FORGOTTEN = frozenset(["w:pPr", "w:rPr", "w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen", ""])
+_CONTAINERS = frozenset(
+    ["w:hyperlink", "w:ins", "w:moveTo", "w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent"]
+)
+_KEPT = frozenset(["m:oMath", "w:sym", "w:ruby", "w:pgNum", "w:object"])
+_SPLITS = frozenset(["w:tab", "w:ptab", "m:oMathPara", "w:separator", "w:continuationSeparator"])
+_WORDS = frozenset(["HYPERLINK", "TOC", "INDEX", "TA", "QUOTE"])  # fields whose results are texts of the document
+_BOUND = frozenset(["w:dataBinding", "w:date", "w:dropDownList", "w:comboBox"])  # Word writes their texts itself
+
+
+class WordParagraph:
+    """The items of a `w:p` of a text."""
+
+    def __init__(self, text: str, node: Node):
+        self._text = text
+        self._marks: dict[Item, Node] = {}  # what of the items begins and ends fields, or says which one it is
+        self.items = self._fields(self._items(node))
+
+    def _items(self, node: Node) -> Items:
+        found: Items = []
+        for child in node.children:
+            name = child.name
+            if name in _FORGOTTEN:
+                continue
+            if name == "w:r":
+                found += self._run(child)
+            elif name in _CONTAINERS or (name == "w:fldSimple" and _is_words(child.attributes.get("w:instr", ""))):
+                found.append(self._container(child, child))
+            elif name == "w:sdt" and (content := child.child("w:sdtContent")) is not None and not _is_bound(child):
+                found.append(self._container(child, content))
+            elif name.endswith(("Start", "End")):
+                found.append(Item("range", child.begin, child.end, None, None))
+            elif name in _SPLITS:
+                found.append(Item("split", child.begin, child.end, None, None))
+            else:
+                kind = "k" if name in _KEPT or name == "w:fldSimple" else "x"
+                found.append(Item(kind, child.begin, child.end, None, None))
+        return found
+
+    def _container(self, node: Node, content: Node) -> Container:
+        begin, end = content.inner
+        opening = Item("x", node.begin, begin, None, None)
+        return Container(opening, self._fields(self._items(content)), Item("x", end, node.end, None, None))
+
+    def _run(self, run: Node) -> Items:
+        frame = run_frame(self._text, run, "w:rPr")
+        found: Items = []
+        for child in run.children:
+            name = child.name
+            if name in _FORGOTTEN:
+                continue
+            if name == "w:t":
+                text = text_of(child)
+                text = text if is_preserved(child) else text.strip(" \t\r\n")
+                if text:
+                    found.append(Item("text", child.begin, child.end, frame, frame, text))
+            elif name == "w:noBreakHyphen":
+                found.append(Item("text", child.begin, child.end, frame, frame, "\u2011"))
+            else:
+                item = Item(_kind(child), child.begin, child.end, frame, frame)
+                if name in ("w:fldChar", "w:instrText"):
+                    self._marks[item] = child
+                found.append(item)
+        return found
+
+    def _fields(self, items: Items) -> Items:
+        """Fields that begin and end here as one item, or as what stands around their words."""
+        found: Items = []
+        begins: list[int] = []  # in `found`, of the fields that are open
+        for item in items:
+            found.append(item)
+            kind = self._field_char(item)
+            if kind == "begin":
+                begins.append(len(found) - 1)
+            elif kind == "end" and begins:
+                begin = begins.pop()
+                found[begin:] = [self._field(found[begin:])]
+        return found
+
+    def _field(self, items: Items) -> Item | Container:
+        first, last = items[0], items[-1]
+        assert isinstance(first, Item) and isinstance(last, Item)
+        separate = next((at for at, item in enumerate(items) if self._field_char(item) == "separate"), 0)
+        instruction = "".join(
+            text_of(self._marks[item]) for item in items[:separate] if isinstance(item, Item) and item in self._marks
+        )
+        middle = items[separate]
+        if separate and _is_words(instruction) and isinstance(middle, Item):
+            opening = Item("x", first.begin, middle.end, first.frame, middle.last)
+            return Container(opening, items[separate + 1 : -1], last)
+        return Item("k" if separate else "x", first.begin, last.end, first.frame, last.last)
+
+    def _field_char(self, item: Item | Container) -> str:
+        node = self._marks.get(item) if isinstance(item, Item) else None
+        return node.attributes.get("w:fldCharType", "") if node is not None else ""
+
+
+def _kind(node: Node) -> str:
+    if node.name in ("w:br", "w:cr"):
+        return "break" if node.attributes.get("w:type", "textWrapping") == "textWrapping" else "split"
+    if node.name in _SPLITS or node.name in ("w:fldChar", "w:instrText"):
+        return "split"
+    return "k" if node.name in _KEPT else "x"
+
+
+def _is_words(instruction: str) -> bool:
+    words = instruction.split(maxsplit=1)
+    return bool(words) and words[0].upper() in _WORDS
+
+
+def _is_bound(node: Node) -> bool:
+    properties = node.child("w:sdtPr")
+    return properties is not None and any(child.name in _BOUND for child in properties.children)
