@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cpunmt.documents.document import Contents, Document, DocumentError, Source
+from cpunmt.documents.document import Contents, DocumentError, Source
 from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
@@ -31,10 +32,17 @@ class Format(NamedTuple):
     writes: str = ""
 
 
-def _of_text(read: Callable[[Source], Document]) -> Reader:
+def _of_text(read: Callable[[Source], Contents]) -> Reader:
     """The reader of a file that is all text."""
     return lambda content, select: read(Source(*decoded(content)))
 
+
+def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
+    """The same, of a file with parts to choose."""
+    return lambda content, select: read(Source(*decoded(content)), select)
+
+
+_PATHS = "paths such as title, items[*].text or $..label"
 
 FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
@@ -42,6 +50,7 @@ FORMATS: dict[str, Format] = {
     "md": Format((".md", ".markdown"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
+    "json": Format((".json",), _of_selected(read_json), _PATHS),
 }
 
 
