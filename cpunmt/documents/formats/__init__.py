@@ -12,6 +12,7 @@ from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.formats.yaml_text import read_yaml
 
 Select = Sequence[str]
 Reader = Callable[[bytes, Select], Contents]
@@ -51,6 +52,7 @@ FORMATS: dict[str, Format] = {
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
     "json": Format((".json",), _of_selected(read_json), _PATHS),
+    "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
 }
 
 
