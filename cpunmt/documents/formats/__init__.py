@@ -10,6 +10,7 @@ from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
+from cpunmt.documents.formats.po import read_po
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.formats.yaml_text import read_yaml
@@ -51,6 +52,7 @@ FORMATS: dict[str, Format] = {
     "md": Format((".md", ".markdown"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
+    "po": Format((".po", ".pot"), _of_text(read_po)),
     "json": Format((".json",), _of_selected(read_json), _PATHS),
     "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from cpunmt.documents.document import DocumentError, Source, broken
 from cpunmt.documents.formats.paths import Key, Paths, States
-from cpunmt.documents.formats.placeholders import Message, Value, Values
+from cpunmt.documents.formats.placeholders import Message, Value, Values, single
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.S)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
@@ -28,8 +28,8 @@ def read_json(source: Source, select: Sequence[str] = ()) -> Values:
     paths = Paths(select)
     escaped = escaping(text)
 
-    def write(translation: str) -> list[str]:
-        return [f'"{escaped(translation)}"']
+    def write(translation: str) -> str:
+        return f'"{escaped(translation)}"'
 
     values: list[Value] = []
     keys: list[Key] = []  # of what is open
@@ -67,12 +67,12 @@ def read_json(source: Source, select: Sequence[str] = ()) -> Values:
     return Values(source, values)
 
 
-def _values(token: re.Match[str], write: Callable[[str], Sequence[str]]) -> list[Value]:
+def _values(token: re.Match[str], write: Callable[[str], str]) -> list[Value]:
     content: str = json.loads(token[0]) if "\\" in token[0] else token[0][1:-1]
     if _SURROGATE.search(content):  # a half of one: no text
         return []
     message = Message(content)
-    return [Value(message, (token.span(),), write)] if message.units else []
+    return [single(message, token.span(), write)] if message.units else []
 
 
 def _check(text: str) -> None:

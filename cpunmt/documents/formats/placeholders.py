@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, whole
+from cpunmt.documents.document import Document, Source, Span, Unit, has_letters, whole
 from cpunmt.documents.marks import Mark, read, written
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS
@@ -63,9 +63,9 @@ class Message:
                 self._add(line)
 
     def translated(self, translations: Sequence[str]) -> str | None:
-        """The text of its units' translations. None: it stays as it is."""
+        """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
         if all(unit.text == translation for unit, translation in zip(self.units, translations, strict=True)):
-            return None
+            return self.text
         found = [
             read(translation) if unit.form == "marked" else [translation]
             for unit, translation in zip(self.units, translations, strict=True)
@@ -172,17 +172,27 @@ def _lines(parts: Sequence[str | Mark]) -> Iterator[list[str | Mark]]:
 
 
 class Value(NamedTuple):
-    """A text of a file. See Place: `spans` and `write` are as there, of the text and not of a unit."""
+    """One or several texts of a file, which are written together, or stay.
 
-    message: Message
-    spans: tuple[Span, ...]
-    write: Callable[[str], Sequence[str]]
+    messages  the texts
+    spans     what is written, ascending; an empty span is a place to insert something
+    write     the translation of each message -> what is put there, one text for each span
+    """
+
+    messages: Sequence[Message]
+    spans: Sequence[Span]
+    write: Callable[[Sequence[str]], Sequence[str]]
+
+
+def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
+    """A text that stands in one place."""
+    return Value([message], [span], lambda texts: [write(texts[0])])
 
 
 class Values(NamedTuple):
     """The `Contents` of a file that is made of texts.
 
-    together  (span, text): is written too, if any of the values is
+    together  is written too, if any of the values is
     """
 
     source: Source
@@ -192,19 +202,23 @@ class Values(NamedTuple):
     @property
     def units(self) -> list[Unit]:
         """All that is translated, in order."""
-        return [unit for value in self.values for unit in value.message.units]
+        return [unit for value in self.values for message in value.messages for unit in message.units]
 
     def rendered(self, translations: Sequence[str]) -> bytes:
         """The file with the translation of each text in its place."""
-        places, texts, at = [], [], 0
-        for message, spans, write in self.values:
-            found = message.translated(translations[at : at + len(message.units)])
-            at += len(message.units)
-            if found is not None:
-                places.append(Place(Unit(message.text), spans, write))
-                texts.append(found)
-        if places:
-            for span, text in self.together:
-                places.append(whole("", span))
-                texts.append(text)
-        return Document(self.source, places).rendered(texts)
+        edits: list[tuple[Span, str]] = []
+        at = 0
+        for messages, spans, write in self.values:
+            texts = []
+            for message in messages:
+                texts.append(message.translated(translations[at : at + len(message.units)]))
+                at += len(message.units)
+            usable = [text for text in texts if text is not None]
+            if len(usable) == len(messages) and any(
+                text != message.text for text, message in zip(usable, messages, strict=True)
+            ):
+                edits += zip(spans, write(usable), strict=True)
+        if edits:
+            edits += self.together
+        places = [whole(self.source.text[slice(*span)], span) for span, _ in edits]
+        return Document(self.source, places).rendered([text for _, text in edits])

@@ -7,13 +7,13 @@ tag of its own. Nothing is made of the file but events, so that no alias is foll
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import yaml
 
-from cpunmt.documents.document import DocumentError, Source, Span, broken
+from cpunmt.documents.document import DocumentError, Source, broken
 from cpunmt.documents.formats.paths import Key, Paths, States
-from cpunmt.documents.formats.placeholders import Message, Value, Values
+from cpunmt.documents.formats.placeholders import Message, Value, Values, single
 
 _BREAKS = "\n\x85\u2028\u2029"
 _DEEPEST = 100  # collections within each other: PyYAML takes long for more
@@ -42,7 +42,7 @@ def read_yaml(source: Source, select: Sequence[str] = ()) -> Values:
         if paths.chosen(states) and _is_text(event):
             message = Message(event.value)
             if message.units:
-                values.append(Value(message, *writer.place(event, in_flow)))
+                values.append(writer.value(message, event, in_flow))
     paths.check()
     return Values(source, values)
 
@@ -118,23 +118,23 @@ class _Writer:
         self._line_end = source.line_end
         self._only_ascii = source.text.isascii() and _ESCAPED.search(source.text) is not None
 
-    def place(self, event: yaml.ScalarEvent, in_flow: bool) -> tuple[tuple[Span, ...], Callable[[str], Sequence[str]]]:
-        """The spans of a scalar, and what writes a text there."""
+    def value(self, message: Message, event: yaml.ScalarEvent, in_flow: bool) -> Value:
+        """The text of a scalar."""
         begin, end = event.start_mark.index, event.end_mark.index
         if event.anchor or event.tag:
             begin = _PROPERTIES.match(self._text, begin).end()  # type: ignore[union-attr]  # it may be empty
         if event.style in ("|", ">"):
-            return self._block(begin, end, event.value)
+            return self._block(message, begin, end)
         style = event.style
 
-        def write(text: str) -> list[str]:
+        def write(text: str) -> str:
             if style is None and _is_plain(text, in_flow):
-                return [text]
+                return text
             if style == "'" and not _UNPRINTABLE.search(text) and not any(sign in text for sign in _BREAKS):
-                return [f"'{text}'".replace("'", "''")[1:-1]]
-            return [self._quoted(text)]
+                return f"'{text}'".replace("'", "''")[1:-1]
+            return self._quoted(text)
 
-        return ((begin, end),), write
+        return single(message, (begin, end), write)
 
     def _quoted(self, text: str) -> str:
         def one(found: re.Match[str]) -> str:
@@ -148,7 +148,7 @@ class _Writer:
 
         return '"' + re.sub(r'["\\]|[^ -~]', one, text) + '"'
 
-    def _block(self, begin: int, end: int, value: str) -> tuple[tuple[Span, ...], Callable[[str], Sequence[str]]]:
+    def _block(self, message: Message, begin: int, end: int) -> Value:
         """Of a block scalar: its sign, and its lines up to the last that is not blank."""
         text = self._text
         head = _LINE.match(text, begin)
@@ -157,13 +157,13 @@ class _Writer:
         lines = [found for found in _LINE.finditer(text, first, end) if found[0]]
         number = next(number for number, line in enumerate(lines) if line[1].strip(" "))
         line = lines[number][1]
-        indent = _spaces(line) - _spaces(re.split(f"[{_BREAKS}]", value)[number])
+        indent = _spaces(line) - _spaces(re.split(f"[{_BREAKS}]", message.text)[number])
         last = next(line.end(1) for line in reversed(lines) if len(line[1]) > indent)
         width = max(len(line[1]) for line in lines)
         margin = line[:indent]
 
-        def write(words: str) -> list[str]:
-            words = _UNPRINTABLE.sub("", words).rstrip(_BREAKS)
+        def write(texts: Sequence[str]) -> list[str]:
+            words = _UNPRINTABLE.sub("", texts[0]).rstrip(_BREAKS)
             sign = text[begin]
             if sign == ">" and re.search(rf"(?:^|\n)[ \t]|[{_BREAKS[1:]}]|[ \t]$", words):
                 sign = "|"
@@ -174,7 +174,7 @@ class _Writer:
                 written = "\n".join(_folded(paragraph, margin, width) for paragraph in paragraphs)
             return [sign, written.replace("\n", self._line_end)]
 
-        return ((begin, begin + 1), (first, last)), write
+        return Value([message], [(begin, begin + 1), (first, last)], write)
 
 
 def _folded(words: str, margin: str, width: int) -> str:
