@@ -89,7 +89,7 @@ def test_a_file(line_end):
     assert texts(MADE) == []
 
 
-WORDS = st.text(st.sampled_from(list('ab  \n\t"\\é%s1🙂\r\x07')), min_size=1, max_size=90)
+WORDS = st.text(st.sampled_from(list('ab  \n\t"\\é1🙂\r')), min_size=1, max_size=90)
 ENTRIES = st.lists(
     st.tuples(
         WORDS,
@@ -110,7 +110,7 @@ def catalogue(entries):
     for id_, plural, string, context, flags, forms in entries:
         entry = polib.POEntry(msgid=id_, msgctxt=context, flags=flags, comment="a note", occurrences=[("a.c", "1")])
         if plural:
-            entry.msgid_plural, entry.msgstr_plural = plural, {number: string for number in range(forms)}
+            entry.msgid_plural, entry.msgstr_plural = plural, dict.fromkeys(range(forms), string)
         else:
             entry.msgstr = string
         made.append(entry)
@@ -126,7 +126,7 @@ def test_polib_reads_what_is_written(entries):
     source = str(catalogue(entries))
     keeps_every_byte(read_po, source.encode())
     document = document_of(read_po, source)
-    changed = [exchanged(unit.text) if unit.form == "plain" else unit.text for unit in document.units]
+    changed = [exchanged(unit.text) for unit in document.units]
     before, after = polib.pofile(source), polib.pofile(document.rendered(changed).decode())
     assert after.metadata == before.metadata
     for old, new in zip(before, after, strict=True):
@@ -138,13 +138,7 @@ def test_polib_reads_what_is_written(entries):
         assert set(new.flags) == {*old.flags, *(["fuzzy"] if written else [])}
         for form, string in strings.items():
             told = old.msgid_plural if old.msgid_plural and (form or len(strings) == 1) else old.msgid
-            assert string in (olds[form], told, exchanged(told))
-            if (
-                olds[form] == ""
-                and not any(sign in old.msgid + old.msgid_plural for sign in '%"\\')
-                and (exchanged(told) != told)
-            ):
-                assert string == exchanged(told)
+            assert string == (exchanged(told) if written and not olds[form] else olds[form])
 
 
 def test_an_order_that_counts_is_kept_or_numbered():
@@ -192,8 +186,8 @@ def test_what_is_no_catalogue_is_one_clear_error(content, said):
 
 
 BITS = st.sampled_from(
-    ["msgid ", "msgstr ", "msgstr[0] ", "msgid_plural ", "msgctxt ", '""', '"a b"', '"\\n"', '"', "\n", "\r\n", "#", "#, fuzzy",
-     "#~ ", "#| ", " ", "\\", "msgid \"dogs\"\nmsgstr \"\"\n", "#, c-format\n"]
+    ["msgid ", "msgstr ", "msgstr[0] ", "msgid_plural ", "msgctxt ", '""', '"a b"', '"\\n"', '"', "\n", "\r\n", "#",
+     "#, fuzzy", "#~ ", "#| ", " ", "\\", "msgid \"dogs\"\nmsgstr \"\"\n", "#, c-format\n"]
 )  # fmt: skip
 
 
