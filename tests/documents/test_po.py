@@ -151,6 +151,30 @@ def test_an_order_that_counts_is_kept_or_numbered():
 
 
 @pytest.mark.parametrize(
+    ("plural", "one", "units"),
+    [
+        ("(n != 1)", "a dog", ["a dog", "%d dogs"]),
+        ("0", "a dog", ["%d dogs"]),
+        ("(n > 1)", "a dog", ["a dog", "%d dogs"]),
+        ("n%10==1 ? 0 : n<9 ? 1 : 2", "a dog", ["%d dogs", "%d dogs", "%d dogs"]),
+        ("n%10==1 ? 0 : n<9 ? 1 : 2", "%d dog", ["%d dog", "%d dogs", "%d dogs"]),
+        ("n==0 ? 0 : n==1 ? 1 : 2", "a dog", ["%d dogs", "a dog", "%d dogs"]),
+        ("n%0", "a dog", ["a dog", "%d dogs"]),
+        ("(" * 999, "a dog", ["a dog", "%d dogs"]),
+        ("__import__", "a dog", ["a dog", "%d dogs"]),
+    ],
+)
+def test_forms_of_plurals(plural, one, units):
+    head = f'msgid ""\nmsgstr "Plural-Forms: nplurals={len(units)}; plural={plural};\\n"\n\n'
+    strings = "".join(f'msgstr[{number}] ""\n' for number in range(len(units)))
+    source = f'{head}msgid "{one}"\nmsgid_plural "%d dogs"\n{strings}'
+    expected = [f'msgstr[{number}] "{unit.replace("dog", "DOG")}"' for number, unit in enumerate(units)]
+    document = document_of(read_po, source)
+    made = document.rendered([unit.text.replace("dog", "DOG") for unit in document.units]).decode()
+    assert made.splitlines()[-len(units) :] == expected
+
+
+@pytest.mark.parametrize(
     ("source", "unit"),
     [
         ("&File", "File"),

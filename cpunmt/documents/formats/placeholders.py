@@ -62,6 +62,11 @@ class Message:
             for line in _lines(parts):
                 self._add(line)
 
+    @property
+    def placeholders(self) -> list[str]:
+        """What stays in it, sorted."""
+        return sorted(filter(None, self._sources))
+
     def translated(self, translations: Sequence[str]) -> str | None:
         """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
         if all(unit.text == translation for unit, translation in zip(self.units, translations, strict=True)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from gettext import c2py
 from typing import NamedTuple
 
 from cpunmt.documents.document import Source, Span, broken
@@ -23,6 +24,8 @@ _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v":
 _ESCAPED = {character: f"\\{name}" for name, character in _NAMED.items()} | {'"': '\\"', "\\": "\\\\"}
 _MUST = re.compile(r'["\\\x00-\x1f\x7f]')
 _CHARSET = re.compile(r"(Content-Type:[^\n]*?charset=)([^\s;\\]*)", re.I)
+_PLURAL = re.compile(r"Plural-Forms:[^\n]*?plural=([^\n;]{1,1000})", re.I)
+_NUMBERS = 200  # the first ones, which tell how the forms of plurals are used
 _ASCII = frozenset(["CHARSET", "ASCII", "US-ASCII", "ANSI_X3.4-1968"])
 _NUMBERED = frozenset(
     ["c-format", "objc-format", "php-format", "java-printf-format", "kde-format", "gcc-internal-format"]
@@ -66,12 +69,16 @@ def read_po(source: Source) -> Values:
     """
     reader = _Reader(source.text)
     values: list[Value] = []
+    singular = _Singular(0, True)
     together: list[tuple[Span, str]] = []
     for entry in reader.entries:
         assert entry.id is not None
         if entry.id.text or entry.context:
-            values += _values(entry, source.line_end)
-        elif found := _CHARSET.search("".join(one.text for one in entry.strings)):
+            values += _values(entry, singular, source.line_end)
+            continue
+        header = "".join(one.text for one in entry.strings)
+        singular = _singular(header)
+        if found := _CHARSET.search(header):
             charset = found[2].upper()
             if charset in _ASCII:
                 together += _in_utf8(source.text, entry.strings)
@@ -84,19 +91,45 @@ def read_po(source: Source) -> Values:
     return Values(source, values, together)
 
 
-def _values(entry: _Entry, line_end: str) -> list[Value]:
+class _Singular(NamedTuple):
+    """The form of the number 1, and whether no other number has it, but 0 perhaps."""
+
+    form: int
+    is_alone: bool
+
+
+def _singular(header: str) -> _Singular:
+    """As the header says, or as in English."""
+    if found := _PLURAL.search(header):
+        try:
+            form_of = c2py(found[1])
+            form = form_of(1)
+            return _Singular(form, all(form_of(number) != form for number in range(2, _NUMBERS)))
+        except (ValueError, ArithmeticError, RecursionError):
+            pass
+    return _Singular(0, True)
+
+
+def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
     """All translations of an entry that are empty."""
     known = ""
     if "no-c-format" not in entry.flags and any(flag.endswith("-format") for flag in entry.flags):
         known = BRACES if entry.flags & _BRACED else PERCENT
+
+    def message_of(told: _String) -> Message:
+        return Message(_without_accelerator(told.text), known, bool(entry.flags & _NUMBERED))
+
+    assert entry.id is not None
+    one = message_of(entry.id)
+    several = message_of(entry.plural) if entry.plural else one
+    has_singular = len(entry.strings) > 1 and (singular.is_alone or one.placeholders == several.placeholders)
     messages, spans, parted = [], [], []
     for string in entry.strings:
-        told = entry.id if entry.plural is None or not (string.form or len(entry.strings) == 1) else entry.plural
-        assert told is not None
         if not string.text:
-            messages.append(Message(_without_accelerator(told.text), known, bool(entry.flags & _NUMBERED)))
+            is_plural = entry.plural is not None and not (has_singular and string.form == singular.form)
+            messages.append(several if is_plural else one)
             spans.append(string.span)
-            parted.append(told.is_parted)
+            parted.append((entry.plural if entry.plural and is_plural else entry.id).is_parted)
     if not any(message.units for message in messages):
         return []
     flags = []
