@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cpunmt.documents.document import Contents, DocumentError, Source
 from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
@@ -44,6 +45,7 @@ def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
     return lambda content, select: read(Source(*decoded(content)), select)
 
 
+_COLUMNS = "columns, their names or their numbers from 1"
 _PATHS = "paths such as title, items[*].text or $..label"
 
 FORMATS: dict[str, Format] = {
@@ -53,6 +55,8 @@ FORMATS: dict[str, Format] = {
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
     "po": Format((".po", ".pot"), _of_text(read_po)),
+    "csv": Format((".csv",), _of_selected(read_csv), _COLUMNS),
+    "tsv": Format((".tsv", ".tab"), _of_selected(read_tsv), _COLUMNS),
     "json": Format((".json",), _of_selected(read_json), _PATHS),
     "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
 }
