@@ -91,6 +91,13 @@ def test_tabs_alone_separate_cells_of_tsv():
     assert texts(text, "1", read=read_tsv) == ["Two, dogs"]
 
 
+def test_quotes_of_tsv_that_are_none_of_cells_are_text():
+    text = 'a\tb\n"Two" dogs\t"cats"\n'
+    assert texts(text, "a", "b", read=read_tsv) == ['"Two" dogs', '"cats"']
+    document = document_of(read_tsv, text, select=["b"])
+    assert document.rendered(['"x\ty"']).decode() == text.replace('"cats"', '"x y"')
+
+
 @pytest.mark.parametrize(
     ("content", "select", "said"),
     [

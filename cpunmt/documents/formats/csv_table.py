@@ -37,24 +37,33 @@ def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
-    """The same of cells with tabs between them."""
-    return _read(source, 0, "\t", select)
+    """The same of cells with tabs between them. Where not all quotes are those of cells, none is: they are text."""
+    try:
+        return _read(source, 0, "\t", select)
+    except _QuoteError:
+        return _read(source, 0, "\t", select, "")
 
 
-def _read(source: Source, begin: int, separator: str, select: Sequence[str]) -> Values:
+class _QuoteError(DocumentError):
+    """A quote that is not as those of cells are."""
+
+
+def _read(source: Source, begin: int, separator: str, select: Sequence[str], quote: str = '"') -> Values:
+    """quote: "": cells have none."""
     text = source.text
-    rows = _rows(text, begin, separator)
-    names = [_content(text[slice(*span)]) for span in next(rows, [])]
+    rows = _rows(text, begin, separator, quote)
+    names = [_content(text[slice(*span)], quote) for span in next(rows, [])]
     columns = _columns(names, select)
-    write_bare = _bare(separator)
+    write_bare = _bare(separator) if quote else _on_one_line
     values: list[Value] = []
     for row in rows:
         for column in columns:
             if column < len(row):
                 cell = text[slice(*row[column])]
-                message = Message(_content(cell))
+                message = Message(_content(cell, quote))
                 if message.units:
-                    values.append(single(message, row[column], _quoted if cell.startswith('"') else write_bare))
+                    is_quoted = quote and cell.startswith(quote)
+                    values.append(single(message, row[column], _quoted if is_quoted else write_bare))
     return Values(source, values)
 
 
@@ -68,21 +77,25 @@ def _bare(separator: str) -> Callable[[str], str]:
     return lambda text: _quoted(text) if needs.search(text) else text
 
 
-def _content(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if cell.startswith('"') else cell
+def _on_one_line(text: str) -> str:
+    return " ".join(re.split(r"[\t\r\n]+", text))
 
 
-def _rows(text: str, begin: int, separator: str) -> Iterator[Row]:
+def _content(cell: str, quote: str) -> str:
+    return cell[1:-1].replace('""', '"') if quote and cell.startswith(quote) else cell
+
+
+def _rows(text: str, begin: int, separator: str, quote: str) -> Iterator[Row]:
     """The spans of the cells of each row, quotes too."""
     bare = re.compile(rf"[^\r\n{re.escape(separator)}]*")
     row: Row = []
     at = begin
     while at < len(text):
         start = at
-        is_quoted = text.startswith('"', at)
+        is_quoted = quote != "" and text.startswith(quote, at)
         found = (_QUOTED if is_quoted else bare).match(text, at)
         if found is None:
-            raise broken(text, at, "a quote begins a cell and does not end; expected another, each within it doubled")
+            raise _broken(text, at, "a quote begins a cell and does not end; expected another, each within it doubled")
         at = found.end()
         row.append((start, at))
         if text.startswith(separator, at):
@@ -92,10 +105,14 @@ def _rows(text: str, begin: int, separator: str) -> Iterator[Row]:
             row.append((at, at))
         end = _ROW_END.match(text, at)
         if end is None and at < len(text):
-            raise broken(text, at, "a cell goes on behind the quote at its end; expected quotes within it doubled")
+            raise _broken(text, at, "a cell goes on behind the quote at its end; expected quotes within it doubled")
         at = end.end() if end else at
         yield row
         row = []
+
+
+def _broken(text: str, at: int, said: str) -> DocumentError:
+    return _QuoteError(str(broken(text, at, said)))
 
 
 def _separator(text: str, begin: int) -> str:
