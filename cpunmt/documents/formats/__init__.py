@@ -10,6 +10,7 @@ from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.markdown import read_markdown
+from cpunmt.documents.formats.pdf import read_pdf
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.po import read_po
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
@@ -59,6 +60,7 @@ FORMATS: dict[str, Format] = {
     "tsv": Format((".tsv", ".tab"), _of_selected(read_tsv), _COLUMNS),
     "json": Format((".json",), _of_selected(read_json), _PATHS),
     "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
+    "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
 
 
