@@ -22,6 +22,7 @@ PERCENT = (  # of a text that is known to have them: even "% d"
     rf"%%|%(?:\(\w{{1,64}}\)|\d{{1,3}}\$)?{_CONVERSION}{_LENGTH}(?:<PRI\w{{1,12}}>|[diouxXeEfFgGaAcCsSpnmr@])"
 )
 BRACES = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,50}\}[^{}\n]{0,100})?\}"
+_TRIGGER = re.compile("[{%$@<&]")  # without one of these there is no placeholder
 _VOID = frozenset(["br", "hr", "img", "wbr", "input"])
 _TAG = r"<(?P<closes>/?)(?P<tag>[A-Za-z0-9][\w:.-]{0,63})(?:\s[^<>\n]{0,500})?/?>"
 _USUAL = (
@@ -41,7 +42,7 @@ class Message:
     units  none: nothing in it is to be translated. One with plurals of ICU (`{n, plural, ...}`) has none
     """
 
-    units: list[Unit]
+    __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
 
     def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
         """Of a text whose placeholders are the usual ones, and what the pattern `known` matches.
@@ -49,18 +50,15 @@ class Message:
         numbered: those that are counted can be numbered, as in `%1$s`.
         """
         self.text = text
-        self.units = []
+        self.units: list[Unit] = []
         self._numbered = numbered
         self._sources: list[str] = []  # what the marks stand for; those of closing tags follow the opening ones
         self._parts: list[str | int] = []  # what stays, and the numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
-        parts = self._marks(text, known)
-        if len(parts) == 1:
-            self._add([text], (0, 0))
-        else:
-            for line in _lines(parts):
-                self._add(line)
+        parts = self._marks(text, known) if _TRIGGER.search(text) else [text]
+        for line in [parts] if len(parts) == 1 else _lines(parts):
+            self._add(line)
 
     @property
     def placeholders(self) -> list[str]:
@@ -125,7 +123,7 @@ class Message:
         self._sources += source, ""
         return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
 
-    def _add(self, parts: list[str | Mark], cut: tuple[int, int] | None = None) -> None:
+    def _add(self, parts: list[str | Mark]) -> None:
         """A unit of texts and marks, without the white space around it, or what stays as it is."""
         bare = "".join(part for part in parts if isinstance(part, str))
         if not has_letters(bare):
