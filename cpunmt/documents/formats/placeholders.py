@@ -56,7 +56,7 @@ class Message:
         self._parts: list[str | int] = []  # what stays, and the numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
-        parts = self._marks(text, known) if _TRIGGER.search(text) else [text]
+        parts: list[str | Mark] = self._marks(text, known) if _TRIGGER.search(text) else [text]
         for line in [parts] if len(parts) == 1 else _lines(parts):
             self._add(line)
 
