@@ -25,7 +25,12 @@ ONLY_IN = {
     ),
     "llvmlite": ("cpunmt/simd/", "cpunmt/engine/program.py"),
     "sentencepiece": ("cpunmt/text/vocabulary.py",),
-    "yaml": ("cpunmt/formats/yaml_text.py", "quantize/checkpoints/marian_export.py"),
+    "yaml": (
+        "cpunmt/formats/yaml_text.py",
+        "cpunmt/documents/formats/yaml_text.py",
+        "quantize/checkpoints/marian_export.py",
+    ),
+    "pypdf": ("cpunmt/documents/formats/pdf.py",),
     "platformdirs": ("cpunmt/files/user_folder.py",),
     "backports": ("cpunmt/files/compressed_file.py",),
     "compression": ("cpunmt/files/compressed_file.py",),

@@ -172,8 +172,8 @@ def _parser() -> argparse.ArgumentParser:
         "translate-file",
         fill=_file_arguments,
         help="translate the texts in a file of another format, and keep all else in it",
-        description="Translate the texts in a document: txt, html, md, srt and vtt. All else in "
-        "it stays, to the byte. It is written when all of it is done, and its name is printed.",
+        description="Translate the texts in a document, of the formats that docs/documents.md lists. All else in it "
+        "stays, to the byte. It is written when all of it is done, and its name is printed.",
     )
     commands.add_parser(
         "score",
