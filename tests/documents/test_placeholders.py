@@ -12,6 +12,7 @@ from cpunmt.documents.document import has_letters
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
 from tests.documents.laws import echo, keeps_every_byte, upper
+from tests.documents.test_json import ANY
 
 KEPT = [
     *("{name}", "{0}", "{}", "{{count}}", "${user}", "#{n}", "%s", "%1$s", "%(n)d", "%{who}", "%<n>d", "%-5.2f", "%%"),
@@ -68,7 +69,7 @@ def test_an_order_that_counts(text, translation, plain, numbered):
 
 
 SIGNS = [" ", "\n", "\t", "  ", "a", "b c", "<b>", "<", "&", ">", "{", "%", "\x01", "é"]
-TEXTS = st.lists(st.sampled_from([*KEPT, *SIGNS]) | st.text(max_size=3), max_size=12).map("".join)
+TEXTS = st.lists(st.sampled_from([*KEPT, *SIGNS]) | ANY.map(lambda text: text[:3]), max_size=12).map("".join)
 
 
 @given(TEXTS)
