@@ -41,7 +41,7 @@ class Archive:
         except Exception as error:  # `zipfile` has no word for what it raises of damaged files
             raise DocumentError(f"is no zip file, as a file of this format is ({error}); check its name") from None
         self._check()
-        self.names = [member.filename for member in self._members if not member.is_dir()]
+        self.names = [member.filename for member in self._members if not member.filename.endswith("/")]
 
     def _check(self) -> None:
         members = self._members
