@@ -8,7 +8,7 @@ import argparse
 import functools
 
 import cpunmt
-from cpunmt.commands import ensembles
+from cpunmt.commands import batch, ensembles
 from cpunmt.commands.model_choice import language, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
@@ -71,6 +71,12 @@ def _translate_file(given) -> int:
     options = _options(given, Options.__dataclass_fields__)
     _checked(given, {name: value for name, value in options.items() if name != "glossary"})
     return translate_file(given, _of_translator(given), options)
+
+
+def _batch(given) -> int:
+    options = _options(given, Options.__dataclass_fields__)
+    _checked(given, {name: value for name, value in options.items() if name != "glossary"})
+    return batch.run(given, _of_translator(given), options)
 
 
 def _score(given) -> int:
@@ -176,6 +182,13 @@ def _parser() -> argparse.ArgumentParser:
         "it stays, to the byte. It is written when all of it is done, and its name is printed.",
     )
     commands.add_parser(
+        "batch",
+        fill=_batch_arguments,
+        help="translate corpora with several processes, part by part; what is done is not done again",
+        description="Translate files of any size: text, JSONL, Parquet. Each is cut to parts that together are its "
+        "translation, row for row. A run that was ended goes on where it was. With --score, pairs are scored.",
+    )
+    commands.add_parser(
         "score",
         fill=_score_arguments,
         help="score given translations: n pairs of lines in, n scores out",
@@ -229,6 +242,14 @@ def _file_arguments(parser):
     parser.set_defaults(run=_translate_file, parser=parser)
 
 
+def _batch_arguments(parser):
+    batch.arguments(parser)
+    _add_model(parser, threads=False)
+    names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_")]
+    _add_options(parser, [name for name in names if name not in batch.LEFT_OUT])
+    parser.set_defaults(run=_batch, parser=parser, inter_threads=1)
+
+
 def _score_arguments(parser):
     _add_model(parser)
     parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
@@ -267,7 +288,7 @@ def _convert_arguments(parser):
     parser.set_defaults(run=_convert)
 
 
-def _add_model(parser):
+def _add_model(parser, threads=True):
     parser.add_argument(
         "-m",
         "--model",
@@ -287,6 +308,8 @@ def _add_model(parser):
             if flag == "--from"
             else "code of the language to translate to",
         )
+    if not threads:
+        return
     parser.add_argument(
         "--inter-threads",
         "--cpu-threads",

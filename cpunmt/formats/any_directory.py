@@ -35,7 +35,7 @@ KINDS = {
 
 
 # How the files of models end, each with or without .gz: another file is no name of a model.
-_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
+MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
 
 
@@ -47,7 +47,7 @@ def model_folder(path: str | os.PathLike) -> Path:
     path = Path(path)
     if not path.is_file():
         return path
-    if not path.name.removesuffix(".gz").endswith(_FILES):
+    if not path.name.removesuffix(".gz").endswith(MODEL_FILES):
         raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")
     return path.parent
 
