@@ -36,7 +36,7 @@ ONLY_IN = {
     "uvicorn": ("cpunmt/serve/connections.py", "cpunmt/serve/server.py"),
     "httptools": ("cpunmt/serve/connections.py",),
     "prometheus_client": ("cpunmt/serve/metrics.py",),
-    "py3langid": ("cpunmt/serve/detection.py",),
+    "py3langid": ("cpunmt/translation/texts/detection.py",),
     "pyarrow": ("cpunmt/corpora/",),
     "faiss": ("quantize/clusters/k_means.py",),
     "sklearn": ("quantize/clusters/k_means.py",),

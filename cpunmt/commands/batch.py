@@ -6,14 +6,11 @@ import re
 import time
 from pathlib import Path
 
+from cpunmt.corpora.job import LEFT_OUT as LEFT_OUT
 from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.registry.store import located
 
 SHARD_ROWS = 50_000
-LEFT_OUT = (
-    *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
-    *("return_alternatives", "min_alternative_expansion_prob"),
-)  # options of other results than one text for each
 
 
 def arguments(parser):

@@ -11,6 +11,11 @@ from cpunmt.translation.options import Options
 
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result
 
+LEFT_OUT = (
+    *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
+    *("return_alternatives", "min_alternative_expansion_prob"),
+)  # options of other results than one text for each
+
 
 @dataclasses.dataclass(frozen=True)
 class Filters:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cpunmt.corpora import sidecar
 from cpunmt.corpora.inputs.formats import KINDS, corpus_of, packed
-from cpunmt.corpora.job import Filters, Job, named_options
+from cpunmt.corpora.job import LEFT_OUT, Filters, Job, named_options
 from cpunmt.corpora.language import wanted_language
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.translating import Maker, Translating
@@ -22,10 +22,6 @@ from cpunmt.translation.options import make_options
 from cpunmt.translation.translator import Translator
 
 _MOST = 1 << 40  # rows
-LEFT_OUT = (
-    *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
-    *("return_alternatives", "min_alternative_expansion_prob"),
-)  # options of other results than one text for each
 
 
 @dataclass(frozen=True)
