@@ -94,11 +94,11 @@ def run(given, model: dict, options: dict) -> int:
     from cpunmt.corpora.worker import Work
 
     _refuse_contradictions(given, options)
-    filters = Filters(given.min_score, given.max_length_ratio, given.no_loops, given.no_truncated, given.language)
-    target = given.target_column if given.score else None
-    job = Job(given.column, given.into, target, given.with_score, filters, given.drop)
     corpora = corpora_of(given.inputs, given.out, given.score)
+    target = given.target_column if given.score else None
     try:
+        filters = Filters(given.min_score, given.max_length_ratio, given.no_loops, given.no_truncated, given.language)
+        job = Job(given.column, given.into, target, given.with_score, filters, given.drop)
         for corpus in corpora:
             refuse_contradictions(job, corpus.kind)
     except ValueError as error:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from cpunmt.translation.options import Options
+from cpunmt.values.checks import number, shown, switch
 
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result
 
@@ -33,6 +37,17 @@ class Filters:
     no_loops: bool = False
     no_truncated: bool = False
     language: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises TypeError or ValueError, which names the filter, for a wrong value."""
+        if self.min_score is not None:
+            number("min_score", self.min_score, -math.inf, math.inf)
+        if self.max_length_ratio is not None:
+            number("max_length_ratio", self.max_length_ratio, 1, math.inf)
+        switch("no_loops", self.no_loops)
+        switch("no_truncated", self.no_truncated)
+        if self.language is not None and not (isinstance(self.language, str) and self.language.strip()):
+            raise ValueError(f"language is {shown(self.language)}, expected a code such as de")
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -76,8 +91,13 @@ def named_options(options: Options) -> dict[str, Any]:
     for one in dataclasses.fields(Options):
         value = getattr(options, one.name)
         if one.name not in _NO_MATTER and value != one.default:
-            found[one.name] = _named(one.name, value)
+            named = _named(one.name, value)
+            found[one.name] = _digest(named) if one.name == "glossary" else named  # it may have 200,000 terms
     return found
+
+
+def _digest(value: object) -> str:
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=16).hexdigest()
 
 
 def _named(name: str, value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def translate_shard(
     column: str = "source",
     into: str = "translation",
     with_score: bool = False,
-    filters: Filters | None = None,
+    filters: Mapping[str, Any] | None = None,
     drop: bool = False,
     cache: AnyPath | None = None,
     progress: Callable[[float], object] = lambda share: None,
@@ -114,7 +114,9 @@ def translate_shard(
     model : a `Translator`, or what one is made of
     column, into : of JSON and Parquet, where texts are, and the new column
     with_score : a column `score` too
-    filters : which rows are flagged, see `cpunmt.corpora.job.Filters`; a flagged line of text becomes empty
+    filters : which rows are flagged, in a column `flags`; a flagged line of text becomes empty. A dict with some of
+        min_score, max_length_ratio (more pieces on one side than so many times those of the other), no_loops,
+        no_truncated (True) and language (a code)
     drop : leave flagged rows out
     cache : a file of translations that were made before, which processes may share
     progress : told which share of the rows is done, 0 to 1
@@ -126,7 +128,7 @@ def translate_shard(
     """
     path, target = os.fsdecode(source), os.fsdecode(out)
     translator = model if isinstance(model, Translator) else Translator(model)
-    job = Job(column, into, None, with_score, filters or Filters(), drop)
+    job = Job(column, into, None, with_score, Filters(**(filters or {})), drop)
     corpus = corpus_of(path, False)
     refuse_contradictions(job, corpus.kind)
     if os.path.realpath(path) == os.path.realpath(target):

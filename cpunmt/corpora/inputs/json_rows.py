@@ -23,9 +23,9 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
     targets: list[str | None] = []
     lines: list[tuple[str, bool]] = []
     for number, line in enumerate(decoded(payload, where, first), first):
-        line = line.strip(_BLANK)
-        lines.append((line, bool(line)))
-        if not line:
+        line, is_row = line.rstrip(_BLANK), bool(line.strip(_BLANK))
+        lines.append((line, is_row))
+        if not is_row:
             continue
         place = f"{where}: line {number}"
         fields = _object(line, place)
