@@ -143,7 +143,7 @@ def _bar(made):
     if not is_watched():
         yield lambda rows, words: None
         return
-    words_done, began = 0.0, time.perf_counter()
+    words_done, began = 0, time.perf_counter()
     with progress_bar(total=made.count(), unit=" rows", dynamic_ncols=True) as bar:
 
         def advance(rows, words):

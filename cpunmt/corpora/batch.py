@@ -14,7 +14,7 @@ from cpunmt.corpora.shard import Part
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import remove_abandoned
 
-Advance = Callable[[float, float], object]  # told how many rows and words more are done
+Advance = Callable[[int, int], object]  # told how many rows and words more are done
 
 
 @dataclass
@@ -57,16 +57,16 @@ class Batch:
         Raises CpunmtError as `Pool.run`, and for an input that cannot be read.
         """
         self._tidy()
-        told: dict[str, tuple[float, float]] = {}  # rows and words of parts that are not done
+        told: dict[str, tuple[int, int]] = {}  # rows and words of parts that are not done
         try:
             for task, kind, value in pool.run(self._tasks(wanted, advance)):
                 path = task.part.path
                 if kind == "progress":
-                    now = value[0] * task.rows, value[0] * value[1]
+                    now = int(value[0] * task.rows), int(value[0] * value[1])
                 else:
                     now = value["rows"], value["words"]
                     self._add(value)
-                before = told.get(path, (0.0, 0.0))
+                before = told.get(path, (0, 0))
                 advance(now[0] - before[0], now[1] - before[1])
                 told[path] = now
                 if kind == "done":

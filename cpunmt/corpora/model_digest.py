@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import digest_of
-from cpunmt.formats.any_directory import MODEL_FILES, model_folder
+from cpunmt.formats.any_directory import MODEL_FILES, marian_file, model_folder
 
 _SIZE = 16  # bytes
 
@@ -30,7 +30,7 @@ def model_digest(paths: Sequence[Path], arguments: object = None) -> str:
             files = sorted(
                 one for one in folder.iterdir() if one.is_file() and one.name.removesuffix(".gz").endswith(MODEL_FILES)
             )
-            whole.update(b"\1" + (b"" if folder == path else path.name.encode()))
+            whole.update(b"\1" + ((marian_file(path, folder) or "").encode()))
             for file in files:
                 with open(file, "rb") as opened:
                     digest = digest_of(opened, hashlib.blake2b(digest_size=_SIZE))

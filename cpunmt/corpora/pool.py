@@ -82,6 +82,7 @@ class Pool:
         given_up: list[str] = []
         following = _next(tasks, failed)
         while True:
+            self._wait_for_the_end()
             for worker in self._workers:
                 if worker.task is None and not failed and (again or following):
                     if again:
@@ -92,6 +93,7 @@ class Pool:
                     if following is None:
                         following = _next(tasks, failed)
             if not any(worker.task for worker in self._workers):
+                self._wait_for_the_end()
                 break
             for worker in self._waited():
                 for kind, value in _taken(worker):
@@ -116,12 +118,12 @@ class Pool:
         place = f"{task.part.where}, rows from {task.part.first} on"
         how = _ended(worker.process.returncode)
         if task.died < ATTEMPTS:
-            say(f"cpunmt: a worker {how} at {place}; another one makes them")
+            say(f"cpunmt: a worker ended {how} at {place}; another one makes them")
             again.append(task)
         else:
             given_up.append(
-                f"{place}: {ATTEMPTS} workers {how} at them; is there too little memory? Then use fewer --workers, or "
-                "a smaller --shard-rows. All else is done"
+                f"{place}: {ATTEMPTS} workers ended at them, the last one {how}; is there too little memory? Then use "
+                "fewer --workers, or a smaller --shard-rows. All else is done"
             )
 
     def _start(self) -> _Worker:
@@ -156,9 +158,8 @@ class Pool:
                             raise CpunmtError(value)
                         if kind == "ready":
                             return dict(value)
-        raise CpunmtError(
-            f"{ATTEMPTS} workers {_ended(worker.process.returncode)} at their start; is there too little memory?"
-        )
+        how = _ended(worker.process.returncode)
+        raise CpunmtError(f"{ATTEMPTS} workers ended at their start, the last one {how}; is there too little memory?")
 
     def _send(self, worker: _Worker) -> None:
         assert worker.task is not None
@@ -247,4 +248,4 @@ def _closed(worker: _Worker) -> None:
 
 
 def _ended(status: int) -> str:
-    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"by signal {-status}" if status < 0 else f"with status {status}"

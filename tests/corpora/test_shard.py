@@ -139,12 +139,8 @@ def test_options_of_other_results_are_refused(source, tmp_path, tiny, name):
 
 
 def test_arguments_that_do_not_fit_are_refused(source, tmp_path, tiny):
-    for wrong in (
-        {"drop": True},
-        {"with_score": True},
-        {"drop": True, "filters": {"no_loops": True}},
-        {"into": "source"},
-    ):
+    dropping = {"drop": True, "filters": {"no_loops": True}}
+    for wrong in ({"drop": True}, {"with_score": True}, dropping, {"into": "source"}):
         with pytest.raises(ValueError):
             translate_shard(source, tmp_path / "out.txt", tiny, **wrong)
     for filters in ({"min_score": "x"}, {"max_length_ratio": 0.5}, {"no_loops": 1}, {"language": ""}):
@@ -238,7 +234,7 @@ def test_a_cache_of_something_else_or_damaged_is_one_error(tmp_path):
     ours = TranslationCache(str(tmp_path / "ours"), "m")
     ours.add([("a", Translated("b", 0.0, 1, 1, False, False))])
     with sqlite3.connect(tmp_path / "ours") as other:
-        other.execute("UPDATE translations SET value = substr(value, 1, 21) || x'63'")
+        other.execute("UPDATE translations SET value = CAST(substr(value, 1, 21) || x'63' AS BLOB)")
     with pytest.raises(CpunmtError, match="the cache is damaged"):
         dict(ours.found(["a"]))
 
