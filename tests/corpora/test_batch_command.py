@@ -145,6 +145,13 @@ def test_a_run_that_is_killed_twenty_times_goes_on_where_it_was(tmp_path):
     assert together(tmp_path / "out") == run("translate", *MODEL, stdin=text).stdout
 
 
+def test_two_runs_at_once_come_to_the_same(source, tmp_path, expected):
+    out = tmp_path / "out"
+    runs = [started(source, "--out", out, "--shard-rows", 5, "--workers", 2) for _ in range(2)]
+    assert [(run.communicate(timeout=120)[1], run.returncode)[1] for run in runs] == [0, 0]
+    assert together(out) == expected and len(content(out)) == COUNT // 5
+
+
 def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
     long = tmp_path / "long" / "news.txt"
     long.parent.mkdir()
@@ -208,7 +215,7 @@ def test_what_is_wrong_with_the_input_is_one_error_and_parts_stay(source, tmp_pa
 def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
     out = ["--out", tmp_path / "out"]
     for arguments, said in (
-        (["--workers", 0], "--workers is 0, expected 1 or more"),
+        (["--workers", 0], "--workers is 0, expected 1 to 1024"),
         (["--shard-rows", 0], "--shard-rows is 0"),
         (["--part", "3/3"], "expected I/N with I from 0 to N - 1"),
         (["--drop"], "drop is given"),

@@ -251,6 +251,7 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(tm
         remove_abandoned(tmp_path, ["else"])
         assert other.exists()
     remove_abandoned(tmp_path, ["else"])
+    assert os.listdir(tmp_path) == []
     write_durably(tmp_path / "a", b"x")
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"x"
 
