@@ -269,6 +269,30 @@ def test_pairs_are_scored_and_filtered(tmp_path):
     )
 
 
+def test_pairs_of_columns_are_scored(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    sides = ["A man is riding a bicycle.", "Two dogs."], ["Ein Mann fährt Fahrrad.", None]
+    rows = [{"en": one, "de": other} for one, other in zip(*sides, strict=True)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
+    columns = ["--column", "en", "--target-column", "de", "--min-score", 0.999]
+    done(
+        tmp_path / "p.jsonl",
+        tmp_path / "p.parquet",
+        "--out",
+        tmp_path / "out",
+        "--score",
+        "--reverse",
+        GERMAN,
+        *columns,
+    )
+    found = [json.loads(line) for line in together(tmp_path / "out", ".jsonl").decode().splitlines()]
+    assert found == pq.read_table(tmp_path / "out" / "p.00000.parquet").to_pylist()
+    assert [{"en": row["en"], "de": row["de"]} for row in found] == rows
+    assert 0.5 < found[0]["score"] < 0.999 and found[1]["score"] is None
+    assert [row["flags"] for row in found] == [["score"], []]
+
+
 def test_processes_share_a_cache(source, tmp_path, expected):
     cache = ["--cache", tmp_path / "cache.db", "--workers", 3]
     done(source, "--out", tmp_path / "one", *SMALL, *cache)
