@@ -9,6 +9,7 @@ import hashlib
 import os
 import sqlite3
 import struct
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from cpunmt.errors import CpunmtError
 
 _APPLICATION, _VERSION = 0x63706E6D, 1  # "cpnm"
 _PATIENCE = 600.0  # seconds to wait for other writers
+_PAUSE = 0.01
 _AT_ONCE = 500  # keys of a question
 _HEAD = struct.Struct("<IdIIB")  # checksum, score, pieces of both sides, flags
 
@@ -51,7 +53,7 @@ class TranslationCache:
             if not self._is_ours():
                 self._make()
             self._file.execute("COMMIT")
-            self._file.execute("PRAGMA journal_mode=WAL")
+            self._use_log()
             self._file.execute("PRAGMA synchronous=NORMAL")
 
     def _is_ours(self) -> bool:
@@ -67,6 +69,19 @@ class TranslationCache:
                 f"{self._path}: is a database of something else, or of another version; name another file"
             )
         return False
+
+    def _use_log(self) -> None:
+        """Let others read while one writes. SQLite does not wait by itself for this change, as it does for all else."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._file.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
 
     def _make(self) -> None:
         self._file.execute("CREATE TABLE translations (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
