@@ -35,6 +35,7 @@ def test_rows_of_steps_and_cost():
     assert cost.measure(rows, price=0.5)[0]["batches"][1] == pytest.approx(words * 3600 / 0.5 / 1e6)
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_written_models(tmp_path):
     stored = {"log4": 0, "int8": 0, "float32": 0}
     for scheme in stored:
@@ -45,6 +46,7 @@ def test_sizes_are_those_of_written_models(tmp_path):
         assert size == pytest.approx(row["bytes"][scheme], abs=1 << 14)  # the header
 
 
+@pytest.mark.slow
 def test_every_decoder_is_another_student(tmp_path):
     written = decoders.write_random(tmp_path, "pilot", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
     rows = decoders.measure(written, LINES[:3], 1, [])

@@ -39,7 +39,7 @@ def contents(content: bytes) -> dict[str, bytes]:
     new=st.binary(max_size=200),
     which=st.integers(0, 5),
     stored=st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]),
-    comment=st.binary(max_size=9),
+    comment=st.binary(max_size=9).filter(lambda comment: b"PK" not in comment),  # readers look for the last one
 )
 def test_what_is_not_changed_stays(members, new, which, stored, comment):
     content = zipped(members, comment, compression=stored)

@@ -44,7 +44,7 @@ def test_finds_what_a_search_to_the_end_finds(engines, seed, search, with_shortl
 @pytest.mark.parametrize("scheme", ["int8", "float32"])
 @pytest.mark.parametrize("penalties", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.6, 0.5, 0.2), (1.0, -0.5, 0.0)])
 def test_of_real_sentences(scheme, penalties):
-    engine, sources = real_model.engine(scheme), real_model.sources(200)
+    engine, sources = real_model.engine(scheme), real_model.sources({"int8": 200, "float32": 40}[scheme])
     limits = [3 * len(source) for source in sources]
     length, word, coverage = penalties
     for beam, wanted in ((4, 1), (6, 1), (6, 3)):

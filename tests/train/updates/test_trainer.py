@@ -59,7 +59,9 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch,
         assert all(torch.equal(parts.tensors[kind][name], tensor) for name, tensor in tensors.items()), kind
 
 
-@pytest.mark.parametrize("shape, marian", [("smoke-recurrent", False), ("smoke-marian", True)])
+@pytest.mark.parametrize(
+    "shape, marian", [("smoke-recurrent", False), pytest.param("smoke-marian", True, marks=pytest.mark.slow)]
+)
 def test_a_recurrent_run_goes_on_and_its_models_are_read(toy, shape, marian):
     """Its limit keeps the numbers of matrices small; where Marian has no such model, there are directories."""
     options = {"shape": shape, "weight_limit": 0.25, "keep": 2, "row_bits": 2}
