@@ -1,0 +1,1 @@
+"""Corpora: shards of many rows, many processes, tables."""
