@@ -62,15 +62,15 @@ def main(arguments=None):
     given = parser().parse_args(arguments)
     hours = given.words / given.speed / HOUR
     print(
-        f"{given.words:.3g} words at {given.speed:,.0f} words/s: {hours:,.0f} core-hours, {hours / given.workers:.1f} h "
-        f"on {given.workers:,} cores; {hours * given.price:,.0f} dollars at {given.price:g} per core-hour"
+        f"{given.words:.3g} words at {given.speed:,.0f}/s: {hours:,.0f} core-hours, {hours / given.workers:.1f} h on "
+        f"{given.workers:,} cores; {hours * given.price:,.0f} dollars at {given.price:g} per core-hour"
     )
     print(
         f"preempted every {given.failure_hours:g} h, back after {given.replacement:g} s; {given.startup:g} s to start; "
         f"speeds spread by {100 * given.spread:g} %; storage {given.storage:g} GB/s"
     )
     print(
-        "minutes   shards  copies  makespan h  useful %  lost %  doubled %  starting, down %  idle %  transfers %  dollars"
+        "minutes    shards  copies       h  useful %  lost %  doubled %  starting, down %  idle %  reading %  dollars"
     )
     rows = []
     for minutes in given.minutes:
