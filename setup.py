@@ -15,6 +15,7 @@ SERVE = [
     "prometheus-client>=0.20",
 ]
 DETECT = ["py3langid>=0.4"]
+PARQUET = ["pyarrow>=14"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
 
@@ -66,6 +67,7 @@ setup(
             *DOCS,  # a test builds it
             *SERVE,
             *DETECT,
+            *PARQUET,
             "pytest>=8",
             "pytest-xdist>=3.5",
             "hypothesis>=6.100",
@@ -95,6 +97,7 @@ setup(
         "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"
+        "parquet": PARQUET,  # cpunmt batch, of Parquet files
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],

@@ -11,6 +11,7 @@ from cpunmt.process.first_use import LOCK
 
 TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
+    from cpunmt.corpora.shard import translate_shard
     from cpunmt.corpora.table_translator import TableTranslator
     from cpunmt.translation.calls import AsyncResult
     from cpunmt.translation.glossary.glossary import Glossary
@@ -58,10 +59,12 @@ __all__ = [
     "contains_model",
     "expected_utilities",
     "get_supported_compute_types",
+    "translate_shard",
 ]
 
 # Imported when they are first asked for: the command line must be in charge before anything takes time, see `process`.
 _MODULES = {
+    "corpora.shard": ("translate_shard",),
     "corpora.table_translator": ("TableTranslator",),
     "translation.calls": ("AsyncResult",),
     "translation.glossary.glossary": ("Glossary",),
@@ -72,12 +75,7 @@ _MODULES = {
     "translation.pivot.pivot": ("Pivot",),
     "translation.reranking.bayes_risk": ("expected_utilities",),
     "translation.results": (
-        "ExecutionStats",
-        "GenerationStepResult",
-        "Hypothesis",
-        "Result",
-        "ScoringResult",
-        "TranslationResult",
+        *("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
     ),
     "translation.texts.sentence": ("Sentence",),
     "translation.translator": ("Translator",),

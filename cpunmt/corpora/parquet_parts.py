@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.input_files import digest_of
 from cpunmt.files.output_files import replacing_file, sync, told, write_file
 
 if TYPE_CHECKING:
@@ -160,17 +158,3 @@ def finish(parts: Sequence[Part], folder: str) -> int:
         sync(folder)
     write_file(os.path.join(folder, SUCCESS), b"")
     return sum(part.end - part.begin for part in parts)
-
-
-def digest_of_models(folders: Sequence[str]) -> str:
-    """SHA-256 of the files in the models' folders, in hexadecimal: whether two machines have the same model."""
-    whole = hashlib.sha256()
-    for folder in folders:
-        for root, names, files in os.walk(folder):
-            names.sort()
-            for name in sorted(files):
-                path = os.path.join(root, name)
-                with open(path, "rb") as file:
-                    found = digest_of(file, hashlib.sha256())
-                whole.update(f"{os.path.relpath(path, folder)}\0{found}\0".encode(errors="surrogateescape"))
-    return whole.hexdigest()

@@ -9,7 +9,6 @@ from cpunmt.corpora.parquet_parts import (
     SUCCESS,
     Part,
     begin,
-    digest_of_models,
     finish,
     planned,
     read_part,
@@ -83,7 +82,7 @@ def translate_parquet(
     given: dict[str, Any] = {**options}
     translator = TableTranslator(model, column=column, to=to, score=score, **given)
     parts = planned(source, whole("rows", rows, 1, 1 << 40))
-    digest = digest_of_models(translator.folders())
+    digest = translator.model_digest()
     job = {"model": digest, "column": column, "to": to, "score": score}
     begin(parts, destination, {**job, "options": {name: repr(value) for name, value in sorted(given.items())}})
     missing = waiting(parts, destination)
@@ -138,7 +137,7 @@ class PartMaker:
 
     def __init__(self, translator: TableTranslator, digest: str, folder: str) -> None:
         """Raises CpunmtError if the model on this machine is another one than `digest` tells of."""
-        if digest_of_models(translator.folders()) != digest:
+        if translator.model_digest() != digest:
             raise CpunmtError(f"{translator!r}: the model on this machine has other files than where the run was begun")
         self._translator, self._folder = translator, folder
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cpunmt.corpora.model_digest import model_digest
 from cpunmt.errors import CpunmtError
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import located
@@ -140,9 +141,9 @@ class TableTranslator:
                 translator = _LOADED[self._model] = Translator(self._model)
             return translator
 
-    def folders(self) -> list[str]:
-        """Of the model, or of each model of an ensemble, on this machine. Raises ModelFileError if one is not there."""
-        return [str(located(model)) for model in self._model]
+    def model_digest(self) -> str:
+        """Of the model's files as they are on this machine: see `model_digest`. Raises ModelFileError."""
+        return model_digest([located(model) for model in self._model])
 
     def __repr__(self) -> str:
         model = self._model[0] if len(self._model) == 1 else self._model

@@ -1,6 +1,7 @@
 """Loads the compiled program where memory is free in small pieces only, gigabytes apart: as in a process of Ray's."""
 
 import ctypes
+import itertools
 import sys
 
 from cpunmt.engine import program
@@ -22,7 +23,7 @@ def main(hole):
     with open("/proc/self/maps") as file:
         places = [tuple(int(edge, 16) for edge in line.split()[0].split("-")) for line in file]
     above = [place for place in places if begin <= place[0] < 1 << 47]
-    for (_, end), (following, _) in zip(above, above[1:], strict=False):
+    for (_, end), (following, _) in itertools.pairwise(above):
         if end < following:  # what is free between libraries is so no more
             libc.mmap(end, following - end, 0, RESERVED | FREE_ONLY, -1, 0)
     for place in range(begin + EVERY, begin + SIZE, EVERY):
