@@ -1,0 +1,123 @@
+"""Ray: two actors beside one, and one that is killed in the middle; every file is compared, byte for byte.
+
+    python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
+
+Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, and of the time between the first
+and the last part, as the files' times say.
+"""
+
+import argparse
+import hashlib
+import itertools
+import os
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from bench.timing import machine, positive, save
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
+
+
+def bytes_of(folder) -> str:
+    """A digest of the parts of a folder, by name."""
+    whole = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*.parquet")):
+        whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def steady(folder, rows) -> float:
+    """Rows per second between the first part's end and the last one's."""
+    ends = sorted(path.stat().st_mtime for path in Path(folder).glob("*.parquet"))
+    return (len(ends) - 1) * rows / (ends[-1] - ends[0])
+
+
+def actors() -> list[int]:
+    """The processes of this user's actors that make parts."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"PartMaker" in (command := (place / "cmdline").read_bytes()) and command.startswith(b"ray::"):
+                found.append(int(place.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def kill_one(folder, parts, done):
+    """Kill an actor once so many parts are there; `done` is given its number."""
+    while len(list(Path(folder).glob("*.parquet"))) < parts:
+        time.sleep(0.01)
+    if found := actors():
+        os.kill(found[0], signal.SIGKILL)
+        done.append(found[0])
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.scale.ray_actors", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, default=ROOT / "models" / "ende-tiny", help="(default: models/ende-tiny)")
+    parser.add_argument("--input", type=Path, default=SENTENCES, help="lines of text, repeated as often as it takes")
+    parser.add_argument("--sentences", type=positive, default=12000)
+    parser.add_argument("--rows", type=positive, default=500, help="of a part (default: 500)")
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    given = parser.parse_args(arguments)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import ray
+
+    from cpunmt.corpora.ray_data import translate_parquet
+
+    lines = given.input.read_text("utf-8").split("\n")[:-1]
+    # equal texts of a part would be translated once
+    lines = [
+        line if turn == 0 else f"{line} {turn}" for turn in range(given.sentences // len(lines) + 1) for line in lines
+    ][: given.sentences]
+    words = sum(len(line.split()) for line in lines)
+    print(f"{len(lines)} lines, {words} words, parts of {given.rows} rows, {len(os.sched_getaffinity(0))} cores")
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False)
+    seconds, rates, digests = {1: [], 2: []}, {1: [], 2: []}, set()
+    with tempfile.TemporaryDirectory() as home:
+        source = Path(home) / "source.parquet"
+        pq.write_table(pa.table({"id": range(len(lines)), "source": lines}), source)
+
+        def run(name, count):
+            out = Path(home) / name
+            began = time.perf_counter()
+            done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
+            assert done.rows == len(lines) and pq.read_table(out)["id"].to_pylist() == list(range(len(lines)))
+            digests.add(bytes_of(out))
+            return time.perf_counter() - began, out
+
+        for turn, count in itertools.product(range(given.rounds), (1, 2)):
+            passed, out = run(f"{count}-{turn}", count)
+            seconds[count].append(passed)
+            rates[count].append(steady(out, given.rows) * words / len(lines))
+        killed = []
+        parts = -(-len(lines) // given.rows)
+        arguments = (Path(home) / "killed", max(1, parts // 3), killed)
+        watcher = threading.Thread(target=kill_one, args=arguments, daemon=True)
+        watcher.start()
+        passed, _ = run("killed", 2)
+        watcher.join()
+    for count in (1, 2):
+        print(
+            f"{count} actor(s)   whole call {words / statistics.median(seconds[count]):7.0f} words/s   "
+            f"between the first part and the last {statistics.median(rates[count]):7.0f} words/s"
+        )
+    whole, between = (
+        statistics.median(two / one for one, two in zip(found[1], found[2], strict=True)) for found in (seconds, rates)
+    )
+    print(f"2 actors beside 1: {1 / whole:.2f} and {between:.2f} times as fast")
+    print(f"an actor was killed ({len(killed)}): {passed:.1f} s; all rows once, {len(digests)} different output(s)")
+    assert len(digests) == 1 and killed
+    save(given.json, {"machine": machine(), "words": words, "seconds": seconds, "rates": rates, "killed": passed})
+
+
+if __name__ == "__main__":
+    main()
