@@ -122,7 +122,7 @@ class TableTranslator:
         try:
             values.validate(full=True)
         except pa.ArrowInvalid as error:
-            raise CpunmtError(f"{place} of the table: {error}, expected UTF-8") from None
+            raise CpunmtError(f"{place} of the table: {error}, expected valid UTF-8") from None
         return values.to_pylist(), pa.types.is_large_string(kind)
 
     def _found(self, texts: list[str | None]) -> dict[str, tuple[str, float]]:

@@ -1,6 +1,7 @@
 """Tables in, the same tables with translations out: each row what a Translator says of its text."""
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def expected(student, values):
 @given(st.lists(st.sampled_from(TEXTS), max_size=12), st.lists(st.integers(0, 12), max_size=3))
 def test_rows_are_what_a_translator_says(student, translate, values, cuts):
     edges = sorted({0, len(values), *(min(cut, len(values)) for cut in cuts)})
-    chunks = [texts(values[begin:end]) for begin, end in zip(edges, edges[1:], strict=False)]
+    chunks = [texts(values[begin:end]) for begin, end in itertools.pairwise(edges)]
     table = pa.table({"id": pa.array(range(len(values)), pa.int64()), "source": pa.chunked_array(chunks, pa.string())})
     found = translate(table)
     found.validate(full=True)
@@ -112,14 +113,14 @@ def test_it_is_sent_as_its_arguments(again, monkeypatch, tmp_path):
     [
         (
             pa.table({"sources": ["a"]}),
-            r"the table has no column 'source' \(did you mean sources\?\), expected one of ",
+            r"the table has no column 'source' \(did you mean sources\?\), expected one",
         ),
         (pa.table({"source": [1]}), "column 'source' of the table has the type int64, expected string"),
         (pa.table({"source": [["a"]]}), "has the type list<.*>, expected string"),
         (pa.table({"source": [b"a"]}), "has the type binary, expected string"),
         (
             pa.table({"source": ["a"], "translation": ["b"]}),
-            "has a column 'translation' already, expected none: choose",
+            "has a column 'translation' already, expected none: ",
         ),
         (pa.table({"source": ["a"], "score": [1.0]}), "has a column 'score' already"),
         (pa.table([texts(["a"])] * 2, ["source"] * 2), "has 2 columns 'source', expected one"),
@@ -137,14 +138,14 @@ def test_bytes_that_are_no_text_are_one_error(content, translate):
     """Arrow believes what it is given: a file of a stranger may hold anything."""
     offsets = pa.array([0, 1, 1 + len(content)], pa.int32()).buffers()[1]
     column = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"a" + content))
-    with pytest.raises(CpunmtError, match="column 'source' of the table: Invalid UTF8 .* index 1, expected UTF-8"):
+    with pytest.raises(CpunmtError, match="column 'source' of the table: .*Invalid UTF8 .* index 1, expected valid"):
         translate(pa.table({"source": column}))
 
 
 def test_offsets_that_lead_out_of_the_column_are_one_error(translate):
-    offsets = pa.array([0, 1 << 30], pa.int32()).buffers()[1]
-    column = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(b"a"))
-    with pytest.raises(CpunmtError, match="column 'source' of the table: .*"):
+    offsets = pa.array([0, 1 << 30, 1], pa.int32()).buffers()[1]  # pyarrow looks at the last one only
+    column = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"a"))
+    with pytest.raises(CpunmtError, match="column 'source' of the table: .*[Oo]ffset"):
         translate(pa.RecordBatch.from_arrays([column], ["source"]))
 
 
