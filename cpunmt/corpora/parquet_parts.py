@@ -80,7 +80,8 @@ def read_part(part: Part) -> pa.Table:
 
     try:
         with pq.ParquetFile(part.file) as file:
-            groups, first, begun = [], 0, 0
+            groups: list[int] = []
+            first = begun = 0
             for number in range(file.metadata.num_row_groups):
                 end = begun + file.metadata.row_group(number).num_rows
                 if begun < part.end and part.begin < end:

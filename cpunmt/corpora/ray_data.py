@@ -127,7 +127,7 @@ def _said(error: BaseException | None) -> str | None:
     """What our own error says that Ray has wrapped, if it is one."""
     while error is not None:
         if isinstance(error, CpunmtError):
-            return getattr(error, "args", [str(error)])[0]
+            return str(error.args[0])
         error = getattr(error, "cause", None) or error.__cause__
     return None
 

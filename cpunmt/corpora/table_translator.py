@@ -98,12 +98,13 @@ class TableTranslator:
         texts, is_large = self._texts(table)
         found = self._found(texts)
         kind = pa.large_string() if is_large else pa.string()
-        columns = {self._to: ([None if text is None else found[text][0] for text in texts], kind)}
+        columns: dict[str, tuple[list[Any], Any]] = {
+            self._to: ([None if text is None else found[text][0] for text in texts], kind)
+        }
         if self._score is not None:
             columns[self._score] = ([None if text is None else found[text][1] for text in texts], pa.float64())
         for name, (values, of_type) in columns.items():
-            made = pa.array(values, of_type)
-            table = table.append_column(pa.field(name, of_type), made)
+            table = table.append_column(pa.field(name, of_type), pa.array(values, of_type))
         return table
 
     def _texts(self, table: pa.Table | pa.RecordBatch) -> tuple[list[str | None], bool]:
