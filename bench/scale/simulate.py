@@ -62,7 +62,7 @@ def main(arguments=None):
     given = parser().parse_args(arguments)
     hours = given.words / given.speed / HOUR
     print(
-        f"{given.words:.3g} words at {given.speed:,.0f}/s: {hours:,.0f} core-hours, {hours / given.workers:.1f} h on "
+        f"{given.words:.3g} words at {given.speed:,.0f}/s: {hours:,.1f} core-hours, {hours / given.workers:.1f} h on "
         f"{given.workers:,} cores; {hours * given.price:,.0f} dollars at {given.price:g} per core-hour"
     )
     print(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 from typing import Any
 
-import cpunmt
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import digest_of, read_json
 from cpunmt.files.output_files import write_durably
@@ -25,7 +25,8 @@ def sidecar_of(part: str) -> str:
 
 def identity(model: str, options: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     """What a part depends on, apart from its rows: the model's digest, named options, and what is made of them."""
-    return {"format": FORMAT, "cpunmt": cpunmt.__version__, "model": model, "options": options, "job": job}
+    version = importlib.import_module("cpunmt").__version__  # by name: it offers what is built on this module
+    return {"format": FORMAT, "cpunmt": version, "model": model, "options": options, "job": job}
 
 
 def digest(content: bytes) -> str:

@@ -1,5 +1,7 @@
 """`translate_shard`: what a part is, when it is made again, caches and filters."""
 
+import fcntl
+import gzip
 import json
 import os
 import re
@@ -9,7 +11,10 @@ import pytest
 
 import cpunmt
 from cpunmt import CpunmtError, Translator, translate_shard
+from cpunmt.corpora.flags import flags_of
+from cpunmt.corpora.job import Filters
 from cpunmt.corpora.model_digest import model_digest
+from cpunmt.corpora.sidecar import digest
 from cpunmt.corpora.translating import Translating
 from cpunmt.corpora.translation_cache import Translated, TranslationCache
 from cpunmt.files.output_files import remove_abandoned, write_durably
@@ -39,9 +44,7 @@ def state(path):
 def test_a_part_is_what_translate_gives_and_its_sidecar_tells_of_it(source, tiny, tmp_path):
     out, shares = tmp_path / "out.txt.gz", []
     told = translate_shard(source, out, tiny, progress=shares.append)
-    assert cpunmt.corpora.sidecar.digest(out.read_bytes()) == told["output"]
-    import gzip
-
+    assert digest(out.read_bytes()) == told["output"]
     assert gzip.decompress(out.read_bytes()).decode().split("\n")[:-1] == texts(tiny, lines(40))
     assert told == json.loads((tmp_path / "_out.txt.gz.json").read_text())
     distinct = len(set(lines(40)))
@@ -185,9 +188,6 @@ def test_loops_cut_off_translations_and_other_languages_are_flagged(tmp_path, ti
     assert flags({"no_truncated": True}) == [] and flags({"no_truncated": True}, max_length=3) == ["truncated"]
     assert flags({"max_length_ratio": 2}, max_length=3) == ["ratio"]
     looping = Translated("ja ja ja", -1.0, 3, 40, True, True)
-    from cpunmt.corpora.flags import flags_of
-    from cpunmt.corpora.job import Filters
-
     every = Filters(-0.5, 1.5, True, True, "de")
     assert flags_of(looping, every, lambda text: False) == ("score", "ratio", "loop", "truncated", "language")
     assert flags_of(looping._replace(sources=0), every, lambda text: False) == ()
@@ -246,8 +246,6 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(tm
     with open(other, "rb"):
         remove_abandoned(tmp_path, ["out.txt"])
     assert sorted(os.listdir(tmp_path)) == [other.name]
-    import fcntl
-
     with open(other, "rb") as living:
         fcntl.flock(living, fcntl.LOCK_EX)
         remove_abandoned(tmp_path, ["else"])
