@@ -12,7 +12,6 @@ from cpunmt.corpora.parquet_parts import (
     finish,
     planned,
     read_part,
-    rows_of,
     waiting,
     write_part,
 )
@@ -100,13 +99,10 @@ def translate_parquet(
             num_cpus=1,
             compute=_pool(ray, actors),
         )
-        try:
-            for _ in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-                pass
-        except (ray.exceptions.RayError, ray.data.exceptions.UserCodeException) as error:
-            if (said := _said(error)) is None:
-                raise
-            raise CpunmtError(said) from None
+        for made in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+            for said in made.column("said").to_pylist():
+                if said is not None:
+                    raise CpunmtError(said)
     if missing or not os.path.exists(os.path.join(destination, SUCCESS)):
         finish(parts, destination)
     return Translated(sum(part.end - part.begin for part in parts), len(parts), len(missing))
@@ -123,32 +119,32 @@ def _pool(ray: Any, actors: int | tuple[int, int] | None) -> Any:
     return ray.data.ActorPoolStrategy(**sizes, max_tasks_in_flight_per_actor=1)
 
 
-def _said(error: BaseException | None) -> str | None:
-    """What our own error says that Ray has wrapped, if it is one."""
-    while error is not None:
-        if isinstance(error, CpunmtError):
-            return str(error.args[0])
-        error = getattr(error, "cause", None) or error.__cause__
-    return None
-
-
 class PartMaker:
     """An actor, which makes parts. Called with a table of parts it returns one of what it has made."""
 
     def __init__(self, translator: TableTranslator, digest: str, folder: str) -> None:
-        """Raises CpunmtError if the model on this machine is another one than `digest` tells of."""
-        if translator.model_digest() != digest:
-            raise CpunmtError(f"{translator!r}: the model on this machine has other files than where the run was begun")
-        self._translator, self._folder = translator, folder
+        """`digest` is that of the model where the run was begun: on this machine it must be the same."""
+        self._translator, self._digest, self._folder = translator, digest, folder
+        self._is_same = False
 
     def __call__(self, parts: Any) -> Any:
-        """A row for each part: its number and its rows."""
+        """A row for each part: its number, and what is wrong, or null.
+
+        An error is told, not raised: of an exception Ray makes one of its own kind, which loses what it was made from.
+        """
         import pyarrow as pa
 
         made = []
         for fields in parts.to_pylist():
-            part = Part(**fields)
-            if not os.path.exists(path := os.path.join(self._folder, part.name)):  # by one who was killed thereafter
-                write_part(part, self._translator(read_part(part)), self._folder)
-            made.append({"number": part.number, "rows": rows_of(path)})
-        return pa.Table.from_pylist(made)
+            try:
+                made.append({"number": fields["number"], "said": self._make(Part(**fields))})
+            except CpunmtError as error:
+                made.append({"number": fields["number"], "said": str(error)})
+        return pa.Table.from_pylist(made, pa.schema([("number", pa.int64()), ("said", pa.string())]))
+
+    def _make(self, part: Part) -> None:
+        if not self._is_same and self._translator.model_digest() != self._digest:
+            raise CpunmtError(f"{self._translator!r}: the model has other files on a machine than where the run began")
+        self._is_same = True
+        if not os.path.exists(os.path.join(self._folder, part.name)):  # it is, of one who was killed right after it
+            write_part(part, self._translator(read_part(part)), self._folder)

@@ -95,7 +95,8 @@ def test_ray_goes_on_where_it_was_and_tells_what_is_wrong(tmp_path):
     assert [(path.name, path.read_bytes()) for path in sorted((tmp_path / "out").glob("*.parquet"))] == before
     assert (tmp_path / "out" / "_SUCCESS").exists()
     wrong = run("-c", RAY, given[0], str(tmp_path / "other"), given[2], "number")
-    assert wrong.stdout.splitlines()[-1] == "column 'number' of the table has the type int64, expected string"
+    told = wrong.stdout.splitlines()
+    assert told[-1:] == ["column 'number' of the table has the type int64, expected string"], wrong.stderr
 
 
 @pytest.mark.slow
