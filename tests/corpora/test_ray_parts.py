@@ -30,8 +30,8 @@ def test_parts_are_made_once(parts, tmp_path, student):
     translator = TableTranslator(DIRECTORIES["int8"])
     maker = PartMaker(translator, translator.model_digest(), str(tmp_path))
     assert maker(table).to_pylist() == [{"number": number, "said": None} for number in range(3)]
-    texts = [pq.read_table(tmp_path / part.name)["translation"].to_pylist() for part in found]
-    assert sum(texts, []) == [result.text for result in student.translate(LINES)]
+    texts = [text for part in found for text in pq.read_table(tmp_path / part.name)["translation"].to_pylist()]
+    assert texts == [result.text for result in student.translate(LINES)]
     before = os.stat(tmp_path / found[0].name).st_mtime_ns
     os.unlink(tmp_path / found[1].name)
     assert maker(table.slice(0, 2)).num_rows == 2
