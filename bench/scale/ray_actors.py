@@ -2,8 +2,9 @@
 
     python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
 
-Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, and of the time between the first
-and the last part, as the files' times say.
+Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, of the time between the first and
+the last part, as the files' times say, and for each second of a processor that the actors have used, starts included:
+that is what does not depend on who else uses the machine.
 """
 
 import argparse
@@ -49,6 +50,32 @@ def actors() -> list[int]:
     return found
 
 
+class Seconds(threading.Thread):
+    """Looks, all the time, at what the actors have used of processors, in seconds; while the block runs."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self._used, self._over = {}, threading.Event()
+
+    def run(self):
+        while not self._over.wait(0.1):
+            for number in actors():
+                try:
+                    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                self._used[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self.join()
+        self.total = sum(self._used.values())
+
+
 def kill_one(folder, parts, done):
     """Kill an actor once so many parts are there; `done` is given its number."""
     while len(list(Path(folder).glob("*.parquet"))) < parts:
@@ -81,7 +108,7 @@ def main(arguments=None):
     words = sum(len(line.split()) for line in lines)
     print(f"{len(lines)} lines, {words} words, parts of {given.rows} rows, {len(os.sched_getaffinity(0))} cores")
     ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False)
-    seconds, rates, digests = {1: [], 2: []}, {1: [], 2: []}, set()
+    seconds, rates, cores, digests = {1: [], 2: []}, {1: [], 2: []}, {1: [], 2: []}, set()
     with tempfile.TemporaryDirectory() as home:
         source = Path(home) / "source.parquet"
         pq.write_table(pa.table({"id": range(len(lines)), "source": lines}), source)
@@ -89,13 +116,15 @@ def main(arguments=None):
         def run(name, count):
             out = Path(home) / name
             began = time.perf_counter()
-            done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
+            with Seconds() as used:
+                done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
             assert done.rows == len(lines) and pq.read_table(out)["id"].to_pylist() == list(range(len(lines)))
             digests.add(bytes_of(out))
-            return time.perf_counter() - began, out
+            return time.perf_counter() - began, used.total, out
 
         for turn, count in itertools.product(range(given.rounds), (1, 2)):
-            passed, out = run(f"{count}-{turn}", count)
+            passed, used, out = run(f"{count}-{turn}", count)
+            cores[count].append(used)
             seconds[count].append(passed)
             rates[count].append(steady(out, given.rows) * words / len(lines))
         killed = []
@@ -103,12 +132,13 @@ def main(arguments=None):
         arguments = (Path(home) / "killed", max(1, parts // 3), killed)
         watcher = threading.Thread(target=kill_one, args=arguments, daemon=True)
         watcher.start()
-        passed, _ = run("killed", 2)
+        passed, _, _ = run("killed", 2)
         watcher.join()
     for count in (1, 2):
         print(
             f"{count} actor(s)   whole call {words / statistics.median(seconds[count]):7.0f} words/s   "
-            f"between the first part and the last {statistics.median(rates[count]):7.0f} words/s"
+            f"between the first part and the last {statistics.median(rates[count]):7.0f} words/s   "
+            f"{words / statistics.median(cores[count]):7.0f} words per second of a processor"
         )
     whole, between = (
         statistics.median(two / one for one, two in zip(found[1], found[2], strict=True)) for found in (seconds, rates)
@@ -116,7 +146,10 @@ def main(arguments=None):
     print(f"2 actors beside 1: {1 / whole:.2f} and {between:.2f} times as fast")
     print(f"an actor was killed ({len(killed)}): {passed:.1f} s; all rows once, {len(digests)} different output(s)")
     assert len(digests) == 1 and killed
-    save(given.json, {"machine": machine(), "words": words, "seconds": seconds, "rates": rates, "killed": passed})
+    save(
+        given.json,
+        {"machine": machine(), "words": words, "seconds": seconds, "rates": rates, "cores": cores, "killed": passed},
+    )
 
 
 if __name__ == "__main__":
