@@ -11,6 +11,8 @@ from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.registry.store import located
 
 SHARD_ROWS = 50_000
+MOST_ROWS = 10_000_000
+MOST_WORKERS = 1024
 
 
 def arguments(parser):
@@ -121,9 +123,9 @@ def run(given, model: dict, options: dict) -> int:
 
 def _refuse_contradictions(given, options):
     """Wrong usage, whatever the inputs are."""
-    for name, low in (("workers", 1), ("shard_rows", 1)):
-        if getattr(given, name) < low:
-            given.parser.error(f"--{name.replace('_', '-')} is {getattr(given, name)}, expected {low} or more")
+    for name, most in (("workers", MOST_WORKERS), ("shard_rows", MOST_ROWS)):
+        if not 1 <= getattr(given, name) <= most:
+            given.parser.error(f"--{name.replace('_', '-')} is {getattr(given, name)}, expected 1 to {most}")
     if given.price is not None and not given.price > 0:
         given.parser.error(f"--price is {given.price:g}, expected dollars above 0")
     if given.score != (given.reverse is not None):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from cpunmt.translation.options import Options
 from cpunmt.values.checks import number, shown, switch
 
+_MOST = 1e9  # of a filter: JSON has no infinity
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result
 
 LEFT_OUT = (
@@ -41,9 +41,9 @@ class Filters:
     def __post_init__(self) -> None:
         """Raises TypeError or ValueError, which names the filter, for a wrong value."""
         if self.min_score is not None:
-            number("min_score", self.min_score, -math.inf, math.inf)
+            number("min_score", self.min_score, -_MOST, _MOST)
         if self.max_length_ratio is not None:
-            number("max_length_ratio", self.max_length_ratio, 1, math.inf)
+            number("max_length_ratio", self.max_length_ratio, 1, _MOST)
         switch("no_loops", self.no_loops)
         switch("no_truncated", self.no_truncated)
         if self.language is not None and not (isinstance(self.language, str) and self.language.strip()):

@@ -149,15 +149,18 @@ class Pool:
     def _first(self) -> dict[str, Any]:
         """The named options, from the first worker."""
         for _ in range(ATTEMPTS):
+            self._wait_for_the_end()
             worker = self._start()
             while worker in self._workers:
                 for waited in self._waited(replace=False):
+                    self._wait_for_the_end()
                     for kind, value in _taken(waited):
                         if kind == "failed":
                             self._stop()
                             raise CpunmtError(value)
                         if kind == "ready":
                             return dict(value)
+        self._wait_for_the_end()
         how = _ended(worker.process.returncode)
         raise CpunmtError(f"{ATTEMPTS} workers ended at their start, the last one {how}; is there too little memory?")
 

@@ -47,24 +47,31 @@ class TranslationCache:
         self._path, self._key = path, hashlib.blake2b(of.encode()).digest()
         with self._told():
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            (application,) = self._file.execute("PRAGMA application_id").fetchone()
-            (version,) = self._file.execute("PRAGMA user_version").fetchone()
-            (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if (application, version) != (_APPLICATION, _VERSION):
-                if tables or application:
-                    raise CpunmtError(
-                        f"{path}: is a database of something else, or of another version; name another file"
-                    )
+            self._file.execute("BEGIN IMMEDIATE")  # another process may be making it now
+            if not self._is_ours():
                 self._make()
+            self._file.execute("COMMIT")
+            self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
 
+    def _is_ours(self) -> bool:
+        """Whether it has been made; CpunmtError if something else is there."""
+        (application,) = self._file.execute("PRAGMA application_id").fetchone()
+        (version,) = self._file.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if (application, version) == (_APPLICATION, _VERSION):
+            return True
+        if tables or application or version:
+            self._file.close()
+            raise CpunmtError(
+                f"{self._path}: is a database of something else, or of another version; name another file"
+            )
+        return False
+
     def _make(self) -> None:
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("BEGIN IMMEDIATE")  # another process may do the same now
-        self._file.execute("CREATE TABLE IF NOT EXISTS translations (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        self._file.execute("CREATE TABLE translations (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
         self._file.execute(f"PRAGMA application_id={_APPLICATION}")
         self._file.execute(f"PRAGMA user_version={_VERSION}")
-        self._file.execute("COMMIT")
 
     def found(self, texts: Sequence[str]) -> Iterator[tuple[str, Translated]]:
         """Those of the texts that are there, and their translations."""

@@ -70,16 +70,25 @@ def write_file(path: str | os.PathLike, content: bytes):
         file.write(content)
 
 
+class _RemovedError(Exception):
+    """A temporary file is not there any more."""
+
+
 def write_durably(path: str | os.PathLike, content: bytes):
     """As `write_file`, and when it returns, the file and its name are on the disk. Raises CpunmtError.
 
     While it is written its temporary file is locked: `remove_abandoned` takes those of writers that are gone.
     """
-    with replacing_file(path) as file, told(path):
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    written = False
+    while not written:
+        with contextlib.suppress(_RemovedError), replacing_file(path) as file, told(path):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.fstat(file.fileno()).st_nlink:  # in the moment before it was locked
+                raise _RemovedError
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            written = True
     with told(path):
         sync(os.path.dirname(os.path.abspath(os.fsdecode(path))))
 

@@ -145,6 +145,13 @@ def test_a_run_that_is_killed_twenty_times_goes_on_where_it_was(tmp_path):
     assert together(tmp_path / "out") == run("translate", *MODEL, stdin=text).stdout
 
 
+def test_two_runs_at_once_come_to_the_same(source, tmp_path, expected):
+    out = tmp_path / "out"
+    runs = [started(source, "--out", out, "--shard-rows", 5, "--workers", 2) for _ in range(2)]
+    assert [(run.communicate(timeout=120)[1], run.returncode)[1] for run in runs] == [0, 0]
+    assert together(out) == expected and len(content(out)) == COUNT // 5
+
+
 def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
     long = tmp_path / "long" / "news.txt"
     long.parent.mkdir()
@@ -208,7 +215,7 @@ def test_what_is_wrong_with_the_input_is_one_error_and_parts_stay(source, tmp_pa
 def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
     out = ["--out", tmp_path / "out"]
     for arguments, said in (
-        (["--workers", 0], "--workers is 0, expected 1 or more"),
+        (["--workers", 0], "--workers is 0, expected 1 to 1024"),
         (["--shard-rows", 0], "--shard-rows is 0"),
         (["--part", "3/3"], "expected I/N with I from 0 to N - 1"),
         (["--drop"], "drop is given"),
@@ -260,6 +267,30 @@ def test_pairs_are_scored_and_filtered(tmp_path):
     assert "--cache is of translations" in refused(
         tmp_path / "p.tsv", "--out", tmp_path / "out", *scoring, "--cache", "x", status=2
     )
+
+
+def test_pairs_of_columns_are_scored(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    sides = ["A man is riding a bicycle.", "Two dogs."], ["Ein Mann fährt Fahrrad.", None]
+    rows = [{"en": one, "de": other} for one, other in zip(*sides, strict=True)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
+    columns = ["--column", "en", "--target-column", "de", "--min-score", 0.999]
+    done(
+        tmp_path / "p.jsonl",
+        tmp_path / "p.parquet",
+        "--out",
+        tmp_path / "out",
+        "--score",
+        "--reverse",
+        GERMAN,
+        *columns,
+    )
+    found = [json.loads(line) for line in together(tmp_path / "out", ".jsonl").decode().splitlines()]
+    assert found == pq.read_table(tmp_path / "out" / "p.00000.parquet").to_pylist()
+    assert [{"en": row["en"], "de": row["de"]} for row in found] == rows
+    assert 0.5 < found[0]["score"] < 0.999 and found[1]["score"] is None
+    assert [row["flags"] for row in found] == [["score"], []]
 
 
 def test_processes_share_a_cache(source, tmp_path, expected):

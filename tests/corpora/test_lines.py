@@ -1,6 +1,7 @@
 """Files of lines are cut where they are said to be, and come back as they were."""
 
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -79,6 +80,18 @@ def test_a_bomb_costs_no_memory(tmp_path):
     path.write_bytes(gzip.compress(bytes(1 << 26)))
     with pytest.raises(CpunmtError, match="line 1 has more than"):
         list(lines.line_shards(str(path), 10))
+
+
+def test_memory_does_not_grow_with_files(tmp_path):
+    """Of 14 MB of lines, packed to some KB, a shard's are held, and what is being expanded."""
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"a line of text\n" * 1_000_000))
+    list(lines.line_shards(str(path), 100_000))  # what is imported on first use
+    tracemalloc.start()
+    counts = [shard.rows for shard in lines.line_shards(str(path), 1000)]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert counts == [1000] * 1000 and peak < 1_000_000
 
 
 @pytest.mark.parametrize("ending, pack", [(".gz", gzip.compress), (".zst", zstd_module().compress)])

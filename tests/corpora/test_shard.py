@@ -6,6 +6,8 @@ import json
 import os
 import re
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -219,6 +221,21 @@ def test_a_cache_keeps_what_it_is_given(tmp_path):
     assert len(dict(cache.found([f"text {n}" for n in range(1300)]))) == 1200
 
 
+def test_a_cache_is_made_once_by_many(tmp_path):
+    made = Translated("b", -0.5, 1, 1, False, False)
+    for round_ in range(5):
+        at_once = threading.Barrier(6)
+
+        def use(number, path=str(tmp_path / f"c{round_}"), at_once=at_once):
+            at_once.wait()
+            cache = TranslationCache(path, "m")
+            cache.add([(f"{number} {n}", made) for n in range(20)])
+            return dict(cache.found([f"{number} {n}" for n in range(20)]))
+
+        with ThreadPoolExecutor(6) as pool:
+            assert [len(found) for found in pool.map(use, range(6))] == [20] * 6
+
+
 def test_a_cache_of_something_else_or_damaged_is_one_error(tmp_path):
     path = tmp_path / "c"
     path.write_bytes(b"no database at all, but a text" * 99)
@@ -251,6 +268,7 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(tm
         remove_abandoned(tmp_path, ["else"])
         assert other.exists()
     remove_abandoned(tmp_path, ["else"])
+    assert os.listdir(tmp_path) == []
     write_durably(tmp_path / "a", b"x")
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"x"
 
