@@ -3,7 +3,7 @@
     python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
 
 Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, of the time between the first and
-the last part, as the files' times say, and for each second of a processor that the actors have used, starts included:
+the last part, as the files' times say, and for each second of a processor that the actors have used, starts left out:
 that is what does not depend on who else uses the machine.
 """
 
@@ -51,20 +51,30 @@ def actors() -> list[int]:
 
 
 class Seconds(threading.Thread):
-    """Looks, all the time, at what the actors have used of processors, in seconds; while the block runs."""
+    """Looks, all the time, at what new actors have used of processors, in seconds, while the block runs.
 
-    def __init__(self):
+    total is all; begun is what they had used when the folder had so many parts as there are actors: starts, mostly.
+    """
+
+    def __init__(self, folder, count):
         super().__init__(daemon=True)
-        self._used, self._over = {}, threading.Event()
+        self._folder, self._count, self._old = Path(folder), count, set(actors())
+        self._used, self._over, self.begun = {}, threading.Event(), 0.0
+
+    @property
+    def total(self):
+        return sum(self._used.values())
 
     def run(self):
-        while not self._over.wait(0.1):
-            for number in actors():
+        while not self._over.wait(0.05):
+            for number in set(actors()) - self._old:
                 try:
                     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
                 except OSError:
                     continue
                 self._used[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            if not self.begun and len(list(self._folder.glob("*.parquet"))) >= self._count:
+                self.begun = self.total
 
     def __enter__(self):
         self.start()
@@ -73,7 +83,6 @@ class Seconds(threading.Thread):
     def __exit__(self, *_):
         self._over.set()
         self.join()
-        self.total = sum(self._used.values())
 
 
 def kill_one(folder, parts, done):
@@ -94,6 +103,8 @@ def main(arguments=None):
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--json", help="write the figures there")
     given = parser.parse_args(arguments)
+    if given.sentences < 4 * given.rows:
+        parser.error(f"argument --rows: {given.rows} of {given.sentences} sentences, expected a fourth at most")
     import pyarrow as pa
     import pyarrow.parquet as pq
     import ray
@@ -116,15 +127,15 @@ def main(arguments=None):
         def run(name, count):
             out = Path(home) / name
             began = time.perf_counter()
-            with Seconds() as used:
+            with Seconds(out, count) as used:
                 done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
             assert done.rows == len(lines) and pq.read_table(out)["id"].to_pylist() == list(range(len(lines)))
             digests.add(bytes_of(out))
-            return time.perf_counter() - began, used.total, out
+            return time.perf_counter() - began, used, out
 
         for turn, count in itertools.product(range(given.rounds), (1, 2)):
             passed, used, out = run(f"{count}-{turn}", count)
-            cores[count].append(used)
+            cores[count].append((used.total - used.begun) / (1 - count * given.rows / len(lines)))
             seconds[count].append(passed)
             rates[count].append(steady(out, given.rows) * words / len(lines))
         killed = []
