@@ -59,8 +59,8 @@ def translate_parquet(
 
     Called again with the same arguments, after whatever has happened, it makes the parts that are missing; when all are
     there, it writes `_SUCCESS`. An actor or a machine may be killed at any time: a part is there whole or not at all,
-    and one that is made twice has the same bytes. What is read, a part must fit into memory with the row groups of its
-    file.
+    and one that is made twice has the same bytes. A part must fit into memory, with the
+    row groups of its file that hold it.
 
     Parameters
     ----------
@@ -136,10 +136,12 @@ class PartMaker:
 
         made = []
         for fields in parts.to_pylist():
+            said = None
             try:
-                made.append({"number": fields["number"], "said": self._make(Part(**fields))})
+                self._make(Part(**fields))
             except CpunmtError as error:
-                made.append({"number": fields["number"], "said": str(error)})
+                said = str(error)
+            made.append({"number": fields["number"], "said": said})
         return pa.Table.from_pylist(made, pa.schema([("number", pa.int64()), ("said", pa.string())]))
 
     def _make(self, part: Part) -> None:
