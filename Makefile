@@ -34,7 +34,7 @@ serve: $(VENV)/serve.done
 test: $(VENV)/test.done
 	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
 
-test-all: $(VENV)/test.done $(VENV)/browser.done
+test-all: $(VENV)/test.done $(VENV)/browser.done $(VENV)/scale.done
 	$(RUN) -m pytest -q
 
 test-page: $(VENV)/browser.done
@@ -77,6 +77,10 @@ $(VENV)/test.done: $(VENV)/runtime.done
 
 $(VENV)/browser.done: $(VENV)/test.done
 	$(RUN) -m pip install --quiet --editable ".[test,browser]"
+	touch $@
+
+$(VENV)/scale.done: $(VENV)/test.done
+	$(RUN) -m pip install --quiet --editable ".[test,scale]"
 	touch $@
 
 $(VENV)/train.done: $(VENV)/test.done

@@ -17,6 +17,7 @@ SERVE = [
 DETECT = ["py3langid>=0.4"]
 PDF = ["pypdf>=7"]  # older ones follow drawings that call each other without a bound
 PARQUET = ["pyarrow>=14"]
+RAY = ["ray[data]>=2.50"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
 
@@ -100,6 +101,9 @@ setup(
         "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"
+        # what docs/scale.md shows, and its tests: make test-all
+        "scale": [*PARQUET, *RAY, "pyspark>=4.0", "dask[distributed,dataframe]>=2025.1"],
+        "ray": [*PARQUET, *RAY],  # Parquet on a Ray cluster
         "parquet": PARQUET,  # cpunmt batch, of Parquet files
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "pdf": PDF,  # the text of PDF

@@ -12,6 +12,7 @@ from cpunmt.process.first_use import LOCK
 TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
     from cpunmt.corpora.shard import translate_shard
+    from cpunmt.corpora.table_translator import TableTranslator
     from cpunmt.translation.calls import AsyncResult
     from cpunmt.translation.glossary.glossary import Glossary
     from cpunmt.translation.glossary.use import GlossaryUse
@@ -48,6 +49,7 @@ __all__ = [
     "ScoringOptions",
     "ScoringResult",
     "Sentence",
+    "TableTranslator",
     "TimeLimitError",
     "TranslationOptions",
     "TranslationResult",
@@ -63,6 +65,7 @@ __all__ = [
 # Imported when they are first asked for: the command line must be in charge before anything takes time, see `process`.
 _MODULES = {
     "corpora.shard": ("translate_shard",),
+    "corpora.table_translator": ("TableTranslator",),
     "translation.calls": ("AsyncResult",),
     "translation.glossary.glossary": ("Glossary",),
     "translation.glossary.use": ("GlossaryUse",),

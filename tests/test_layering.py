@@ -43,6 +43,7 @@ ONLY_IN = {
     "prometheus_client": ("cpunmt/serve/metrics.py",),
     "py3langid": ("cpunmt/translation/texts/detection.py",),
     "pyarrow": ("cpunmt/corpora/",),
+    "ray": ("cpunmt/corpora/ray_data.py",),
     "faiss": ("quantize/clusters/k_means.py",),
     "sklearn": ("quantize/clusters/k_means.py",),
     "threadpoolctl": ("quantize/clusters/k_means.py",),

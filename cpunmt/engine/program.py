@@ -55,7 +55,9 @@ class Program:
         if isa.current() is isa.Isa.GENERIC:
             _offer_libm()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        # use_lmm: all sections in one piece of memory. Without it each lies where there is room, and in a process whose
+        # memory is in pieces that may be too far away for an address in the code, which ends the process.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         for name, letters in signatures.items():

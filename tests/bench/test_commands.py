@@ -1,6 +1,7 @@
 """Every command of bench/ runs end to end on tiny inputs, as a person starts it, and writes its figures."""
 
 import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -86,6 +87,8 @@ COMMANDS = {
     "bench.row_products": [
         *("--rounds", "1", "--vocabularies", "320", "--depths", "64", "--counts", "20", "300", "--rows", "2"),
     ],
+    "bench.scale.ray_actors": ["--rounds", "1", "--sentences", "1000", "--rows", "50"],
+    "bench.scale.simulate": ["--words", "1e9", "--workers", "50", "--minutes", "1", "10"],
     "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
@@ -113,6 +116,8 @@ SAID = {  # by those that tell more than a speed
     "bench.serve": "every answer is that of a Translator",
     "bench.serve.soak": '"wrong": 0',
     "bench.serve.beside": "words of the translations  cpunmt 46, other 46",
+    "bench.scale.ray_actors": "all rows once, 1 different output(s)",
+    "bench.scale.simulate": "26.5 core-hours",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
@@ -130,6 +135,7 @@ QUICK = (
     "bench.loops",
     "bench.peers",
     "bench.reranking",
+    "bench.scale.simulate",
     "bench.sentences",
     "bench.serve",
     "bench.serve.soak",
@@ -260,6 +266,8 @@ def bergamot(tmp_path):
     "module", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
 )
 def test_a_command_runs_end_to_end(module, tmp_path, request):
+    if module == "bench.scale.ray_actors" and importlib.util.find_spec("ray") is None:
+        pytest.fail("Ray is not installed: run `make test-all`, or pip install -e '.[scale]'", pytrace=False)
     lines = SENTENCES.read_text("utf-8").split("\n")[:4]
     (tmp_path / "set.tsv").write_text("".join(f"{line}\tEin Satz.\n" for line in lines), "utf-8")
     (tmp_path / "pairs.tsv").write_text("Women run.\tFrauen laufen.\nTwo women.\tZwei Frauen.\n", "utf-8")

@@ -1,6 +1,7 @@
 """The code blocks of the pages, and what a page's language names mean.
 
 python, sh    run by a test
+python scale  a script that needs the extra `scale`: tests/corpora/test_scale_page.py, which is slow
 output        what the block before it prints, compared; a line of ... stands for any lines
 text, console, json, none, or a directive in braces    not run
 """
@@ -13,6 +14,7 @@ from tests.sample_models.real_model import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN = ("python", "sh")
+APART = ("python scale",)  # run by a test of their own
 SHOWN = ("text", "console", "json", "")
 _BLOCK = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1$", re.M | re.S)
 
@@ -33,7 +35,7 @@ def blocks_of(page: Path) -> list[Block]:
         language, body, line = match[2].strip(), match[3], text.count("\n", 0, match.start()) + 1
         if language != "output":
             found.append(Block(language, line, body, None))
-        elif found and found[-1].language in RUN and found[-1].output is None:
+        elif found and found[-1].language in RUN + APART and found[-1].output is None:
             found[-1] = found[-1]._replace(output=body)
         else:
             raise ValueError(f"{page.name}:{line}: an output of no block that is run")

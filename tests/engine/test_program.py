@@ -317,3 +317,13 @@ def test_every_kernel_is_in_the_program():
         assert {kernel.name for kernel in told.value.args[0]} == set(ours)
     finally:
         del jit.KERNELS["stranger"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is cut into pieces by calls of Linux")
+@pytest.mark.parametrize("hole", [1 << 12, 1 << 14, 1 << 16, 1 << 17])
+def test_the_program_can_be_loaded_where_memory_is_in_pieces(hole):
+    """Code and constants must not be farther apart than an address reaches; each would fit into another hole."""
+    program.load()  # so that it is in the cache
+    command = [sys.executable, "-m", "tests.engine.fragmented", str(hole)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr

@@ -21,7 +21,7 @@ def pyarrow() -> Any:
     """The library. Raises CpunmtError if it is not installed."""
     with LOCK:
         try:
-            import pyarrow.parquet  # type: ignore[import-untyped]
+            import pyarrow.parquet
         except ImportError:
             raise CpunmtError(
                 "Parquet files need pyarrow, which is not installed; run: pip install 'cpunmt[parquet]'"

@@ -1,0 +1,167 @@
+"""Ray: two actors beside one, and one that is killed in the middle; every file is compared, byte for byte.
+
+    python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
+
+Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, of the time between the first and
+the last part, as the files' times say, and for each second of a processor that the actors have used, starts left out:
+that is what does not depend on who else uses the machine.
+"""
+
+import argparse
+import hashlib
+import itertools
+import os
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from bench.timing import machine, positive, save
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
+
+
+def bytes_of(folder) -> str:
+    """A digest of the parts of a folder, by name."""
+    whole = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*.parquet")):
+        whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def steady(folder, rows) -> float:
+    """Rows per second between the first part's end and the last one's."""
+    ends = sorted(path.stat().st_mtime for path in Path(folder).glob("*.parquet"))
+    return (len(ends) - 1) * rows / (ends[-1] - ends[0])
+
+
+def actors() -> list[int]:
+    """The processes of this user's actors that make parts."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"PartMaker" in (command := (place / "cmdline").read_bytes()) and command.startswith(b"ray::"):
+                found.append(int(place.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+class Seconds(threading.Thread):
+    """Looks, all the time, at what new actors have used of processors, in seconds, while the block runs.
+
+    total is all; begun is what they had used when the folder had so many parts as there are actors: starts, mostly.
+    """
+
+    def __init__(self, folder, count):
+        super().__init__(daemon=True)
+        self._folder, self._count, self._old = Path(folder), count, set(actors())
+        self._used, self._over, self.begun = {}, threading.Event(), 0.0
+
+    @property
+    def total(self):
+        return sum(self._used.values())
+
+    def run(self):
+        while not self._over.wait(0.05):
+            for number in set(actors()) - self._old:
+                try:
+                    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                self._used[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            if not self.begun and len(list(self._folder.glob("*.parquet"))) >= self._count:
+                self.begun = self.total
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self.join()
+
+
+def kill_one(folder, parts, done):
+    """Kill an actor once so many parts are there; `done` is given its number."""
+    while len(list(Path(folder).glob("*.parquet"))) < parts:
+        time.sleep(0.01)
+    if found := actors():
+        os.kill(found[0], signal.SIGKILL)
+        done.append(found[0])
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m bench.scale.ray_actors", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, default=ROOT / "models" / "ende-tiny", help="(default: models/ende-tiny)")
+    parser.add_argument("--input", type=Path, default=SENTENCES, help="lines of text, repeated as often as it takes")
+    parser.add_argument("--sentences", type=positive, default=12000)
+    parser.add_argument("--rows", type=positive, default=500, help="of a part (default: 500)")
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    given = parser.parse_args(arguments)
+    if given.sentences < 4 * given.rows:
+        parser.error(f"argument --rows: {given.rows} of {given.sentences} sentences, expected a fourth at most")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import ray
+
+    from cpunmt.corpora.ray_data import translate_parquet
+
+    lines = given.input.read_text("utf-8").split("\n")[:-1]
+    # equal texts of a part would be translated once
+    lines = [
+        line if turn == 0 else f"{line} {turn}" for turn in range(given.sentences // len(lines) + 1) for line in lines
+    ][: given.sentences]
+    words = sum(len(line.split()) for line in lines)
+    print(f"{len(lines)} lines, {words} words, parts of {given.rows} rows, {len(os.sched_getaffinity(0))} cores")
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False)
+    seconds, rates, cores, digests = {1: [], 2: []}, {1: [], 2: []}, {1: [], 2: []}, set()
+    with tempfile.TemporaryDirectory() as home:
+        source = Path(home) / "source.parquet"
+        pq.write_table(pa.table({"id": range(len(lines)), "source": lines}), source)
+
+        def run(name, count):
+            out = Path(home) / name
+            began = time.perf_counter()
+            with Seconds(out, count) as used:
+                done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
+            assert done.rows == len(lines) and pq.read_table(out)["id"].to_pylist() == list(range(len(lines)))
+            digests.add(bytes_of(out))
+            return time.perf_counter() - began, used, out
+
+        for turn, count in itertools.product(range(given.rounds), (1, 2)):
+            passed, used, out = run(f"{count}-{turn}", count)
+            cores[count].append((used.total - used.begun) / (1 - count * given.rows / len(lines)))
+            seconds[count].append(passed)
+            rates[count].append(steady(out, given.rows) * words / len(lines))
+        killed = []
+        parts = -(-len(lines) // given.rows)
+        arguments = (Path(home) / "killed", max(1, parts // 3), killed)
+        watcher = threading.Thread(target=kill_one, args=arguments, daemon=True)
+        watcher.start()
+        passed, _, _ = run("killed", 2)
+        watcher.join()
+    for count in (1, 2):
+        print(
+            f"{count} actor(s)   whole call {words / statistics.median(seconds[count]):7.0f} words/s   "
+            f"between the first part and the last {statistics.median(rates[count]):7.0f} words/s   "
+            f"{words / statistics.median(cores[count]):7.0f} words per second of a processor"
+        )
+    whole, between = (
+        statistics.median(two / one for one, two in zip(found[1], found[2], strict=True)) for found in (seconds, rates)
+    )
+    print(f"2 actors beside 1: {1 / whole:.2f} and {between:.2f} times as fast")
+    print(f"an actor was killed ({len(killed)}): {passed:.1f} s; all rows once, {len(digests)} different output(s)")
+    assert len(digests) == 1 and killed
+    save(
+        given.json,
+        {"machine": machine(), "words": words, "seconds": seconds, "rates": rates, "cores": cores, "killed": passed},
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Loads the compiled program where memory is free in small pieces only, gigabytes apart: as in a process of Ray's."""
+
+import ctypes
+import itertools
+import sys
+
+from cpunmt.engine import program
+
+GB = 1 << 30
+SIZE, EVERY = 64 * GB, 4 * GB  # more than the 2 GB that an address in machine code reaches
+RESERVED = 0x4022  # MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE
+FREE_ONLY = 0x100000  # MAP_FIXED_NOREPLACE
+
+
+def main(hole):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    content = program._read(program.cache_file())
+    program._initialize_llvm()
+    begin = libc.mmap(None, SIZE, 0, RESERVED, -1, 0)
+    with open("/proc/self/maps") as file:
+        places = [tuple(int(edge, 16) for edge in line.split()[0].split("-")) for line in file]
+    above = [place for place in places if begin <= place[0] < 1 << 47]
+    for (_, end), (following, _) in itertools.pairwise(above):
+        if end < following:  # what is free between libraries is so no more
+            libc.mmap(end, following - end, 0, RESERVED | FREE_ONLY, -1, 0)
+    for place in range(begin + EVERY, begin + SIZE, EVERY):
+        libc.munmap(place, hole)
+    program._program(content)
+    print("loaded")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
