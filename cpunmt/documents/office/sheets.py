@@ -30,7 +30,7 @@ def sheet_items(text: str, node: Node) -> Items:
 
 
 def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
-    """A text with breaks between its lines."""
+    """A text with breaks between its lines; in CDATA, which Excel never writes, a line end is a space."""
     begin, end = node.inner
     raw = text[begin:end]
     lines = re.split("\r?\n", text_of(node))
