@@ -16,6 +16,7 @@ from cpunmt.documents.marks import Mark, read, written
 from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Source, texts
 
 _SPACES = re.compile(f"[{WHITE}]+")
+_NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # of texts of which nobody sees whether they are bold
 Framed = Callable[[Frame | None, str], str]  # a text, in another frame like this one
 
 
@@ -54,6 +55,8 @@ class Segment:
         number = 0
         for item in items:
             found = _looks(item) if isinstance(item, Item) and item.kind == "text" else self._usual
+            if found not in (look, self._usual) and isinstance(item, Item) and _NO_LOOK.fullmatch(item.text):
+                found = self._usual
             if found != look:
                 if look != self._usual:
                     parts.append(Mark("g", number, True))
