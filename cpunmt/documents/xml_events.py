@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
@@ -71,7 +72,7 @@ def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
             found += scanner.found
         for kind, index, value, attributes in found:
             now = index if is_ascii else at + len(content[last:index].decode("utf-8"))
-            if held is not None:
+            if held is not None and (at < now or held[0] != "other"):
                 yield Event(held[0], at, now, held[1], held[2])
             held, at, last = (kind, value if isinstance(value, str) else "".join(value), attributes), now, index
     if held is not None:
@@ -82,7 +83,7 @@ class _Scanner:
     """Expat's events since they were last taken: kind, byte index, value (a text in pieces), attributes."""
 
     def __init__(self, content: bytes, prefixes: Mapping[str, str]):
-        self.found: list[tuple] = []
+        self.found: list[tuple] = [("other", 0, "", {})]  # what is before the first: expat tells document types late
         self._prefixes = prefixes
         self._names: dict[str, str] = {}
         self._depth = 0
@@ -97,6 +98,7 @@ class _Scanner:
         parser.StartDoctypeDeclHandler = self._doctype
         parser.CommentHandler = parser.DefaultHandler = parser.XmlDeclHandler = self._other
         parser.ProcessingInstructionHandler = self._other
+        parser.SkippedEntityHandler = self._entity
 
     def _name(self, found: str) -> str:
         name = self._names.get(found)
@@ -127,6 +129,10 @@ class _Scanner:
         else:
             self.found.append(("text", self.parser.CurrentByteIndex, [text], {}))
 
+    def _entity(self, name: str, is_parameter: bool) -> None:
+        """One of those that a document type which is not read declares: as XHTML has it."""
+        self._text("" if is_parameter else unescape(f"&{name};"))
+
     def _cdata(self) -> None:
         self._text("")
 
@@ -136,11 +142,13 @@ class _Scanner:
     def _other(self, *_: object) -> None:
         self.found.append(("other", self.parser.CurrentByteIndex, "", {}))
 
-    def _doctype(self, *_: object) -> None:
-        raise DocumentError(
-            f"line {self.parser.CurrentLineNumber}: has a document type (<!DOCTYPE), which can name other files and "
-            "make entities of any size; remove it"
-        )
+    def _doctype(self, name: str, system: str | None, public: str | None, has_inner: bool) -> None:
+        """One that only names a file, which is not read, does nothing."""
+        if has_inner:
+            raise DocumentError(
+                f"line {self.parser.CurrentLineNumber}: has a document type with entities or other declarations "
+                "(<!DOCTYPE ... [), which can be of any size and name other files; remove it"
+            )
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.formats import FORMATS, read_document
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import echo, upper
+from tests.documents.laws import echo
 
 
 def files(roots, names, most: int):
@@ -46,12 +46,16 @@ def tried(form: str, path: Path) -> tuple[str, int]:
     if through != content:
         unspaced = [b"".join(one.split()) for one in (through, content)]
         return "spaces between sentences" if unspaced[0] == unspaced[1] else "DIFFERENT through the layers", len(units)
-    changed = contents.rendered(translated(units, echo(upper), {}, lambda count: None))
+    changed = contents.rendered(translated(units, echo(_longer), {}, lambda count: None))
     try:
         again = read_document(changed, FORMATS[form], ()).units
     except CpunmtError as error:
         return f"BROKEN when translated: {error}", len(units)
     return ("same" if len(again) == len(units) else f"{len(units)} units, then {len(again)}"), len(units)
+
+
+def _longer(word: str) -> str:
+    return f"{word}q"
 
 
 def main(arguments=None) -> int:

@@ -7,12 +7,14 @@ before the first is read.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from cpunmt.documents.document import DocumentError
+from cpunmt.errors import CpunmtError
 
 MOST_MEMBERS = 1 << 14
 MOST_EXPANDED = 1 << 30  # bytes of all members
@@ -78,6 +80,15 @@ class Archive:
                 out.writestr(_header(member), content)
             out.comment = self._zip.comment
         return file.getvalue()
+
+
+@contextlib.contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Name the member in what goes wrong with what it holds."""
+    try:
+        yield
+    except CpunmtError as error:
+        raise DocumentError(f"{name} in it, {error}") from None
 
 
 def _header(member: zipfile.ZipInfo) -> zipfile.ZipInfo:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cpunmt.documents.archives.epub import read_epub
 from cpunmt.documents.document import Contents, Document, DocumentError, Source
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.formats.xliff import read_xliff
 from cpunmt.documents.office.open_document import read_open_document
 from cpunmt.documents.office.packages import read_office
 
@@ -38,6 +40,11 @@ def _of_text(read: Callable[[Source], Document]) -> Reader:
     return lambda content, select: read(Source(*decoded(content)))
 
 
+def _of_archive(read: Callable[[bytes], Contents]) -> Reader:
+    """The reader of a file that holds others."""
+    return lambda content, select: read(content)
+
+
 def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
     """The reader of several kinds of files, of which one is expected."""
     return lambda content, select: read(kind, content)
@@ -49,6 +56,8 @@ FORMATS: dict[str, Format] = {
     "md": Format((".md", ".markdown"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
+    "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff"), _of_text(read_xliff)),
+    "epub": Format((".epub",), _of_archive(read_epub)),
     "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office(read_office, "docx")),
     "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office(read_office, "pptx")),
     "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office(read_office, "xlsx")),

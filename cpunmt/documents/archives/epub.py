@@ -1,0 +1,88 @@
+"""EPUB 2 and 3 (W3C, IDPF): the pages of a book, its title, and its table of contents. All other files in it stay."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterator
+from urllib.parse import unquote
+
+from cpunmt.documents.archives.parts import Parts
+from cpunmt.documents.archives.zip_file import Archive, inside
+from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, Unit, has_letters
+from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.web_page import read_web_page
+from cpunmt.documents.xml_events import Node, escaped, nodes
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_SPACES = {
+    "urn:oasis:names:tc:opendocument:xmlns:container": "container",
+    "http://www.idpf.org/2007/opf": "opf",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://www.daisy.org/z3986/2005/ncx/": "ncx",
+    "http://www.w3.org/2001/04/xmlenc#": "enc",
+}
+_PAGE, _NCX = "application/xhtml+xml", "application/x-dtbncx+xml"
+_OF_BOOK = ("dc:title", "dc:description", "dc:subject")
+
+
+def read_epub(content: bytes) -> Parts:
+    """The parts of a book, in the order of its manifest.
+
+    Raises DocumentError if it is no book, or one that may only be read with a key.
+    """
+    archive = Archive(content)
+    locked = _locked(archive)
+    parts: dict[str, Contents] = {}
+    for node in _of(archive, _CONTAINER, ["container:rootfile"]):
+        book = node.attributes.get("full-path", "")
+        parts[book] = _texts(archive, book, _OF_BOOK)
+        for item in _of(archive, book, ["opf:item"]):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(item.attributes.get("href", ""))))
+            kind = item.attributes.get("media-type")
+            if kind not in (_PAGE, _NCX) or name in parts or name not in archive.names:
+                continue
+            if name in locked:
+                raise DocumentError(f"{name} in it is encrypted: the book is bound to a reader; get one without")
+            parts[name] = _page(archive, name) if kind == _PAGE else _texts(archive, name, ["ncx:text"])
+    if not parts:
+        raise DocumentError(f"its {_CONTAINER} names no book")
+    return Parts(archive, parts)
+
+
+def _source(archive: Archive, name: str) -> Source:
+    content = archive.read(name)
+    with inside(name):
+        return Source(*decoded(content))
+
+
+def _page(archive: Archive, name: str) -> Document:
+    return read_web_page(_source(archive, name))
+
+
+def _of(archive: Archive, name: str, names: Collection[str]) -> list[Node]:
+    """The elements of these names in a member."""
+    source = _source(archive, name)
+    with inside(name):
+        return list(nodes(source.text, _SPACES, names))
+
+
+def _texts(archive: Archive, name: str, names: Collection[str]) -> Document:
+    """The texts of these elements of a member, which hold nothing else."""
+    source = _source(archive, name)
+    with inside(name):
+        found = nodes(source.text, _SPACES, names)
+        return Document(source, [place for node in found for place in _place(node)])
+
+
+def _place(node: Node) -> Iterator[Place]:
+    text = "".join(child.text for child in node.children)
+    if has_letters(text) and not any(child.name for child in node.children):
+        yield Place(Unit(" ".join(text.split())), (node.inner,), lambda translation: [escaped(translation)])
+
+
+def _locked(archive: Archive) -> Collection[str]:
+    """The members that can only be read with a key."""
+    if _ENCRYPTION not in archive.names:
+        return ()
+    return {unquote(node.attributes.get("URI", "")) for node in _of(archive, _ENCRYPTION, ["enc:CipherReference"])}

@@ -1,0 +1,151 @@
+"""XLIFF 1.2 and 2 (OASIS): a source that has no translation yet gets one, marked as one to be reviewed; others stay.
+
+Inline codes go with their words: those that have content (`g`, `pc`, `mrk`) around them, what stands for a value in
+the sentence (an interpolation) and what is marked as protected as a part of it, and all others (`x`, `bpt`, `ph`, ...)
+beside them, with what they hold. What says translate="no" stays, and so does what is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cpunmt.documents.document import Document, DocumentError, Place, Source, Unit, has_letters
+from cpunmt.documents.marks import Mark, read, written
+from cpunmt.documents.xml_events import Node, attribute_span, escaped, nodes
+
+_SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
+_AROUND = ("g", "pc", "mrk")
+_UNDONE = ("new", "needs-translation", "initial")  # states of a target that only repeats its source
+_REVIEW = ' state="needs-review-translation" state-qualifier="mt-suggestion"'  # of 1.2; 2 has a state of the segment
+_VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in what tells of a code: it stands for a word
+
+
+def read_xliff(source: Source) -> Document:
+    """A unit for each source, in the order of the file, that has letters and no translation."""
+    text = source.text
+    files = list(nodes(text, _SPACES, ["x:file", "file"]))
+    if not files:
+        raise DocumentError("has no file element, as XLIFF 1.2 and 2 have; check its name")
+    return Document(source, [place for file in files for place in _places(text, file, True)])
+
+
+def _places(text: str, node: Node, translates: bool) -> Iterator[Place]:
+    translates = {"yes": True, "no": False}.get(node.attributes.get("translate", ""), translates)
+    for child in node.children:
+        kind = _kind(child)
+        if kind in ("trans-unit", "segment"):
+            if {"yes": True, "no": False}.get(child.attributes.get("translate", ""), translates):
+                yield from _place(text, child)
+        elif kind in ("group", "body", "unit"):
+            yield from _places(text, child, translates)
+
+
+def _place(text: str, unit: Node) -> Iterator[Place]:
+    """The place of a unit of 1.2, or of a segment of 2."""
+    parts = {_kind(child): child for child in reversed(unit.children)}
+    if "source" not in parts or unit.attributes.get("approved") == "yes":
+        return
+    source, target = parts.get("seg-source", parts["source"]), parts.get("target")
+    inline = _Inline(text, source)
+    if inline.unit is None or (target is not None and not _is_undone(target, source, unit)):
+        return
+    in_segment = _kind(unit) == "segment"
+    state = attribute_span(text, unit, "state") if in_segment else None
+
+    def write(translation: str) -> list[str]:
+        made = inline.write(translation)
+        if target is None:
+            made = _new_target(text, source, made, "" if in_segment else _REVIEW)
+        elif target.begin < target.end == target.inner[0]:  # <target/>
+            tag = text[target.begin : target.end - 2].rstrip()
+            made = f"{tag}>{made}</{tag[1:].split()[0]}>"
+        return [made] if state is None else ["translated", made]
+
+    if target is None:
+        span = source.end, source.end
+    else:
+        span = (target.begin, target.end) if target.end == target.inner[0] else target.inner
+    yield Place(inline.unit, (span,) if state is None else (state, span), write)
+
+
+def _is_undone(target: Node, source: Node, unit: Node) -> bool:
+    """Whether a target holds nothing, or only what the source does."""
+    has = _words(target)
+    state = target.attributes.get("state", unit.attributes.get("state"))
+    return not has.strip() or (has == _words(source) and state in _UNDONE)
+
+
+def _words(node: Node) -> str:
+    return node.text + "".join(map(_words, node.children))
+
+
+def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
+    """A target to put behind the source, on a line of its own where the source has one."""
+    line = text.rfind("\n", 0, source.begin)
+    indent = text[line + 1 : source.begin]
+    between = ("\r\n" if text[line - 1] == "\r" else "\n") + indent if line >= 0 and not indent.strip() else ""
+    name = re.match(r"<([^\s/>]+:)?", text[source.begin : source.inner[0]])
+    prefix = name[1] or "" if name else ""
+    return f"{between}<{prefix}target{attributes}>{made}</{prefix}target>"
+
+
+class _Inline:
+    """What a source holds.
+
+    unit  None: nothing in it is to be translated
+    """
+
+    unit: Unit | None
+
+    def __init__(self, text: str, source: Node) -> None:
+        self._text = text
+        self._parts: list[str | Mark] = []
+        self._sources: dict[tuple[int, bool], str] = {}  # number of a mark, whether it is an end -> what stands there
+        self._count = 0
+        self._take(source)
+        bare = "".join(part for part in self._parts if isinstance(part, str))
+        self._before = bare[: len(bare) - len(bare.lstrip())]
+        self._after = bare[len(bare.rstrip()) :]
+        if not has_letters(bare):
+            self.unit = None
+        else:
+            self.unit = Unit(written(self._parts), "marked") if self._sources else Unit(bare.strip())
+
+    def write(self, translation: str) -> str:
+        """The translation of the unit, as a target holds it."""
+        if not self._sources:
+            return escaped(self._before + translation + self._after)
+        return "".join(
+            escaped(part) if isinstance(part, str) else self._sources[part.number, part.closes]
+            for part in read(translation)
+        )
+
+    def _take(self, node: Node) -> None:
+        text = self._text
+        for child in node.children:
+            kind = _kind(child)
+            self._count += 1
+            number = self._count
+            if not child.name:
+                self._parts.append(child.text)
+            elif kind in _AROUND and child.inner[0] < child.inner[1] and not _is_kept(child):
+                self._sources[number, False] = text[child.begin : child.inner[0]]
+                self._sources[number, True] = text[child.inner[1] : child.end]
+                self._parts.append(Mark("g", number))
+                self._take(child)
+                self._parts.append(Mark("g", number, True))
+            else:
+                tag = text[child.begin : child.inner[0]]
+                self._sources[number, False] = text[child.begin : child.end]
+                self._parts.append(Mark("k" if _is_kept(child) or _VALUE.search(tag) else "x", number))
+
+
+def _is_kept(code: Node) -> bool:
+    """Whether a code says that what it holds stays."""
+    return code.attributes.get("mtype") == "protected" or code.attributes.get("translate") == "no"
+
+
+def _kind(node: Node) -> str:
+    """The name of an element of XLIFF; "" of others, and of texts."""
+    return node.name[2:] if node.name.startswith("x:") else "" if "}" in node.name else node.name
