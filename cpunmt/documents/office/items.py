@@ -81,6 +81,7 @@ class Container:
     opening: Item
     items: list[Item | Container]
     closing: Item
+    kind: Literal["container"] = "container"
 
 
 Items = list[Item | Container]
@@ -102,8 +103,8 @@ def segments(items: Items) -> Iterator[Items]:
     A break is a split, too, unless a small letter follows it. What is in a container is cut only if all text is.
     """
     group: Items = []
-    for number, item in enumerate([*items, None]):
-        if item is None or (isinstance(item, Item) and _is_split(item, items, number)):
+    for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):
+        if item is None or item.kind == "split" or (item.kind == "break" and not goes_on):
             group = _core(group)
             if len(group) == 1 and isinstance(group[0], Container):
                 yield from segments(group[0].items)
@@ -114,14 +115,14 @@ def segments(items: Items) -> Iterator[Items]:
             group.append(item)
 
 
-def _is_split(item: Item, items: Items, number: int) -> bool:
-    if item.kind != "break":
-        return item.kind == "split"
-    for other in items[number + 1 :]:
-        for text in texts([other]):
-            if text.text.strip(WHITE):
-                return not text.text.lstrip(WHITE)[0].islower()
-    return True
+def _going_on(items: Items) -> list[bool]:
+    """Of each item whether the next letter or other sign of a text after it is a small letter."""
+    found, goes_on = [], False
+    for item in reversed(items):
+        found.append(goes_on)
+        text = next((text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)), "")
+        goes_on = text[0].islower() if text else goes_on
+    return found[::-1]
 
 
 def _core(group: Items) -> Items:

@@ -1,6 +1,7 @@
 """Texts of Word: what is one text, what stays, and how translations are written."""
 
 import io
+import time
 import xml.etree.ElementTree as tree
 
 import docx as oracle
@@ -166,10 +167,35 @@ def test_other_parts_are_read_and_others_stay():
         (docx("").replace(b"PK", b"XX"), "is no zip file"),
         (office({}, {}), "is a file of another format, expected docx"),
         (office({"a": "spreadsheetml.sheet.main+xml"}, {"a": ""}), "is of the format xlsx, expected docx"),
-        (office({"a": "wordprocessingml.document.main+xml"}, {"a": "<!DOCTYPE a><a/>"}), "a in it: line 1: has a docu"),
+        (office({"a": "wordprocessingml.document.main+xml"}, {"a": "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}), "a in it: line 1: has a docu"),
         (office({"a": "wordprocessingml.document.main+xml"}, {"a": b"\xff"}), "a in it: .*is not UTF-8"),
     ],
 )
 def test_refusals(content, said):
     with pytest.raises(DocumentError, match=said):
         read("docx", content)
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(190, True), (201, False), (900, False)])
+def test_links_in_links(depth, is_read):
+    content = docx(
+        f"<w:p>{'<w:hyperlink>' * (depth - 4)}{run('A dog')}{'</w:hyperlink>' * (depth - 4)}{run('a')}</w:p>"
+    )
+    if is_read:
+        assert b"A DOG" in members(render("docx", content, upper))["word/document.xml"]
+    else:
+        with pytest.raises(DocumentError, match="elements are deep in one another, expected at most 200"):
+            read("docx", content)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<w:r><w:br/></w:r>", "<w:r><w:t>A</w:t><w:br/></w:r>", run("a "), run("a ", BOLD) + run("b "),
+     f"<w:hyperlink>{run('a ')}</w:hyperlink>", '<w:r><w:fldChar w:fldCharType="begin"/></w:r>',
+     f"<w:r><w:pict><w:p>{run('A')}</w:p></w:pict></w:r>{run('b ')}"],
+)  # fmt: skip
+def test_time_is_linear(piece):
+    begin = time.process_time()
+    document = read("docx", docx(f"<w:p>{piece * 10_000}</w:p>"))
+    document.rendered([unit.text.replace("a", "c").replace("A", "B") for unit in document.units])
+    assert time.process_time() - begin < 10
