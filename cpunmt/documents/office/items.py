@@ -14,6 +14,10 @@ from typing import Literal
 from cpunmt.documents.document import has_letters
 
 WHITE = " \t\r\n"
+Looks = tuple[Hashable, ...]  # of all frames around a text
+
+
+Kind = Literal["text", "x", "k", "range", "break", "split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +50,7 @@ class Frame:
         return self.closing + (self.parent.all_closings if self.parent else "")
 
     @property
-    def all_looks(self) -> tuple[Hashable, ...]:
+    def all_looks(self) -> Looks:
         """Of all frames, but for what looks like nothing."""
         own = (self.look,) if self.look else ()
         return (self.parent.all_looks if self.parent else ()) + own
@@ -66,7 +70,7 @@ class Item:
     text   of a text; of others what is written for it, or "": what stands there
     """
 
-    kind: Literal["text", "x", "k", "range", "break", "split"]
+    kind: Kind
     begin: int
     end: int
     frame: Frame | None

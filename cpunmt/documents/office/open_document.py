@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cpunmt.documents.archives.parts import Parts
 from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import Contents, DocumentError
-from cpunmt.documents.office.items import Container, Frame, Item, Items
+from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, inside, read_part
 from cpunmt.documents.xml_events import Node, escaped
 
@@ -31,7 +31,7 @@ _SAYS_NOTHING = frozenset(
 )  # fmt: skip
 _FORGOTTEN = frozenset(["text:soft-page-break", "text:number"])
 _CONTAINERS = frozenset(["text:a", "text:meta", "text:ruby-base"])
-_KINDS = {
+_KINDS: dict[str, Kind] = {
     "text:line-break": "break",
     "text:tab": "split",
     "text:note": "x",
@@ -94,11 +94,11 @@ def _found(nodes: list[Node]) -> Iterator[Node]:
             yield from _found(node.children)
 
 
-def _items(text: str, node: Node, looks: dict[str, tuple]) -> Items:
+def _items(text: str, node: Node, looks: dict[str, Looks]) -> Items:
     return list(_of(text, node, looks, None))
 
 
-def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> Iterator[Item | Container]:
+def _of(text: str, node: Node, looks: dict[str, Looks], frame: Frame | None) -> Iterator[Item | Container]:
     for child in node.children:
         name, (begin, end) = child.name, child.inner
         if not name:
@@ -121,7 +121,7 @@ def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> 
             yield Item(_kind(name), child.begin, child.end, frame, frame)
 
 
-def _kind(name: str) -> str:
+def _kind(name: str) -> Kind:
     if name.endswith(("-start", "-end")):
         return "range"
     if name.startswith(("draw:", "table:", "office:", "presentation:")):

@@ -96,7 +96,8 @@ def _workbook(archive: Archive, types: dict[str, str]) -> Iterator[tuple[str, Co
     What a table calls its columns is in cells too, formulas name them, and Excel calls a file broken where they differ.
     So these cells stay, and with them others of equal text, which share it.
     """
-    strings, kept = "", set()
+    strings = ""
+    kept: set[int] = set()  # numbers of shared strings
     for name, of in types.items():
         last = of.removesuffix("+xml").rpartition(".")[2]
         if last == "sharedStrings":

@@ -89,7 +89,8 @@ class Paragraphs:
 
 def _edited(text: str, begin: int, end: int, edits: list[tuple[int, int, str]]) -> str:
     """A part of a text with those edits that are in it."""
-    parts, at = [], begin
+    parts: list[str] = []
+    at = begin
     for number in range(bisect_left(edits, begin, key=itemgetter(0)), len(edits)):
         first, last, new = edits[number]
         if first >= end:

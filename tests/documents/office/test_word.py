@@ -121,11 +121,19 @@ def test_what_word_computes_or_has_deleted_stays():
 
 def test_words_of_links_are_texts():
     link = field(' HYPERLINK "http://x.org" ', run("a page", BOLD))
-    assert units(f"<w:p>{run('This is ')}{link}{run('.')}</w:p>") == ['This is <g n="1"><g n="2">a page</g></g>.']
+    assert units(f"<w:p>{run('This is ')}{link}{run('.')}</w:p>") == ['This is <g n="1">a page</g>.']
     entry = (
         f'<w:hyperlink w:anchor="_Toc1">{run("Two dogs")}<w:r><w:tab/></w:r>{field("PAGEREF", run("3"))}</w:hyperlink>'
     )
     assert units(f"<w:p>{entry}</w:p>") == ["Two dogs"]
+
+
+def test_words_in_a_link_that_had_none():
+    link = f'<w:hyperlink w:anchor="x">{field("PAGEREF", run("3"))}</w:hyperlink>'
+    body = f"<w:p>{run('Page ', BOLD)}{link}{run(' there', BOLD)}</w:p>"
+    assert units(body) == ['Page <g n="1"><k n="2"/></g> there']
+    made = body_of(read("docx", docx(body)).rendered(['<g n="1">Seite <k n="2"/></g> dort']))
+    assert f'<w:hyperlink w:anchor="x"><w:r>{BOLD}<w:t xml:space="preserve">Seite </w:t></w:r>' in made
 
 
 def test_ranges_keep_their_order():
@@ -167,7 +175,10 @@ def test_other_parts_are_read_and_others_stay():
         (docx("").replace(b"PK", b"XX"), "is no zip file"),
         (office({}, {}), "is a file of another format, expected docx"),
         (office({"a": "spreadsheetml.sheet.main+xml"}, {"a": ""}), "is of the format xlsx, expected docx"),
-        (office({"a": "wordprocessingml.document.main+xml"}, {"a": "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}), "a in it: line 1: has a docu"),
+        (
+            office({"a": "wordprocessingml.document.main+xml"}, {"a": "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}),
+            "a in it: line 1: has a docu",
+        ),
         (office({"a": "wordprocessingml.document.main+xml"}, {"a": b"\xff"}), "a in it: .*is not UTF-8"),
     ],
 )
