@@ -28,6 +28,7 @@ class Frame:
     begin    where it begins, and `content` where what is in it begins; `end` and `content_end` alike
     opening  what is written to begin another one like it, and `closing` to end it
     look     equal for frames that look alike
+    raises   whether it makes a superscript or subscript
     """
 
     parent: Frame | None
@@ -38,6 +39,7 @@ class Frame:
     opening: str
     closing: str
     look: Hashable
+    raises: bool = False
 
     @property
     def all_openings(self) -> str:
@@ -48,6 +50,11 @@ class Frame:
     def all_closings(self) -> str:
         """With those of the frames around it."""
         return self.closing + (self.parent.all_closings if self.parent else "")
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether it, or a frame around it, makes a superscript or subscript."""
+        return self.raises or (self.parent is not None and self.parent.is_raised)
 
     @property
     def all_looks(self) -> Looks:
@@ -67,7 +74,7 @@ class Item:
            "break": begins a new line, within a sentence or not
            "split": no sentence goes over it
     frame  in which it begins, and `last` in which it ends
-    text   of a text; of others what is written for it, or "": what stands there
+    text   of a text, without references
     """
 
     kind: Kind

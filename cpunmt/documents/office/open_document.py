@@ -29,6 +29,7 @@ _SAYS_NOTHING = frozenset(
         "{http://openoffice.org/2009/office}rsid", "{http://openoffice.org/2009/office}paragraph-rsid",
     ]
 )  # fmt: skip
+_RAISES = "style:text-position"
 _FORGOTTEN = frozenset(["text:soft-page-break", "text:number"])
 _CONTAINERS = frozenset(["text:a", "text:meta", "text:ruby-base"])
 _KINDS: dict[str, Kind] = {
@@ -107,9 +108,9 @@ def _of(text: str, node: Node, looks: dict[str, Looks], frame: Frame | None) -> 
             if child.children:
                 style = child.attributes.get("text:style-name", "")
                 opening, closing = text[child.begin : begin], text[end : child.end]
-                yield from _of(text, child, looks, Frame(
-                    frame, child.begin, begin, end, child.end, opening, closing, looks.get(style, style)
-                ))  # fmt: skip
+                look = looks.get(style, style)
+                span = Frame(frame, child.begin, begin, end, child.end, opening, closing, look, _RAISES in str(look))
+                yield from _of(text, child, looks, span)
         elif name == "text:s":
             is_wide = child.attributes.get("text:c", "1") not in ("1", "2")
             yield Item("split" if is_wide else "text", child.begin, child.end, frame, frame, "" if is_wide else " ")

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from cpunmt.documents.document import Span, Unit
+from cpunmt.documents.document import Span, Unit, has_letters
 from cpunmt.documents.marks import Mark, read, written
 from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Looks, Source, texts
 
@@ -40,6 +40,7 @@ class Segment:
         self._usual = _most(found)
         self._sources: dict[int, Item | Container | Looks] = {}
         self._ranges: list[Item] = []
+        self._raised = _raised(found)
         parts: list[str | Mark] = []
         self._add(items, parts, self._usual)
         self.span, self._entered, self._left = _widened(items)
@@ -53,6 +54,9 @@ class Segment:
             found = _looks(item) if isinstance(item, Item) and item.kind == "text" else usual
             if found not in (look, usual) and isinstance(item, Item) and _NO_LOOK.fullmatch(item.text):
                 found = usual
+            raised = self._raised.get(item) if isinstance(item, Item) else None
+            if raised:
+                found = look if raised == "x" else usual
             if found != look:
                 if look != usual:
                     parts.append(Mark("g", number, True))
@@ -63,7 +67,7 @@ class Segment:
                 around = self._mark("g", item, parts)
                 self._add(item.items, parts, _most(list(texts(item.items))))
                 parts.append(Mark("g", around, True))
-            elif item.kind == "text":
+            elif item.kind == "text" and raised != "x":
                 text = item.text.lstrip(WHITE) if item is self._first else item.text
                 parts.append(text.rstrip(WHITE) if item is self._last else text)
             else:
@@ -114,6 +118,21 @@ def _looks(item: Item) -> Looks:
     return item.frame.all_looks if item.frame else ()
 
 
+def _raised(found: Sequence[Item]) -> dict[Item, str]:
+    """Superscripts and subscripts that are parts of words, where a mark would be of the whole word.
+
+    "x": a sign behind a word (in m2), which is placed with it; "word": in 1st and H2O, and so of no look at all.
+    """
+    ends = [" ", *(item.text[-1:] for item in found)]
+    begins = [*(item.text[:1] for item in found), " "]
+    raised: dict[Item, str] = {}
+    for number, item in enumerate(found):
+        if item.frame is not None and item.frame.is_raised and ends[number] not in WHITE:
+            is_sign = not has_letters(item.text) and not begins[number + 1].isalnum()
+            raised[item] = "x" if is_sign else "word"
+    return raised
+
+
 def _most(found: Sequence[Item]) -> Looks:
     """How most of these texts look."""
     sizes: Counter[Looks] = Counter()
@@ -147,7 +166,7 @@ def _joined(pieces: list[tuple[Looks | None, str]], framed: Callable[[Looks, str
 
 
 def _as_it_stood(item: Item, source: Source) -> str:
-    text = item.text or source(item.begin, item.end)
+    text = source(item.begin, item.end)
     before = item.frame.all_openings if item.frame else ""
     return f"{before}{text}{item.last.all_closings if item.last else ''}"
 

@@ -136,6 +136,16 @@ def test_words_in_a_link_that_had_none():
     assert f'<w:hyperlink w:anchor="x"><w:r>{BOLD}<w:t xml:space="preserve">Seite </w:t></w:r>' in made
 
 
+def test_superscripts_in_words():
+    raised = "<w:rPr><w:vertAlign w:val='superscript'/></w:rPr>"
+    body = (
+        f"<w:p>{run('The 1')}{run('st', raised)}{run(' of 10 m')}{run('2', raised)}{run(', ')}{run('up', raised)}</w:p>"
+    )
+    assert units(body) == ['The 1st of 10 m<x n="1"/>, <g n="2">up</g>']
+    made = body_of(render("docx", docx(body), upper))
+    assert f'<w:t>THE 1ST OF 10 M</w:t></w:r><w:r>{raised}<w:t xml:space="preserve">2</w:t></w:r><w:r>' in made
+
+
 def test_ranges_keep_their_order():
     body = f'<w:p>{run("One ")}<w:bookmarkStart w:id="1"/>{run("dog")}<w:bookmarkEnd w:id="1"/>{run(" runs")}</w:p>'
     made = read("docx", docx(body)).rendered(['Es <x n="2"/>rennt <x n="1"/>ein Hund'])
