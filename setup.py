@@ -15,6 +15,8 @@ SERVE = [
     "prometheus-client>=0.20",
 ]
 DETECT = ["py3langid>=0.4"]
+PDF = ["pypdf>=7"]  # older ones follow drawings that call each other without a bound
+PARQUET = ["pyarrow>=14"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
 VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py").read_text("utf-8"), re.M)[1]
 
@@ -66,6 +68,9 @@ setup(
             *DOCS,  # a test builds it
             *SERVE,
             *DETECT,
+            *PDF,
+            "polib>=1.2",
+            *PARQUET,
             "pytest>=8",
             "pytest-xdist>=3.5",
             "hypothesis>=6.100",
@@ -100,7 +105,9 @@ setup(
         "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"
+        "parquet": PARQUET,  # cpunmt batch, of Parquet files
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
+        "pdf": PDF,  # the text of PDF
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
         "clusters": ["faiss-cpu>=1.10"],

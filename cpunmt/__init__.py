@@ -11,6 +11,7 @@ from cpunmt.process.first_use import LOCK
 
 TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
+    from cpunmt.corpora.shard import translate_shard
     from cpunmt.translation.calls import AsyncResult
     from cpunmt.translation.glossary.glossary import Glossary
     from cpunmt.translation.glossary.use import GlossaryUse
@@ -56,21 +57,25 @@ __all__ = [
     "contains_model",
     "expected_utilities",
     "get_supported_compute_types",
+    "translate_shard",
 ]
 
 # Imported when they are first asked for: the command line must be in charge before anything takes time, see `process`.
 _MODULES = {
-    "calls": ("AsyncResult",),
-    "glossary.glossary": ("Glossary",),
-    "glossary.use": ("GlossaryUse",),
-    "interface.option_types": ("ScoringOptions", "TranslationOptions"),
-    "loading": ("contains_model", "get_supported_compute_types"),
-    "options": ("Options",),
-    "pivot.pivot": ("Pivot",),
-    "reranking.bayes_risk": ("expected_utilities",),
-    "results": ("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
-    "texts.sentence": ("Sentence",),
-    "translator": ("Translator",),
+    "corpora.shard": ("translate_shard",),
+    "translation.calls": ("AsyncResult",),
+    "translation.glossary.glossary": ("Glossary",),
+    "translation.glossary.use": ("GlossaryUse",),
+    "translation.interface.option_types": ("ScoringOptions", "TranslationOptions"),
+    "translation.loading": ("contains_model", "get_supported_compute_types"),
+    "translation.options": ("Options",),
+    "translation.pivot.pivot": ("Pivot",),
+    "translation.reranking.bayes_risk": ("expected_utilities",),
+    "translation.results": (
+        *("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
+    ),
+    "translation.texts.sentence": ("Sentence",),
+    "translation.translator": ("Translator",),
 }
 
 
@@ -78,7 +83,7 @@ def _found(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
             with LOCK:
-                found = importlib.import_module(f"cpunmt.translation.{module}")
+                found = importlib.import_module(f"cpunmt.{module}")
             return globals().setdefault(name, getattr(found, name))
     if name.startswith("_"):  # Python asks for some
         raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")

@@ -8,8 +8,8 @@ import argparse
 import functools
 
 import cpunmt
-from cpunmt.commands import ensembles
-from cpunmt.commands.model_choice import language, model_of
+from cpunmt.commands import batch, ensembles
+from cpunmt.commands.model_choice import add_model, model_of
 from cpunmt.commands.output_lines import OutputFormat
 from cpunmt.commands.registry import add_commands
 from cpunmt.commands.serve import serve_arguments
@@ -71,6 +71,12 @@ def _translate_file(given) -> int:
     options = _options(given, Options.__dataclass_fields__)
     _checked(given, {name: value for name, value in options.items() if name != "glossary"})
     return translate_file(given, _of_translator(given), options)
+
+
+def _batch(given) -> int:
+    options = _options(given, Options.__dataclass_fields__)
+    _checked(given, {name: value for name, value in options.items() if name != "glossary"})
+    return batch.run(given, _of_translator(given), options)
 
 
 def _score(given) -> int:
@@ -172,8 +178,15 @@ def _parser() -> argparse.ArgumentParser:
         "translate-file",
         fill=_file_arguments,
         help="translate the texts in a file of another format, and keep all else in it",
-        description="Translate the texts in a document: txt, html, md, srt and vtt. All else in "
-        "it stays, to the byte. It is written when all of it is done, and its name is printed.",
+        description="Translate the texts in a document, of the formats that docs/documents.md lists. All else in it "
+        "stays, to the byte. It is written when all of it is done, and its name is printed.",
+    )
+    commands.add_parser(
+        "batch",
+        fill=_batch_arguments,
+        help="translate corpora with several processes, part by part; what is done is not done again",
+        description="Translate files of any size: text, JSONL, Parquet. Each is cut to parts that together are its "
+        "translation, row for row. A run that was ended goes on where it was. With --score, pairs are scored.",
     )
     commands.add_parser(
         "score",
@@ -210,7 +223,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _translate_arguments(parser):
-    _add_model(parser)
+    add_model(parser)
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
     )
@@ -223,14 +236,22 @@ def _translate_arguments(parser):
 
 def _file_arguments(parser):
     document_arguments(parser)
-    _add_model(parser)
+    add_model(parser)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
     _add_options(parser, names)
     parser.set_defaults(run=_translate_file, parser=parser)
 
 
+def _batch_arguments(parser):
+    batch.arguments(parser)
+    add_model(parser, threads=False)
+    names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_")]
+    _add_options(parser, [name for name in names if name not in batch.LEFT_OUT])
+    parser.set_defaults(run=_batch, parser=parser, inter_threads=1)
+
+
 def _score_arguments(parser):
-    _add_model(parser)
+    add_model(parser)
     parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
     parser.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
     parser.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
@@ -265,36 +286,6 @@ def _convert_arguments(parser):
     )
     parser.add_argument("--force", action="store_true", help="replace OUT, if it is a packed model")
     parser.set_defaults(run=_convert)
-
-
-def _add_model(parser):
-    parser.add_argument(
-        "-m",
-        "--model",
-        metavar="DIR",
-        help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
-        "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
-    )
-    ensembles.add_arguments(parser)
-    for flag, name in (("--from", "source_language"), ("--to", "target_language")):
-        parser.add_argument(
-            flag,
-            dest=name,
-            metavar="LANGUAGE",
-            type=language,
-            help="code of the language to translate from, as en; with --to chooses a model that has been fetched: "
-            "Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
-            if flag == "--from"
-            else "code of the language to translate to",
-        )
-    parser.add_argument(
-        "--inter-threads",
-        "--cpu-threads",
-        metavar="N",
-        type=int,
-        default=1,
-        help="translate N batches side by side, each on one core; the output is the same (default: 1)",
-    )
 
 
 def _add_options(parser, names, other_help=None):

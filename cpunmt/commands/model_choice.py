@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from cpunmt.commands import ensembles
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
@@ -36,6 +37,39 @@ def language(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no code of a language, expected one such as en, de or pt-BR")
     return text
+
+
+def add_model(parser, threads=True):
+    """Add the arguments that say which model; `threads`: and how many batches are translated side by side."""
+    parser.add_argument(
+        "-m",
+        "--model",
+        metavar="DIR",
+        help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
+        "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
+    )
+    ensembles.add_arguments(parser)
+    for flag, name in (("--from", "source_language"), ("--to", "target_language")):
+        parser.add_argument(
+            flag,
+            dest=name,
+            metavar="LANGUAGE",
+            type=language,
+            help="code of the language to translate from, as en; with --to chooses a model that has been fetched: "
+            "Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
+            if flag == "--from"
+            else "code of the language to translate to",
+        )
+    if not threads:
+        return
+    parser.add_argument(
+        "--inter-threads",
+        "--cpu-threads",
+        metavar="N",
+        type=int,
+        default=1,
+        help="translate N batches side by side, each on one core; the output is the same (default: 1)",
+    )
 
 
 def _default() -> str:

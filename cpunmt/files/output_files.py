@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator
@@ -66,6 +68,41 @@ def write_file(path: str | os.PathLike, content: bytes):
     """Write a file in one go: whoever looks sees the old one, or the new one whole. Raises CpunmtError."""
     with replacing_file(path) as file, told(path):
         file.write(content)
+
+
+class _RemovedError(Exception):
+    """A temporary file is not there any more."""
+
+
+def write_durably(path: str | os.PathLike, content: bytes):
+    """As `write_file`, and when it returns, the file and its name are on the disk. Raises CpunmtError.
+
+    While it is written its temporary file is locked: `remove_abandoned` takes those of writers that are gone.
+    """
+    written = False
+    while not written:
+        with contextlib.suppress(_RemovedError), replacing_file(path) as file, told(path):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.fstat(file.fileno()).st_nlink:  # in the moment before it was locked
+                raise _RemovedError
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            written = True
+    with told(path):
+        sync(os.path.dirname(os.path.abspath(os.fsdecode(path))))
+
+
+def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
+    """Remove the temporary files of `write_durably` whose writers were killed, of names that begin so."""
+    pattern = "|".join(re.escape(name[:_LONGEST]) for name in beginnings)
+    abandoned = re.compile(rf"\.(?:{pattern}).*\.[0-9a-f]{{8}}\.part", re.DOTALL)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        names = [entry.path for entry in entries if abandoned.fullmatch(entry.name)]
+        for name in names:
+            with contextlib.suppress(OSError), open(name, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: its writer is at work
+                os.unlink(name)
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ KINDS = {
 
 
 # How the files of models end, each with or without .gz: another file is no name of a model.
-_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
+MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
 
 
@@ -47,7 +47,7 @@ def model_folder(path: str | os.PathLike) -> Path:
     path = Path(path)
     if not path.is_file():
         return path
-    if not path.name.removesuffix(".gz").endswith(_FILES):
+    if not path.name.removesuffix(".gz").endswith(MODEL_FILES):
         raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")
     return path.parent
 
@@ -58,7 +58,7 @@ def kind_of(path: str | os.PathLike) -> str:
     Raises ModelFileError, with what was found, if it is none of them.
     """
     folder = model_folder(path)
-    name = _marian_file(path, folder)
+    name = marian_file(path, folder)
     if not name and (folder / "config.json").is_file():
         fields = read_json(folder / "config.json", "config", 1 << 20)
         if fields.get("format") == "cpunmt":
@@ -83,7 +83,7 @@ def kind_of(path: str | os.PathLike) -> str:
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
 
 
-def _marian_file(path, folder) -> str | None:
+def marian_file(path, folder) -> str | None:
     """The name of the file that `path` is, if it says which of Marian's models in its folder is meant."""
     name = Path(path).name
     if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith((".yml", ".yaml", ".npz", ".bin")):
@@ -109,7 +109,7 @@ def read_checkpoint(path: str | os.PathLike) -> ForeignModel:
             from cpunmt.formats.marian.marian_directory import read_marian_directory
     if kind == "huggingface":
         return read_huggingface_directory(folder)
-    return read_marian_directory(folder, _marian_file(path, folder))
+    return read_marian_directory(folder, marian_file(path, folder))
 
 
 def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:

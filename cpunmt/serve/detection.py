@@ -1,139 +1,20 @@
-"""Which language a text is in: by its script where that decides, else by py3langid, among those that are served."""
+"""Which language a text is in, among those that are served: see `translation.texts.detection`."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import threading
-import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from cpunmt.process.first_use import LOCK
 from cpunmt.serve.errors import bad
-from cpunmt.serve.language_codes import base_of
-
-_SCRIPTS = {
-    "ARABIC": "ar fa ur ps ug sd",
-    "ARMENIAN": "hy",
-    "BENGALI": "bn as",
-    "CJK": "zh ja",
-    "CYRILLIC": "be bg kk ky mk mn ru sr tg tt uk",
-    "DEVANAGARI": "hi mr ne sa",
-    "ETHIOPIC": "am ti",
-    "GEORGIAN": "ka",
-    "GREEK": "el",
-    "GUJARATI": "gu",
-    "GURMUKHI": "pa",
-    "HANGUL": "ko",
-    "HEBREW": "he yi",
-    "HIRAGANA": "ja",
-    "KANNADA": "kn",
-    "KATAKANA": "ja",
-    "KHMER": "km",
-    "LAO": "lo",
-    "MALAYALAM": "ml",
-    "MYANMAR": "my",
-    "ORIYA": "or",
-    "SINHALA": "si",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "THAI": "th",
-}
-_OF_SCRIPT = {script: frozenset(languages.split()) for script, languages in _SCRIPTS.items()}
-_NOT_LATIN = frozenset().union(*_OF_SCRIPT.values()) - {"sr", "kk", "mn"}  # these are written in Latin letters too
-_NO_WORDS = re.compile(r"<[^<>]*>|&\w+;|https?://\S+|www\.\S+|\S+@\S+\.\w+|[^\w\s'\u2019-]|[\d_]")
-_LONGEST = 2000  # characters that are looked at
-_LEAST = 0.2  # below that the answer is no better than a guess
+from cpunmt.translation.texts import detection
+from cpunmt.translation.texts.detection import Detected as Detected
 
 
-class Detected(NamedTuple):
-    """A language that is served, and how sure that is: 0 (a guess) to 1."""
-
-    language: str
-    confidence: float
-
-
-class Detector:
-    """Tells the languages of texts, among the given ones. Threads share it."""
-
-    def __init__(self, languages: Sequence[str]):
-        """`languages`: codes; the first is what a text without words is said to be in, with confidence 0."""
-        self._languages = list(languages)
-        self._lock = threading.Lock()
-        self._identifier: Any = None
-
-    @staticmethod
-    def is_installed() -> bool:
-        """Whether py3langid is there."""
-        return importlib.util.find_spec("py3langid") is not None
+class Detector(detection.Detector):
+    """Tells the languages of texts; that it cannot is an answer."""
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages that a text may be in, the most probable first; at least one.
-
-        Raises ServeError if py3langid is not installed.
-        """
+        """The languages that a text may be in. Raises ServeError if py3langid is not installed."""
         if not self.is_installed():
             raise bad(
                 "The language cannot be detected: py3langid is not installed on the server",
                 "Name the source language, or install it: pip install 'cpunmt[detect]'",
             )
-        words = _NO_WORDS.sub(" ", text[:_LONGEST]).strip()
-        scripts = Counter(filter(None, map(_script, words)))
-        if not scripts:
-            return [Detected(self._languages[0], 0.0)]
-        fits = self._written_in(scripts)
-        if not fits:
-            return [Detected(self._languages[0], 0.0)]
-        if len({base_of(language) for language in fits}) == 1:
-            sure = 1.0 if len(self._languages) > len(fits) or _unique(scripts) else self._ranked(words, fits)[0][1]
-            return [Detected(fits[0], sure)]
-        found = [Detected(language, share if share >= _LEAST else 0.0) for language, share in self._ranked(words, fits)]
-        return found or [Detected(fits[0], 0.0)]
-
-    def best(self, text: str) -> Detected:
-        """The most probable language of a text."""
-        return self.detect(text)[0]
-
-    def _written_in(self, scripts: Counter[str]) -> list[str]:
-        """The languages that are written in the script that a text mostly has."""
-        if scripts["HIRAGANA"] + scripts["KATAKANA"]:  # Japanese, however many of its letters are Chinese
-            wanted: frozenset[str] | None = _OF_SCRIPT["HIRAGANA"]
-        else:
-            wanted = _OF_SCRIPT.get(scripts.most_common(1)[0][0])
-        if wanted is None:
-            return [language for language in self._languages if base_of(language) not in _NOT_LATIN]
-        return [language for language in self._languages if base_of(language) in wanted]
-
-    def _ranked(self, words: str, fits: Sequence[str]) -> list[tuple[str, float]]:
-        """(language, share of the probability of all that are served and fit), the best first."""
-        identifier = self._loaded()
-        by_base: dict[str, str] = {}
-        for language in fits:
-            by_base.setdefault(base_of(language), language)
-        shares = {"nb" if label == "no" else label: share for label, share in identifier.rank(words)}
-        found = [(by_base[base], float(shares.get(base, 0.0))) for base in by_base]
-        total = sum(share for _, share in found) + float(shares.get("zxx", 0.0))
-        ranked = sorted(found, key=lambda pair: -pair[1])
-        return [(language, share / total if total else 0.0) for language, share in ranked]
-
-    def _loaded(self) -> Any:
-        with self._lock:
-            if self._identifier is None:
-                with LOCK:
-                    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
-                identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-                bases = {base_of(language) for language in self._languages} | {"no", "zxx"}
-                identifier.set_languages([label for label in identifier.labels if label in bases])
-                self._identifier = identifier
-        return self._identifier
-
-
-def _script(letter: str) -> str | None:
-    return unicodedata.name(letter, "").partition(" ")[0] if letter.isalpha() else None
-
-
-def _unique(scripts: Counter[str]) -> bool:
-    """Whether a script is that of one language alone."""
-    return len(_OF_SCRIPT.get(scripts.most_common(1)[0][0], ())) == 1
+        return super().detect(text)

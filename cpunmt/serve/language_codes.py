@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cpunmt.translation.texts.languages import base_of as base_of
+from cpunmt.translation.texts.languages import plain as plain
+
 # Code -> how else it is written. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
 # simplified one.
 _ALIKE = (
@@ -31,11 +34,6 @@ NAMES = dict(entry.split(" ", 1) for entry in _NAMES.replace("\n", " ").split(",
 _FIRST = {code: alike[0] for alike in _ALIKE for code in alike}
 
 
-def plain(code: str) -> str:
-    """A code in small letters, with hyphens."""
-    return code.strip().lower().replace("_", "-")
-
-
 def found_in(code: str, there: Iterable[str]) -> str | None:
     """Which of the codes that are there is meant: the same, another way to write it, the language or a variant of it.
 
@@ -51,12 +49,6 @@ def found_in(code: str, there: Iterable[str]) -> str | None:
         if candidate in known:
             return known[candidate]
     return next((known[one] for one in known if base_of(one) == base_of(base)), None)
-
-
-def base_of(code: str) -> str:
-    """The language of a code, without script and country: pt of pt-BR, zh of zt."""
-    first = plain(code).partition("-")[0]
-    return {"zt": "zh", "pb": "pt", "no": "nb", "iw": "he", "tl": "fil", "zho": "zh", "cmn": "zh"}.get(first, first)
 
 
 def libretranslate(code: str) -> str:

@@ -33,6 +33,7 @@ FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
 # module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT" and "PORT" to be filled in
 COMMANDS = {
+    "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
     "bench.fused_output": [
@@ -101,6 +102,7 @@ COMMANDS = {
 }
 
 SAID = {  # by those that tell more than a speed
+    "bench.batch": "lines 4 times",
     "bench.decode_step": "int8_linear",
     "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
@@ -122,6 +124,7 @@ SAID = {  # by those that tell more than a speed
     "bench.vocabularies": "all together, 6 lines",
 }
 QUICK = (
+    "bench.batch",
     "bench.glossary",
     "bench.html",
     "bench.loops",

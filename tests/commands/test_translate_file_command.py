@@ -34,10 +34,36 @@ def test_a_file_is_written_beside_the_other(page):
     assert run("translate-file", str(page), "-m", str(SHIPPED), "--force").returncode == 0
 
 
+def test_parts_are_selected(tmp_path):
+    path = tmp_path / "menu.json"
+    path.write_text('{"id": "Two dogs", "items": [{"text": "Two dogs", "a b": "Two dogs"}]}')
+    given = ("translate-file", str(path), "-m", str(SHIPPED), "--force")
+    assert run(*given, "--select", "items[*].text", "--select", "$..['a b']").returncode == 0
+    made = '{"id": "Two dogs", "items": [{"text": "Zwei Hunde", "a b": "Zwei Hunde"}]}'
+    assert path.with_name("menu.de.json").read_text() == made
+    done = run(*given, "--select", "titel")
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1
+    assert b"menu.json: select 'titel': nothing has this path; at the top are the keys id, items" in done.stderr
+    table = tmp_path / "table.csv"
+    table.write_text("id;text\n1;Two dogs\n")
+    done = run("translate-file", str(table), "-m", str(SHIPPED))
+    assert done.returncode == 1 and b"choose columns by select" in done.stderr
+    written = Translator(SHIPPED).translate_document(table, select=["text"])
+    assert written.read_text() == "id;text\n1;Zwei Hunde\n"
+    text = tmp_path / "a.txt"
+    text.write_text("Two dogs")
+    with pytest.raises(CpunmtError, match="no part of this format can be chosen.* json by paths"):
+        Translator(SHIPPED).translate_document(text, select=["1"])
+
+
 @pytest.mark.parametrize(
     "name, content, said",
     [
-        ("a.docx", b"PK", "its name ends with none of .txt"),
+        ("a.rtf", b"PK", "its name ends with none of .txt"),
+        ("a.json", b"PK\x03\x04", "a.json: line 1, column 1: is not JSON"),
+        ("a.po", b"PK\x03\x04", "a.po: line 1: cannot be read as a line of a catalogue"),
+        ("a.yaml", b"PK\x03\x04", "a.yaml: line 1: is not YAML"),
+        ("a.pdf", b"PK\x03\x04", "a.pdf: is not a PDF"),
         ("a.md", b"\xff\xfe\x00", "expected UTF-8"),
         ("a.txt", b"caf\xe9", "is not UTF-8"),
     ],

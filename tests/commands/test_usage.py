@@ -18,7 +18,7 @@ from tests.support.command_line import ROOT, run
         (["translat"], "invalid choice: 'translat'"),
         (
             ["translat"],
-            "invalid choice: 'translat' (did you mean translate?); choose from translate, translate-file, score, ",
+            "invalid choice: 'translat' (did you mean translate?); choose from translate, translate-file, batch, ",
         ),
         (["tranlsate", "Hello"], " (did you mean translate?); "),
         (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems (did you mean"),

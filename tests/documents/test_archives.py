@@ -126,7 +126,7 @@ def test_a_member_that_is_not_there():
         Archive(zipped({"a": b""})).read("b")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(cut=st.integers(0, 400), at=st.integers(0, 400), byte=st.integers(0, 255))
 def test_damage_is_an_error_or_harmless(cut, at, byte):
     content = bytearray(zipped({"a": b"One text. " * 9, "b": b"Two."}, compression=zipfile.ZIP_DEFLATED))

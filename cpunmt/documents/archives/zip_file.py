@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 
 from cpunmt.documents.document import DocumentError
@@ -39,10 +38,10 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._members = self._zip.infolist()
-        except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError, OSError) as error:
+        except Exception as error:  # `zipfile` has no word for what it raises of damaged files
             raise DocumentError(f"is no zip file, as a file of this format is ({error}); check its name") from None
         self._check()
-        self.names = [member.filename for member in self._members if not member.is_dir()]
+        self.names = [member.filename for member in self._members if not member.filename.endswith("/")]
 
     def _check(self) -> None:
         members = self._members
@@ -63,7 +62,7 @@ class Archive:
             return self._zip.read(name)
         except KeyError:
             raise DocumentError(f"has no {name} in it, as a file of this format has; check its name") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+        except Exception as error:
             raise DocumentError(f"{name} in it is broken: {error}") from None
 
     def rewritten(self, changed: Mapping[str, bytes]) -> bytes:

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cpunmt.documents.archives.epub import read_epub
-from cpunmt.documents.document import Contents, Document, DocumentError, Source
+from cpunmt.documents.document import Contents, DocumentError, Source
 from cpunmt.documents.encodings import decoded
+from cpunmt.documents.formats.csv_table import read_csv, read_tsv
+from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.markdown import read_markdown
+from cpunmt.documents.formats.pdf import read_pdf
 from cpunmt.documents.formats.plain_text import read_plain_text
+from cpunmt.documents.formats.po import read_po
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.formats.xliff import read_xliff
+from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.documents.office.open_document import read_open_document
 from cpunmt.documents.office.packages import read_office
 
@@ -35,7 +40,7 @@ class Format(NamedTuple):
     writes: str = ""
 
 
-def _of_text(read: Callable[[Source], Document]) -> Reader:
+def _of_text(read: Callable[[Source], Contents]) -> Reader:
     """The reader of a file that is all text."""
     return lambda content, select: read(Source(*decoded(content)))
 
@@ -49,6 +54,14 @@ def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
     """The reader of several kinds of files, of which one is expected."""
     return lambda content, select: read(kind, content)
 
+
+def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
+    """The same, of a file with parts to choose."""
+    return lambda content, select: read(Source(*decoded(content)), select)
+
+
+_COLUMNS = "columns, their names or their numbers from 1"
+_PATHS = "paths such as title, items[*].text or $..label"
 
 FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
@@ -64,6 +77,12 @@ FORMATS: dict[str, Format] = {
     "odt": Format((".odt", ".ott"), _of_office(read_open_document, "odt")),
     "odp": Format((".odp", ".otp"), _of_office(read_open_document, "odp")),
     "ods": Format((".ods", ".ots"), _of_office(read_open_document, "ods")),
+    "po": Format((".po", ".pot"), _of_text(read_po)),
+    "csv": Format((".csv",), _of_selected(read_csv), _COLUMNS),
+    "tsv": Format((".tsv", ".tab"), _of_selected(read_tsv), _COLUMNS),
+    "json": Format((".json",), _of_selected(read_json), _PATHS),
+    "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
+    "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
 
 

@@ -42,8 +42,9 @@ class DocumentMethod(abc.ABC):
         Parameters
         ----------
         out : the file to write; None: as `path`, with the target language before the ending: report.de.md
-        format : "txt", "html", "md", "srt" or "vtt"; None: what the name of `path` ends with. See docs/documents.md
-        select : which parts are translated, in formats that have parts to choose; none: the usual ones
+        format : its name, of those in docs/documents.md, such as "md"; None: what the name of `path` ends with
+        select : which parts are translated, in formats that have parts to choose: paths or columns, as
+            docs/documents.md tells; none: the usual ones
         encoding : of a text file, "cp1252" for example; None: UTF-8, or UTF-16 with its byte order mark
         force : replace `out`, if it is there
         progress : is called with how many texts are done, and how many there are

@@ -32,3 +32,14 @@ def is_unspaced(language: str | None) -> bool | None:
     if language is None or "+" in language:  # of several, one of which a text names
         return None
     return language.lower().replace("_", "-").partition("-")[0] in _UNSPACED
+
+
+def plain(code: str) -> str:
+    """A code in small letters, with hyphens."""
+    return code.strip().lower().replace("_", "-")
+
+
+def base_of(code: str) -> str:
+    """The language of a code, without script and country: pt of pt-BR, zh of zt."""
+    first = plain(code).partition("-")[0]
+    return {"zt": "zh", "pb": "pt", "no": "nb", "iw": "he", "tl": "fil", "zho": "zh", "cmn": "zh"}.get(first, first)

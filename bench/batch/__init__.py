@@ -1,0 +1,1 @@
+"""Corpora: what `cpunmt batch` costs beside the translating itself."""

@@ -1,0 +1,127 @@
+"""`cpunmt batch` beside `translate` of the same lines: python -m bench.batch --test FILE
+
+    --model DIR       (default: the shipped one)
+    --test FILE       lines of source TAB reference, of which the sources are taken
+    --sentences N     of its beginning (default: 20,000)
+    --rounds N        each does all in turn (default: 3)
+
+Words per second: of `Translator.translate` with all lines at once, in this process; of one worker and of two, while
+they work (without the start, which is told too); of one where each line is there four times. Of the least times of all
+rounds, and beside the first; also of processor time, less that of a run without lines: what others do on the machine
+matters less to that. How many cores there are decides what a second worker gains.
+"""
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.timing import machine, positive, save
+from bench.translate import SHIPPED
+from cpunmt import Translator
+from cpunmt.corpora import sidecar
+from cpunmt.corpora.batch import Batch
+from cpunmt.corpora.inputs.formats import corpora_of
+from cpunmt.corpora.job import Job
+from cpunmt.corpora.model_digest import model_digest
+from cpunmt.corpora.pool import Pool
+from cpunmt.corpora.worker import Work
+from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
+
+AGAIN = 4  # times that a line is there, where lines repeat
+SHARDS = 4  # for each worker, about
+
+
+class Cost(NamedTuple):
+    """What a way took: seconds until it was ready and of its work, and processor time, of its children too."""
+
+    start: float
+    work: float
+    processor: float
+
+
+def in_bulk(translator, lines) -> Cost:
+    """One call."""
+    began, processor = time.perf_counter(), time.process_time()
+    translator.translate(lines)
+    return Cost(0.0, time.perf_counter() - began, time.process_time() - processor)
+
+
+def by_workers(model, path, rows, workers) -> Cost:
+    """A run; its processor time has that of the start."""
+    job, digest = Job(), model_digest([Path(model)])
+    with tempfile.TemporaryDirectory() as out:
+        run = Batch(corpora_of([path], out, False), out, rows)
+        began, processor = time.perf_counter(), processor_time()
+        with Pool(Work([{"model_path": str(model)}], [digest], {}, job.to_dict()), workers) as pool:
+            ready = time.perf_counter()
+            run.run(pool, sidecar.identity(digest, pool.options, job.to_dict()), lambda rows, words: None)
+            done = time.perf_counter()
+        return Cost(ready - began, done - ready, processor_time() - processor)
+
+
+def processor_time() -> float:
+    """Seconds of this process and of its children that have ended."""
+    found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in found)
+
+
+def measure(model, lines, rounds) -> dict:
+    """Figures of each way, by its name."""
+    translator = Translator(model)
+    in_bulk(translator, lines[:100])
+    words = sum(len(line.split()) for line in lines)
+    costs: dict[str, Cost] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: os.path.join(folder, f"{name}.txt") for name in ("none", "once", "often")}
+        for (_, path), times in zip(paths.items(), (0, 1, AGAIN), strict=True):
+            Path(path).write_text("".join(f"{line}\n" * times for line in lines), "utf-8")
+        rows = max(1, -(-len(lines) // SHARDS))
+        ways = {
+            "translate": lambda: in_bulk(translator, lines),
+            "start": lambda: by_workers(model, paths["none"], 1, 1),
+            "1 worker": lambda: by_workers(model, paths["once"], rows, 1),
+            "2 workers": lambda: by_workers(model, paths["once"], rows, 2),
+            f"lines {AGAIN} times": lambda: by_workers(model, paths["often"], AGAIN * rows, 1),
+        }
+        for _ in range(rounds):
+            for name, way in ways.items():
+                cost = way()
+                costs[name] = Cost(*map(min, cost, costs.get(name, cost)))
+    bulk, start = costs["translate"], costs.pop("start")
+    found = {}
+    for name, cost in costs.items():
+        done = words * (AGAIN if name.startswith("lines") else 1)
+        processor = cost.processor - start.processor * (name != "translate") * (2 if name == "2 workers" else 1)
+        found[name] = {
+            "words_per_second": done / cost.work,
+            "ratio": done / cost.work * bulk.work / words,
+            "processor_ratio": done / max(processor, 1e-9) * bulk.processor / words,
+        }
+    return {"ways": found, "start_seconds": start.start, "words": words, "cores": len(os.sched_getaffinity(0))}
+
+
+def main(arguments=None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.batch", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default=str(SHIPPED))
+    parser.add_argument("--test", required=True, metavar="FILE")
+    parser.add_argument("--sentences", type=positive, default=20_000)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--json", help="write the figures there")
+    options = parser.parse_args(arguments)
+    lines = list(read_evaluation_set(*named_set(options.test)).sources[: options.sentences])
+    figures = measure(options.model, lines, options.rounds)
+    what = f"{len(lines)} lines, {figures['words']} words, {figures['cores']} cores"
+    print(f"{what}, a start {figures['start_seconds']:.2f} s\n{'':38} beside  in processor time")
+    for name, way in figures["ways"].items():
+        ratios = f"{way['ratio']:6.3f} {way['processor_ratio']:15.3f}"
+        print(f"{name:20} {way['words_per_second']:9,.0f} words/s {ratios}")
+    save(options.json, {"machine": machine(), **figures})
+
+
+if __name__ == "__main__":
+    main()

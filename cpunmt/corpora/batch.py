@@ -1,0 +1,114 @@
+"""A run: inputs cut to shards, those that are not there yet made by workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cpunmt.corpora import sidecar
+from cpunmt.corpora.inputs.formats import KINDS, Corpus
+from cpunmt.corpora.pool import Pool, Task
+from cpunmt.corpora.shard import Part
+from cpunmt.errors import CpunmtError
+from cpunmt.files.output_files import remove_abandoned
+
+Advance = Callable[[int, int], object]  # told how many rows and words more are done
+
+
+@dataclass
+class Totals:
+    """What a run did; of parts that were there already only how many they are, and their rows."""
+
+    parts: int = 0
+    rows: int = 0
+    words: int = 0
+    distinct: int = 0
+    flagged: int = 0
+    parts_there: int = 0
+    rows_there: int = 0
+
+
+class Batch:
+    """Inputs, and where their parts go."""
+
+    def __init__(self, corpora: Sequence[Corpus], folder: str, shard_rows: int, share: tuple[int, int] = (0, 1)):
+        """`share`: (I, N): only shards whose number, counted over all inputs, is I modulo N.
+
+        Raises CpunmtError if the folder cannot be made.
+        """
+        self._corpora, self._folder, self._rows, self._share = corpora, folder, shard_rows, share
+        self.totals = Totals()
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise CpunmtError(f"{folder}: cannot be made: {error.strerror}") from None
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or give --out another directory")
+
+    def count(self) -> int:
+        """How many rows there are in all inputs, of all shares."""
+        return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora)
+
+    def run(self, pool: Pool, wanted: dict[str, Any], advance: Advance) -> None:
+        """Make what is not there. `wanted`: what parts depend on, see `sidecar.identity`.
+
+        Raises CpunmtError as `Pool.run`, and for an input that cannot be read.
+        """
+        self._tidy()
+        told: dict[str, tuple[int, int]] = {}  # rows and words of parts that are not done
+        try:
+            for task, kind, value in pool.run(self._tasks(wanted, advance)):
+                path = task.part.path
+                if kind == "progress":
+                    now = int(value[0] * task.rows), int(value[0] * value[1])
+                else:
+                    now = value["rows"], value["words"]
+                    self._add(value)
+                before = told.get(path, (0, 0))
+                advance(now[0] - before[0], now[1] - before[1])
+                told[path] = now
+                if kind == "done":
+                    del told[path]
+        finally:
+            self._tidy()
+
+    def _add(self, done: dict[str, Any]) -> None:
+        totals = self.totals
+        totals.parts += 1
+        totals.rows += done["rows"]
+        totals.words += done["words"]
+        totals.distinct += done["distinct"]
+        totals.flagged += done["flagged"]
+
+    def _tasks(self, wanted: dict[str, Any], advance: Advance) -> Iterator[Task]:
+        index, (mine, of) = 0, self._share
+        for corpus in self._corpora:
+            number = 0
+            for shard in KINDS[corpus.kind].shards(corpus.path, self._rows):
+                if index % of == mine:
+                    source = sidecar.digest(shard.payload)
+                    path = os.path.join(self._folder, corpus.part(number))
+                    if (found := sidecar.fitting(path, wanted, source)) is None:
+                        part = Part(path, corpus.kind, corpus.path, shard.first, source)
+                        yield Task(part, shard.payload, shard.rows)
+                    else:
+                        self.totals.parts_there += 1
+                        self.totals.rows_there += found["rows"]
+                        advance(found["rows"], 0)
+                index, number = index + 1, number + 1
+            self._remove_from(corpus, number)
+
+    def _remove_from(self, corpus: Corpus, number: int) -> None:
+        """Parts of an earlier run that cut the input to more of them: they would stand behind the last one."""
+        while sidecar.is_ours(path := os.path.join(self._folder, corpus.part(number))):
+            for name in (path, sidecar.sidecar_of(path)):  # the sidecar last: it says that the other is ours
+                if os.path.exists(name):
+                    os.unlink(name)
+            number += 1
+
+    def _tidy(self) -> None:
+        """Remove what writers left that were killed."""
+        stems = [corpus.stem for corpus in self._corpora]
+        remove_abandoned(self._folder, [*stems, *(f"_{stem}" for stem in stems)])

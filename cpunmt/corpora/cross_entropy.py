@@ -1,0 +1,92 @@
+"""Dual conditional cross-entropy (Junczys-Dowmunt 2018): how far two models, one each way, trust a pair.
+
+    score = exp(-(|H(y|x) - H(x|y)| + (H(y|x) + H(x|y)) / 2))
+
+H is the cross-entropy per piece, </s> included, in nats; the paper's is per word. 1 is best. What cannot be scored (a
+side is blank, or has more than 4,095 pieces) has 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from cpunmt.corpora.flags import ratio
+from cpunmt.corpora.inputs.rows import Made, Rows
+from cpunmt.corpora.job import Job
+from cpunmt.corpora.translating import Progress
+from cpunmt.files.windows import windows
+from cpunmt.translation.results import ScoringResult
+from cpunmt.translation.scoring import LONGEST
+from cpunmt.translation.translator import Translator
+
+WINDOW = 4096  # pairs
+_DIGITS = 6  # of a score: its last bits would be those of a mathematics library
+
+Pair = tuple[str, str]
+
+
+def dual_score(forward: float, backward: float) -> float:
+    """The score of a pair with these cross-entropies, in nats per piece; 0 of infinite ones."""
+    if not (math.isfinite(forward) and math.isfinite(backward)):
+        return 0.0
+    exact = math.exp(-(abs(forward - backward) + (forward + backward) / 2))
+    return float(f"{exact:.{_DIGITS}g}")
+
+
+class Scoring:
+    """Scores the pairs of rows."""
+
+    def __init__(self, forward: Translator, backward: Translator, job: Job):
+        """`forward` translates sources to targets, `backward` targets to sources."""
+        self._forward, self._backward, self._job = forward, backward, job
+
+    def made(self, rows: Rows, progress: Progress) -> Made:
+        """The columns: scores and flags, as the job says. A row without a side has no score."""
+        assert rows.targets is not None
+        pairs = [
+            None if source is None or target is None else (source, target)
+            for source, target in zip(rows.texts, rows.targets, strict=True)
+        ]
+        distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
+        found: dict[Pair, tuple[float, tuple[str, ...]]] = {}
+        for window in windows(distinct, WINDOW, WINDOW):
+            found.update(self._scored(window))
+            progress(len(found) / len(distinct))
+        scores = [None if pair is None else found[pair][0] for pair in pairs]
+        flags = [() if pair is None else found[pair][1] for pair in pairs] if self._job.filters else None
+        return Made({"score": scores}, flags, len(distinct))
+
+    def _scored(self, pairs: list[Pair]) -> dict[Pair, tuple[float, tuple[str, ...]]]:
+        forward, backward = self._forward, self._backward
+        sizes = [
+            (len(forward.source_vocabulary.encode(source)), len(forward.target_vocabulary.encode(target)))
+            for source, target in pairs
+        ]
+        back = [
+            max(len(backward.source_vocabulary.encode(target)), len(backward.target_vocabulary.encode(source)))
+            for source, target in pairs
+        ]
+        can_be = [min(size) > 1 and max(*size, other) <= LONGEST for size, other in zip(sizes, back, strict=True)]
+        chosen = [pair for pair, can in zip(pairs, can_be, strict=True) if can]
+        sources, targets = [pair[0] for pair in chosen], [pair[1] for pair in chosen]
+        there, again = forward.score(sources, targets), backward.score(targets, sources)
+        scores = {
+            pair: dual_score(_entropy(one), _entropy(other))
+            for pair, one, other in zip(chosen, there, again, strict=True)
+        }
+        return {
+            pair: (score := scores.get(pair, 0.0), self._flags(score, *size))
+            for pair, size in zip(pairs, sizes, strict=True)
+        }
+
+    def _flags(self, score: float, source: int, target: int) -> tuple[str, ...]:
+        filters, found = self._job.filters, []
+        if filters.min_score is not None and score < filters.min_score:
+            found.append("score")
+        if filters.max_length_ratio is not None and ratio(source - 1, target - 1) > filters.max_length_ratio:
+            found.append("ratio")
+        return tuple(found)
+
+
+def _entropy(result: ScoringResult) -> float:
+    return -result.log_prob / len(result.tokens)

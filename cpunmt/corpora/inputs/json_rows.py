@@ -1,0 +1,90 @@
+"""Rows that are JSON objects, one a line: what is in them stays as it is written, new members come behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from cpunmt.corpora.inputs.lines import decoded
+from cpunmt.corpora.inputs.rows import Made, Rows
+from cpunmt.corpora.job import Job
+from cpunmt.errors import CpunmtError
+
+_BLANK = " \t\r"
+
+
+def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
+    """The texts of the objects; a blank line is no row, and stays.
+
+    Raises CpunmtError, which names the line, for one that is no object, has not the column, something else than text or
+    null in it, or a member already that is to be added.
+    """
+    texts: list[str | None] = []
+    targets: list[str | None] = []
+    lines: list[tuple[str, bool]] = []
+    for number, line in enumerate(decoded(payload, where, first), first):
+        line, is_row = line.rstrip(_BLANK), bool(line.strip(_BLANK))
+        lines.append((line, is_row))
+        if not is_row:
+            continue
+        place = f"{where}: line {number}"
+        fields = _object(line, place)
+        texts.append(_text(fields, job.column, place))
+        if job.target is not None:
+            targets.append(_text(fields, job.target, place))
+        for name in new_names(job):
+            if name in fields:
+                raise CpunmtError(f"{place}: has {name!r} already, which is to be added; give --into another name")
+    return Rows(texts, None if job.target is None else targets, lines)
+
+
+def new_names(job: Job) -> list[str]:
+    """The columns that are added."""
+    names = [] if job.target is not None else [job.into]
+    names += ["score"] * (job.with_score or job.target is not None)
+    return names + ["flags"] * (bool(job.filters) and not job.drop)
+
+
+def write_json_lines(rows: Rows, made: Made, job: Job) -> bytes:
+    """Each object with its new members last; flagged ones left out if `job.drop`."""
+    return "".join(_lines(rows, made, job)).encode(errors="replace")
+
+
+def _lines(rows: Rows, made: Made, job: Job) -> Iterator[str]:
+    heads = [f", {_dumped(name)}: " for name in made.columns]
+    columns = list(made.columns.values())
+    row = 0
+    for line, is_row in rows.held:
+        if not is_row:
+            yield "\n"
+            continue
+        if not (job.drop and made.flagged(row)):
+            added = "".join(head + _dumped(column[row]) for head, column in zip(heads, columns, strict=True))
+            if made.flags is not None and not job.drop:
+                added += f', "flags": {_dumped(list(made.flags[row]))}'
+            yield f"{line[:-1].rstrip(_BLANK)}{added}}}\n"
+        row += 1
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _object(line: str, place: str) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CpunmtError(f"{place}: is not JSON ({error or 'too deep'}); expected an object {{...}}") from None
+    if not isinstance(found, dict):
+        raise CpunmtError(f"{place}: is a JSON {type(found).__name__}, expected an object {{...}}")
+    return found
+
+
+def _text(fields: dict[str, object], name: str, place: str) -> str | None:
+    if name not in fields:
+        there = ", ".join(map(repr, list(fields)[:10])) or "nothing"
+        raise CpunmtError(f"{place}: has no {name!r}; there is {there}; name the column with --column")
+    value = fields[name]
+    if value is not None and not isinstance(value, str):
+        raise CpunmtError(f"{place}: {name!r} is a {type(value).__name__}, expected text or null")
+    return value

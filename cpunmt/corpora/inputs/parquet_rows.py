@@ -1,0 +1,123 @@
+"""Rows of Parquet files, through pyarrow: all columns stay, new ones come behind them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from cpunmt.corpora.inputs.json_rows import new_names
+from cpunmt.corpora.inputs.lines import MOST_SHARD
+from cpunmt.corpora.inputs.rows import Made, Rows, Shard
+from cpunmt.corpora.job import Job
+from cpunmt.errors import CpunmtError
+from cpunmt.process.first_use import LOCK
+
+_STEP = 4096  # rows that are read at once
+
+
+def pyarrow() -> Any:
+    """The library. Raises CpunmtError if it is not installed."""
+    with LOCK:
+        try:
+            import pyarrow.parquet  # type: ignore[import-untyped]
+        except ImportError:
+            raise CpunmtError(
+                "Parquet files need pyarrow, which is not installed; run: pip install 'cpunmt[parquet]'"
+            ) from None
+    return pyarrow
+
+
+def parquet_shards(path: str, rows: int) -> Iterator[Shard]:
+    """The rows of a file, in shards of so many, or fewer where rows are so long that they have MOST_SHARD bytes.
+
+    Raises CpunmtError for a file that cannot be read.
+    """
+    pa = pyarrow()
+    first = 1
+    with _told(pa, path), pa.parquet.ParquetFile(path) as file:
+        waiting: list[Any] = []
+        count = size = 0
+        for batch in file.iter_batches(min(rows, _STEP), use_threads=False):
+            waiting.append(batch)
+            count, size = count + batch.num_rows, size + batch.nbytes
+            while count >= rows or size >= MOST_SHARD:
+                table = pa.Table.from_batches(waiting)
+                taken = min(rows, count)
+                yield Shard(_stream(pa, table.slice(0, taken)), first, taken)
+                first += taken
+                rest = table.slice(taken)
+                waiting, count = rest.to_batches(), rest.num_rows
+                size = rest.nbytes if count else 0
+        if count or first == 1:
+            table = pa.Table.from_batches(waiting, None if waiting else file.schema_arrow)
+            yield Shard(_stream(pa, table), first, count)
+
+
+def count_rows(path: str) -> int:
+    """How many there are."""
+    pa = pyarrow()
+    with _told(pa, path), pa.parquet.ParquetFile(path) as file:
+        return int(file.metadata.num_rows)
+
+
+@contextlib.contextmanager
+def _told(pa: Any, path: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        said = str(error).split("\n")[0]
+        raise CpunmtError(f"{path}: cannot read the Parquet file: {said}") from None
+
+
+def _stream(pa: Any, table: Any) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue()
+
+
+def read_parquet(payload: bytes, job: Job, where: str, first: int) -> Rows:
+    """The texts of the rows. Raises CpunmtError for a column that is not there, or is no text, or there already."""
+    pa = pyarrow()
+    with pa.ipc.open_stream(payload) as reader:
+        table = reader.read_all()
+    for name in new_names(job):
+        if name in table.column_names:
+            raise CpunmtError(f"{where}: has a column {name!r} already, which is to be added; give --into another name")
+    texts = _texts(pa, table, job.column, where)
+    return Rows(texts, None if job.target is None else _texts(pa, table, job.target, where), table)
+
+
+def _texts(pa: Any, table: Any, name: str, where: str) -> list[str | None]:
+    if table.column_names.count(name) != 1:
+        there = ", ".join(map(repr, table.column_names[:10])) or "none"
+        raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column with --column")
+    column = table.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+        raise CpunmtError(f"{where}: column {name!r} is {column.type}, expected string")
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:
+    """A Parquet file of the rows with their new columns; flagged ones left out if `job.drop`."""
+    pa = pyarrow()
+    table = rows.held
+    for name, values in made.columns.items():
+        kind = pa.float64() if name == "score" else pa.string()
+        table = table.append_column(name, pa.array(map(_clean, values), kind))
+    if made.flags is not None:
+        if job.drop:
+            table = table.filter(pa.array([not flags for flags in made.flags], pa.bool_()))
+        else:
+            table = table.append_column("flags", pa.array(map(list, made.flags), pa.list_(pa.string())))
+    sink = io.BytesIO()
+    pa.parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _clean(value: str | float | None) -> str | float | None:
+    """A text that UTF-8 can hold."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value

@@ -1,0 +1,40 @@
+"""What a model is, in one number: its files' content, wherever they lie and whatever they are called by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import digest_of
+from cpunmt.formats.any_directory import MODEL_FILES, marian_file, model_folder
+
+_SIZE = 16  # bytes
+
+
+def model_digest(paths: Sequence[Path], arguments: object = None) -> str:
+    """BLAKE2b of the files of a model, or of all models of an ensemble in their order; hexadecimal.
+
+    Parameters
+    ----------
+    paths : of the directory of each, or of a file in it that says which of several models is meant
+    arguments : what else of a `Translator`'s arguments changes its results, such as weights; its repr counts
+
+    Raises ModelFileError for a directory that is not there or cannot be read.
+    """
+    whole = hashlib.blake2b(repr(arguments).encode(), digest_size=_SIZE)
+    for path in paths:
+        folder = model_folder(path)
+        try:
+            files = sorted(
+                one for one in folder.iterdir() if one.is_file() and one.name.removesuffix(".gz").endswith(MODEL_FILES)
+            )
+            whole.update(b"\1" + ((marian_file(path, folder) or "").encode()))
+            for file in files:
+                with open(file, "rb") as opened:
+                    digest = digest_of(opened, hashlib.blake2b(digest_size=_SIZE))
+                whole.update(b"\0" + file.name.encode(errors="surrogateescape") + b"\0" + digest.encode())
+        except OSError as error:
+            raise ModelFileError(f"{error.filename or path}: cannot read the model: {error.strerror}") from None
+    return whole.hexdigest()

@@ -1,0 +1,199 @@
+"""One shard: rows in, a part and its sidecar out. `cpunmt.translate_shard` does it with a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cpunmt.corpora import sidecar
+from cpunmt.corpora.inputs.formats import KINDS, corpus_of, packed
+from cpunmt.corpora.job import LEFT_OUT, Filters, Job, named_options
+from cpunmt.corpora.language import wanted_language
+from cpunmt.corpora.model_digest import model_digest
+from cpunmt.corpora.translating import Maker, Translating
+from cpunmt.corpora.translation_cache import TranslationCache
+from cpunmt.errors import CpunmtError
+from cpunmt.files.output_files import remove_abandoned, write_durably
+from cpunmt.translation.arguments import AnyPath
+from cpunmt.translation.options import make_options
+from cpunmt.translation.translator import Translator
+
+_MOST = 1 << 40  # rows
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is to be made, and of what.
+
+    path    the file to write
+    kind    one of `formats.KINDS`
+    where   the input's name, for messages
+    first   the number of the shard's first line there
+    source  the digest of its rows
+    """
+
+    path: str
+    kind: str
+    where: str
+    first: int
+    source: str
+
+
+def make_part(
+    part: Part,
+    payload: bytes,
+    job: Job,
+    maker: Maker,
+    wanted: dict[str, Any],
+    progress: Callable[[float, int], object],
+) -> dict[str, Any]:
+    """Make a part and write it, and then its sidecar, whose content is returned.
+
+    Parameters
+    ----------
+    wanted : what the part depends on, see `sidecar.identity`
+    progress : told which share of it is done, and how many words it has
+
+    Raises CpunmtError for rows that are wrong, and if it cannot be written.
+    """
+    began = time.perf_counter()
+    kind = KINDS[part.kind]
+    rows = kind.read(payload, job, part.where, part.first)
+    words = sum(len(text.split()) for text in rows.texts if text is not None)
+    made = maker.made(rows, lambda share: progress(share, words))
+    content = packed(kind.write(rows, made, job), part.path)
+    counts: dict[str, int] = {}
+    for names in made.flags or ():
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    flagged = sum(map(bool, made.flags or ()))
+    write_durably(part.path, content)
+    told = {
+        **wanted,
+        "source": part.source,
+        "rows": len(rows.texts),
+        "words": words,
+        "distinct": made.distinct,
+        "flagged": flagged,
+        "flags": counts,
+        "seconds": round(time.perf_counter() - began, 3),
+        "bytes": len(content),
+        "output": sidecar.digest(content),
+    }
+    sidecar.write(part.path, told)
+    return told
+
+
+def translate_shard(
+    source: AnyPath,
+    out: AnyPath,
+    model: AnyPath | Translator,
+    *,
+    column: str = "source",
+    into: str = "translation",
+    with_score: bool = False,
+    filters: Mapping[str, Any] | None = None,
+    drop: bool = False,
+    cache: AnyPath | None = None,
+    progress: Callable[[float], object] = lambda share: None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Translate a file of rows, which is one shard, to another: complete and on the disk, or not there at all.
+
+    Lines of text, JSON (.jsonl, .ndjson) or Parquet, as the name of `source` says; n rows in, n rows out. If `out` was
+    made of the same rows, by the same model, options and version, it is left as it is. So calls may be repeated, and
+    made twice at once, by any program that hands files to processes and machines. Equal texts are translated once.
+
+    Parameters
+    ----------
+    source : the file, also packed (.gz, .zst); it is read into memory
+    out : the file to write, packed if it is called so; beside it a sidecar, _NAME.json
+    model : a `Translator`, or what one is made of
+    column, into : of JSON and Parquet, where texts are, and the new column
+    with_score : a column `score` too
+    filters : which rows are flagged, in a column `flags`; a flagged line of text becomes empty. A dict with some of
+        min_score, max_length_ratio (more pieces on one side than so many times those of the other), no_loops,
+        no_truncated (True) and language (a code)
+    drop : leave flagged rows out
+    cache : a file of translations that were made before, which processes may share
+    progress : told which share of the rows is done, 0 to 1
+    options : of `Translator.translate`
+
+    Returns the sidecar's content: rows, words, distinct (rows), flagged, seconds, model, source and output (digests).
+    Raises CpunmtError for a file that cannot be read or written, or a row that is wrong, which it names; TypeError or
+    ValueError for an option.
+    """
+    path, target = os.fsdecode(source), os.fsdecode(out)
+    translator = model if isinstance(model, Translator) else Translator(model)
+    job = Job(column, into, None, with_score, Filters(**(filters or {})), drop)
+    corpus = corpus_of(path, False)
+    refuse_contradictions(job, corpus.kind)
+    if os.path.realpath(path) == os.path.realpath(target):
+        raise CpunmtError(f"{target}: is read, and would be replaced; choose another name to write to")
+    payload = whole_payload(path, corpus.kind)
+    part = Part(target, corpus.kind, path, 1, sidecar.digest(payload))
+    names = named_options(checked_options(translator, options))
+    digest = digest_of(translator)
+    wanted = sidecar.identity(digest, names, job.to_dict())
+    if (found := sidecar.fitting(target, wanted, part.source)) is not None:
+        return found
+    folder, name = os.path.split(os.path.abspath(target))
+    remove_abandoned(folder, [name, os.path.basename(sidecar.sidecar_of(target))])
+    kept = cache_of(cache, digest, names)
+    try:
+        maker = Translating(translator, options, job, kept, wanted_language(job.filters.language, translator))
+        return make_part(part, payload, job, maker, wanted, lambda share, words: progress(share))
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def whole_payload(path: str, kind: str) -> bytes:
+    """All rows of a file. Raises CpunmtError if they are more than one shard can hold."""
+    shards = list(KINDS[kind].shards(path, _MOST))
+    if len(shards) > 1:
+        raise CpunmtError(f"{path}: is too large for one shard; cut it, or use cpunmt batch, which does")
+    return shards[0].payload
+
+
+def refuse_contradictions(job: Job, kind: str) -> None:
+    """Raise ValueError if something is asked for that inputs of this kind cannot have."""
+    if job.drop and not job.filters:
+        raise ValueError("drop is given, and no filter that rows could be flagged by; expected one, such as min_score")
+    if job.drop and not KINDS[kind].has_rows:
+        raise ValueError("drop is given, and lines of text stand for those of the input; expected JSON or Parquet")
+    if job.with_score and kind == "text":
+        raise ValueError("with_score is given, and lines of text have no column for it; expected JSON or Parquet")
+    names = (
+        [job.column, job.into, "score", "flags"] if job.target is None else [job.column, job.target, "score", "flags"]
+    )
+    if len(set(names)) < len(names):
+        raise ValueError(f"the columns {', '.join(map(repr, names))} have equal names; expected different ones")
+
+
+def checked_options(translator: Translator, options: dict[str, Any]) -> Any:
+    """The Options of a call. Raises TypeError or ValueError for one that is wrong, or none of single translations."""
+    for name in options:
+        if name in LEFT_OUT or name.startswith("return_"):
+            raise ValueError(f"{name} is given, but a corpus has one translation for each text; leave it out")
+    translator.translate([], **options)
+    return make_options(options, translator.options)
+
+
+def digest_of(translator: Translator) -> str:
+    """Of a translator's files, and its arguments."""
+    arguments = translator.__getstate__()["arguments"]
+    changed = [arguments[name] for name in ("weights", "activation_scales") if arguments[name] is not None]
+    if arguments["compute_type"] != "default":
+        changed.append(arguments["compute_type"])
+    return model_digest(translator.paths, changed)
+
+
+def cache_of(path: AnyPath | None, digest: str, names: dict[str, Any]) -> TranslationCache | None:
+    """The cache in this file, for translations by this model with these named options."""
+    if path is None:
+        return None
+    return TranslationCache(os.fsdecode(path), repr(sidecar.identity(digest, names, {})))

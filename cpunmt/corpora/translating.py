@@ -1,0 +1,75 @@
+"""Rows -> their translations: equal texts once, those that a cache has not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cpunmt.corpora.flags import IsIn, flags_of
+from cpunmt.corpora.inputs.rows import Made, Rows
+from cpunmt.corpora.job import Job
+from cpunmt.corpora.translation_cache import Translated, TranslationCache
+from cpunmt.files.windows import windows
+from cpunmt.translation.repetition import repeats
+from cpunmt.translation.results import Result
+from cpunmt.translation.translator import Translator
+
+WINDOW = 4096  # texts that are translated together: progress is told, and their results are dropped, after each
+
+Progress = Callable[[float], object]  # told which share of a shard is done
+
+
+class Maker(Protocol):
+    """What makes new columns of rows."""
+
+    def made(self, rows: Rows, progress: Progress) -> Made:
+        """The columns."""
+
+
+class Translating:
+    """Translates the texts of rows."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        options: dict[str, Any],
+        job: Job,
+        cache: TranslationCache | None = None,
+        is_in: IsIn | None = None,
+    ):
+        """`is_in`: whether a text is in the language that the filters want."""
+        self._translator, self._options, self._job = translator, options, job
+        self._cache, self._is_in = cache, is_in
+
+    def made(self, rows: Rows, progress: Progress) -> Made:
+        """The columns: translations, scores and flags, as the job says."""
+        texts, job = rows.texts, self._job
+        distinct = dict.fromkeys(text for text in texts if text is not None)
+        found = self._translated(list(distinct), progress)
+        columns: dict[str, Any] = {job.into: [None if text is None else found[text].text for text in texts]}
+        if job.with_score:
+            columns["score"] = [None if text is None else found[text].score for text in texts]
+        flags = None
+        if job.filters:
+            of = {text: flags_of(made, job.filters, self._is_in) for text, made in found.items()}
+            flags = [() if text is None else of[text] for text in texts]
+        return Made(columns, flags, len(distinct))
+
+    def _translated(self, texts: list[str], progress: Progress) -> dict[str, Translated]:
+        found = dict(self._cache.found(texts)) if self._cache else {}
+        missing = [text for text in texts if text not in found] if found else texts
+        done = len(found)
+        for window in windows(missing, WINDOW, WINDOW):
+            results = self._translator.translate(window, **self._options)
+            made = [(text, self._told(text, result)) for text, result in zip(window, results, strict=True)]
+            if self._cache:
+                self._cache.add(made)
+            found.update(made)
+            done += len(window)
+            progress(done / len(texts))
+        return found
+
+    def _told(self, text: str, result: Result) -> Translated:
+        best = result.hypotheses[0]
+        loops = best.repeats and not repeats(self._translator.tokenize(text))
+        return Translated(best.text, best.score, result.num_source_pieces, len(best.pieces), loops, best.truncated)

@@ -1,0 +1,124 @@
+"""Translations that were made before, in a file that any number of processes may use at once: SQLite's.
+
+What is found is what would be made again: keys are digests of model, options and text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from cpunmt.errors import CpunmtError
+
+_APPLICATION, _VERSION = 0x63706E6D, 1  # "cpnm"
+_PATIENCE = 600.0  # seconds to wait for other writers
+_AT_ONCE = 500  # keys of a question
+_HEAD = struct.Struct("<IdIIB")  # checksum, score, pieces of both sides, flags
+
+
+class Translated(NamedTuple):
+    """A translation, and what filters ask of it.
+
+    score            of its pieces, see `Hypothesis.score`
+    sources, pieces  how many pieces the text and its translation have
+    loops            whether it repeats itself, and the text does not
+    truncated        whether the length limit cut it off
+    """
+
+    text: str
+    score: float
+    sources: int
+    pieces: int
+    loops: bool
+    truncated: bool
+
+
+class TranslationCache:
+    """The translations that a model with some options made. A process has its own."""
+
+    def __init__(self, path: str, of: str):
+        """`of`: what names the model and the options. Raises CpunmtError for a file of something else, or damaged."""
+        self._path, self._key = path, hashlib.blake2b(of.encode()).digest()
+        with self._told():
+            self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._file.execute("BEGIN IMMEDIATE")  # another process may be making it now
+            if not self._is_ours():
+                self._make()
+            self._file.execute("COMMIT")
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+
+    def _is_ours(self) -> bool:
+        """Whether it has been made; CpunmtError if something else is there."""
+        (application,) = self._file.execute("PRAGMA application_id").fetchone()
+        (version,) = self._file.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if (application, version) == (_APPLICATION, _VERSION):
+            return True
+        if tables or application or version:
+            self._file.close()
+            raise CpunmtError(
+                f"{self._path}: is a database of something else, or of another version; name another file"
+            )
+        return False
+
+    def _make(self) -> None:
+        self._file.execute("CREATE TABLE translations (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        self._file.execute(f"PRAGMA application_id={_APPLICATION}")
+        self._file.execute(f"PRAGMA user_version={_VERSION}")
+
+    def found(self, texts: Sequence[str]) -> Iterator[tuple[str, Translated]]:
+        """Those of the texts that are there, and their translations."""
+        for begin in range(0, len(texts), _AT_ONCE):
+            keys = {self._key_of(text): text for text in texts[begin : begin + _AT_ONCE]}
+            marks = ",".join("?" * len(keys))
+            with self._told():
+                rows = self._file.execute(f"SELECT key, value FROM translations WHERE key IN ({marks})", list(keys))
+                values = rows.fetchall()
+            for key, value in values:
+                yield keys[key], self._read(value)
+
+    def add(self, made: Iterable[tuple[str, Translated]]) -> None:
+        """Keep translations of texts."""
+        rows = [(self._key_of(text), _written(translated)) for text, translated in made]
+        with self._told():
+            self._file.execute("BEGIN IMMEDIATE")
+            self._file.executemany("INSERT OR REPLACE INTO translations VALUES (?, ?)", rows)
+            self._file.execute("COMMIT")
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+    def _key_of(self, text: str) -> bytes:
+        return hashlib.blake2b(text.encode(errors="surrogatepass"), key=self._key, digest_size=20).digest()
+
+    def _read(self, value: object) -> Translated:
+        try:
+            assert isinstance(value, bytes)
+            check, score, sources, pieces, flags = _HEAD.unpack_from(value)
+            if check != zlib.crc32(value[4:]):
+                raise ValueError
+            return Translated(value[_HEAD.size :].decode(), score, sources, pieces, bool(flags & 1), bool(flags & 2))
+        except (AssertionError, struct.error, ValueError):
+            raise CpunmtError(f"{self._path}: the cache is damaged; remove it, or name another file") from None
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            advice = "remove it, or name another file" if os.path.isfile(self._path) else "check the path"
+            raise CpunmtError(f"{self._path}: cannot be used as a cache: {error}; {advice}") from None
+
+
+def _written(made: Translated) -> bytes:
+    flags = made.loops | made.truncated << 1
+    body = _HEAD.pack(0, made.score, made.sources, made.pieces, flags)[4:] + made.text.encode(errors="surrogatepass")
+    return zlib.crc32(body).to_bytes(4, "little") + body

@@ -1,0 +1,156 @@
+"""Tables: CSV (RFC 4180, as Python's csv reads it) and TSV. Cells of chosen columns, below the first row.
+
+What separates and quotes cells stays: a cell in quotes stays in quotes, and another gets them if its translation needs
+them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from cpunmt.documents.document import DocumentError, Source, Span, broken
+from cpunmt.documents.formats.placeholders import Message, Value, Values, single
+
+_SEPARATORS = ",;\t|"
+_ROW_END = re.compile(r"\r\n|\r|\n")
+_NAMED = re.compile(r"sep=([,;\t|])(?:\r\n|\r|\n|$)", re.I)  # Excel's first line
+_QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"(?!")')
+_SHOWN = 20  # columns in an error
+_LONGEST = 40  # characters of each
+
+Row = list[Span]
+
+
+def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
+    """A value for each cell of the columns `select`: their names in the first row, or their numbers from 1.
+
+    What separates cells is the one of `,` `;` tab `|` that is most often in the first row.
+
+    Raises DocumentError for a cell whose quotes do not end, and where no column, or one that is not there, is chosen.
+    """
+    text = source.text
+    begin, separator = 0, ""
+    if named := _NAMED.match(text):
+        begin, separator = named.end(), named[1]
+    return _read(source, begin, separator or _separator(text, begin), select)
+
+
+def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
+    """The same of cells with tabs between them. Where not all quotes are those of cells, none is: they are text."""
+    try:
+        return _read(source, 0, "\t", select)
+    except _QuoteError:
+        return _read(source, 0, "\t", select, "")
+
+
+class _QuoteError(DocumentError):
+    """A quote that is not as those of cells are."""
+
+
+def _read(source: Source, begin: int, separator: str, select: Sequence[str], quote: str = '"') -> Values:
+    """quote: "": cells have none."""
+    text = source.text
+    rows = _rows(text, begin, separator, quote)
+    names = [_content(text[slice(*span)], quote) for span in next(rows, [])]
+    columns = _columns(names, select)
+    write_bare = _bare(separator) if quote else _on_one_line
+    values: list[Value] = []
+    for row in rows:
+        for column in columns:
+            if column < len(row):
+                cell = text[slice(*row[column])]
+                message = Message(_content(cell, quote))
+                if message.units:
+                    is_quoted = quote and cell.startswith(quote)
+                    values.append(single(message, row[column], _quoted if is_quoted else write_bare))
+    return Values(source, values)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _bare(separator: str) -> Callable[[str], str]:
+    """Writes a cell without quotes, where it can be read again."""
+    needs = re.compile(rf'["\r\n{re.escape(separator)}]')
+    return lambda text: _quoted(text) if needs.search(text) else text
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(re.split(r"[\t\r\n]+", text))
+
+
+def _content(cell: str, quote: str) -> str:
+    return cell[1:-1].replace('""', '"') if quote and cell.startswith(quote) else cell
+
+
+def _rows(text: str, begin: int, separator: str, quote: str) -> Iterator[Row]:
+    """The spans of the cells of each row, quotes too."""
+    bare = re.compile(rf"[^\r\n{re.escape(separator)}]*")
+    row: Row = []
+    at = begin
+    while at < len(text):
+        start = at
+        is_quoted = quote != "" and text.startswith(quote, at)
+        found = (_QUOTED if is_quoted else bare).match(text, at)
+        if found is None:
+            raise _broken(text, at, "a quote begins a cell and does not end; expected another, each within it doubled")
+        at = found.end()
+        row.append((start, at))
+        if text.startswith(separator, at):
+            at += 1
+            if at < len(text):
+                continue
+            row.append((at, at))
+        end = _ROW_END.match(text, at)
+        if end is None and at < len(text):
+            raise _broken(text, at, "a cell goes on behind the quote at its end; expected quotes within it doubled")
+        at = end.end() if end else at
+        yield row
+        row = []
+
+
+def _broken(text: str, at: int, said: str) -> DocumentError:
+    return _QuoteError(str(broken(text, at, said)))
+
+
+def _separator(text: str, begin: int) -> str:
+    """What separates the cells of the first row."""
+    count = dict.fromkeys(_SEPARATORS, 0)
+    at = begin
+    while at < len(text) and text[at] not in "\r\n":
+        if text[at] == '"' and (at == begin or text[at - 1] in count):
+            found = _QUOTED.match(text, at)
+            if found is None:
+                break
+            at = found.end()
+        else:
+            if text[at] in count:
+                count[text[at]] += 1
+            at += 1
+    return max(count, key=lambda sign: count[sign])  # of equal ones the first
+
+
+def _columns(names: Sequence[str], select: Sequence[str]) -> list[int]:
+    """The numbers, from 0, of the columns that are chosen."""
+    shown = "; ".join(f"{number} {_short(name)}" for number, name in enumerate(names[:_SHOWN], 1)) or "none"
+    shown += "; ..." if len(names) > _SHOWN else ""
+    if not select:
+        raise DocumentError(f"choose columns by select (--select NAME or NUMBER); its columns are: {shown}")
+    found = []
+    for chosen in select:
+        with_name = [number for number, name in enumerate(names) if name.strip() == chosen.strip()]
+        if len(with_name) > 1:
+            raise DocumentError(f"select {chosen!r}: {len(with_name)} columns have this name; give a number: {shown}")
+        if not with_name and chosen.isdecimal() and 0 < int(chosen[:9]) <= len(names):
+            with_name = [int(chosen) - 1]
+        if not with_name:
+            raise DocumentError(f"select {chosen!r}: no column has this name or number; its columns are: {shown}")
+        found += with_name
+    return sorted(set(found))
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return repr(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}...")

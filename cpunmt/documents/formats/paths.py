@@ -1,0 +1,97 @@
+"""Which values of a tree are chosen: a part of JSONPath (RFC 9535), for JSON and YAML.
+
+$.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the `$.` at the beginning can be left out)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from cpunmt.documents.document import DocumentError
+
+_STEP = re.compile(
+    r"(?P<deep>\.\.)?(?:(?P<dot>\.)?(?P<name>[^\s.\[\]'\"*$]+|\*)|\[\s*(?:(?P<index>0|[1-9][0-9]{0,15})|(?P<any>\*)"
+    r"|'(?P<single>(?:[^'\\]|\\.)*)'|\"(?P<double>(?:[^\"\\]|\\.)*)\")\s*\])"
+)
+_EXPECTED = "expected a path such as title, items[*].text, menu.*.label, $..description or ['a b']"
+_SHOWN = 8  # keys in an error
+
+Key = str | int
+Step = tuple[bool, Key | None]  # whether it goes down any number of steps before; None: any key
+States = frozenset[tuple[int, int]]  # paths and how many of their steps are done
+
+
+class Paths:
+    """Chooses by paths, or everything where there are none.
+
+    Of each value the caller keeps its states: those of the root are `root`, those of what is in it `below` tells.
+    """
+
+    def __init__(self, select: Sequence[str]) -> None:
+        self._select = list(select)
+        self._paths = [_steps(path) for path in select]
+        self._found: set[int] = set()
+        self._top: dict[Key, None] = {}  # keys of the root, to be shown
+        self.root: States = frozenset((number, 0) for number in range(len(self._paths)))
+        self._note(self.root)
+
+    def below(self, states: States, key: Key) -> States:
+        """The states of what has this key, or number from 0, in a value with `states`."""
+        if not self._paths:
+            return states
+        if states is self.root and len(self._top) < _SHOWN:
+            self._top[key] = None
+        found = set()
+        for number, done in states:
+            steps = self._paths[number]
+            if done == len(steps):
+                found.add((number, done))  # all that is in what is chosen
+                continue
+            is_deep, name = steps[done]
+            if is_deep:
+                found.add((number, done))
+            if name is None or (name == key and type(name) is type(key)):
+                found.add((number, done + 1))
+        below = frozenset(found)
+        self._note(below)
+        return below
+
+    def chosen(self, states: States) -> bool:
+        """Whether a value with these states is chosen."""
+        return not self._paths or any(done == len(self._paths[number]) for number, done in states)
+
+    def check(self) -> None:
+        """Raise DocumentError if one of the paths has chosen nothing of a file that has been read."""
+        for number, path in enumerate(self._select):
+            if number not in self._found:
+                keys = ", ".join(map(str, self._top)) or "none"
+                more = ", ..." if len(self._top) == _SHOWN else ""
+                raise DocumentError(f"select {path!r}: nothing has this path; at the top are the keys {keys}{more}")
+
+    def _note(self, states: States) -> None:
+        for number, done in states:
+            if done == len(self._paths[number]):
+                self._found.add(number)
+
+
+def _steps(path: str) -> list[Step]:
+    steps: list[Step] = []
+    at = len(path) if path == "$" else path.startswith("$")
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None or (found["name"] and not (found["deep"] or found["dot"]) and at):
+            raise DocumentError(f"select {path!r}: character {at + 1} cannot be read; {_EXPECTED}")
+        at = found.end()
+        quoted = found["single"] if found["double"] is None else found["double"]
+        key: Key | None
+        if quoted is not None:
+            key = re.sub(r"\\(.)", r"\1", quoted)
+        elif found["index"]:
+            key = int(found["index"])
+        else:
+            key = None if found["any"] or found["name"] == "*" else found["name"]
+        steps.append((bool(found["deep"]), key))
+    if not path:
+        raise DocumentError(f"select {path!r}: is empty; {_EXPECTED}")
+    return steps

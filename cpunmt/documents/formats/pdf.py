@@ -1,0 +1,196 @@
+"""PDF: its text, as paragraphs of a plain text; nothing else of it is kept. Read by pypdf, which is an extra.
+
+A PDF says where glyphs stand, and not what a paragraph is: lines are joined where the next word would not have fitted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cpunmt.documents.document import DocumentError, Unit, has_letters
+
+if TYPE_CHECKING:
+    from pypdf import PageObject, PdfReader
+
+_PAGES = 20_000
+_PAGE_BYTES = 1 << 24  # of the drawing of a page; those of books have some 10 kB
+_STEPS = 5_000_000  # of drawing a page
+_CHARACTERS = 1 << 26
+_DEEPEST = 20  # forms in forms
+_ITEM = re.compile(
+    r"[\u2022\u2023\u25aa\u25cf\u25e6\u2043\xb7*\u2013\u2014-]\s|(?:\d{1,3}(?:\.\d{1,3})+|\(?\w{1,2}[.)])\s"
+)
+_SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+_NEIGHBOURS = 4  # lines on each side that tell how wide the column is
+_FULL = 0.85  # of that width
+
+
+class Paragraphs(NamedTuple):
+    """The `Contents` of a PDF: a plain text of paragraphs with blank lines between them."""
+
+    texts: Sequence[str]
+
+    @property
+    def units(self) -> list[Unit]:
+        """The paragraphs that have letters."""
+        return [Unit(text) for text in self.texts if has_letters(text)]
+
+    def rendered(self, translations: Sequence[str]) -> bytes:
+        """A plain text in UTF-8."""
+        made = iter(translations)
+        texts = [next(made) if has_letters(text) else text for text in self.texts]
+        return ("\n\n".join(texts) + "\n").encode("utf-8")
+
+
+def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
+    """The paragraphs of all pages, in their order.
+
+    Raises DocumentError where pypdf is not installed, and for a file that is no PDF, is encrypted with a password, has
+    no text, or is larger than texts are.
+    """
+    texts: list[str] = []
+    size = 0
+    with _quiet():
+        reader = _reader(content)
+        for number, page in _pages(reader):
+            text = _text(page, number)
+            size += len(text)
+            if size > _CHARACTERS:
+                raise DocumentError(f"page {number}: more than {_CHARACTERS} characters; cut the file into parts")
+            texts += paragraphs(text)
+    if not any(map(has_letters, texts)):
+        raise DocumentError("has no text, perhaps it is a scan; expected text, as OCR adds it (ocrmypdf IN OUT)")
+    return Paragraphs(texts)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what pypdf tells about files that are not quite as they should be."""
+    logger = logging.getLogger("pypdf")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _reader(content: bytes) -> PdfReader:
+    try:
+        from pypdf import PdfReader
+    except ImportError:
+        raise DocumentError("to read a PDF, install pypdf: pip install 'cpunmt[pdf]'") from None
+    with _said("is not a PDF that can be read"):
+        if b"%PDF-" not in content[:1024]:
+            raise ValueError("it does not begin with %PDF-")
+        reader = PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not _opens(reader):
+            raise DocumentError("is encrypted; save it without a password (qpdf --decrypt --password=... IN OUT)")
+        if len(reader.pages) > _PAGES:
+            raise DocumentError(f"has more than {_PAGES} pages; cut it into parts")
+    return reader
+
+
+def _opens(reader: PdfReader) -> bool:
+    """Whether it can be read without a password, as most encrypted ones can."""
+    from pypdf.errors import DependencyError
+
+    try:
+        return bool(reader.decrypt(""))
+    except (DependencyError, NotImplementedError, ValueError):
+        return False
+
+
+def _pages(reader: PdfReader) -> Iterator[tuple[int, PageObject]]:
+    with _said("its pages cannot be read"):
+        count = len(reader.pages)
+    for number in range(count):
+        with _said(f"page {number + 1} cannot be read"):
+            page = reader.pages[number]
+        yield number + 1, page
+
+
+def _text(page: PageObject, number: int) -> str:
+    steps = 0
+
+    def count(*_: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps > _STEPS:
+            raise _too_large(number)
+
+    with _said(f"page {number} cannot be read"):
+        contents = page.get_contents()
+        if contents is not None and len(contents.get_data()) > _PAGE_BYTES:
+            raise _too_large(number)
+        _check_forms(page, number, set())
+        return page.extract_text(visitor_operand_before=count)
+
+
+def _check_forms(place: Any, number: int, seen: set[int], depth: int = 0) -> None:
+    """Refuse drawings within a page that are too large, before they are read."""
+    resources = place.get("/Resources")
+    forms = resources.get_object().get("/XObject") if resources is not None else None
+    for form in forms.get_object().values() if forms is not None else ():
+        drawn = form.get_object()
+        if id(drawn) in seen or drawn.get("/Subtype") != "/Form":
+            continue
+        seen.add(id(drawn))
+        if depth > _DEEPEST or len(drawn.get_data()) > _PAGE_BYTES:
+            raise _too_large(number)
+        _check_forms(drawn, number, seen, depth + 1)
+
+
+def _too_large(number: int) -> DocumentError:
+    return DocumentError(f"page {number}: its drawing is larger than that of a text is; leave this page out")
+
+
+@contextlib.contextmanager
+def _said(said: str) -> Iterator[None]:
+    """Whatever a broken file makes pypdf raise is one error."""
+    try:
+        yield
+    except DocumentError:
+        raise
+    except Exception as error:  # besides its own errors, those of whatever it meets: KeyError, TypeError, ...
+        shown = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DocumentError(f"{said} ({shown}); save or export it again") from None
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a page, each on one line, with what was hyphenated at the ends of lines in one."""
+    lines = [
+        " ".join(line.translate(_LIGATURES).encode("utf-8", "replace").decode().split()) for line in text.splitlines()
+    ]
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        before = lines[number - 1] if number else ""
+        width = max(map(len, lines[max(number - _NEIGHBOURS, 0) : number + _NEIGHBOURS]))
+        if not before or not _goes_on(before, line, width):
+            found.append(line)
+        elif _HYPHEN.search(before):
+            found[-1] = (found[-1][:-1] if line[0].islower() else found[-1]) + line
+        else:
+            found[-1] += f" {line}"
+    return found
+
+
+def _goes_on(before: str, line: str, width: int) -> bool:
+    """Whether a line goes on with what the line before says."""
+    if _HYPHEN.search(before):
+        return True
+    if _ITEM.match(line):
+        return False
+    is_full = len(before) + 1 + len(line.split(" ", 1)[0]) > _FULL * width
+    if line[0].islower() and not _SENTENCE_END.search(before):
+        return is_full or len(before) > width / 2
+    return is_full

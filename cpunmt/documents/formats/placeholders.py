@@ -1,0 +1,227 @@
+"""Texts of programs: what stands in them that must stay, as marks, and files that are made of such texts.
+
+A placeholder is a part of the sentence and stays (`k`); a tag that has an end stands around words (`g`). Where the
+order of placeholders counts, as in `%s of %d`, the translation must have it too: else it is not used, or they are
+numbered where their language can (POSIX fprintf: `%1$s`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from cpunmt.documents.document import Document, Source, Span, Unit, has_letters, whole
+from cpunmt.documents.marks import Mark, read, written
+from cpunmt.translation.protection.braces import brace_ends
+from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS
+
+_CONVERSION = r"[-+ #0'I]{0,6}(?:\*(?:\d{1,2}\$)?|\d{1,9})?(?:\.(?:\*|\d{0,9}))?"
+_LENGTH = r"(?:hh|ll|[hlqjztL])?"
+PERCENT = (  # of a text that is known to have them: even "% d"
+    rf"%%|%(?:\(\w{{1,64}}\)|\d{{1,3}}\$)?{_CONVERSION}{_LENGTH}(?:<PRI\w{{1,12}}>|[diouxXeEfFgGaAcCsSpnmr@])"
+)
+BRACES = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,50}\}[^{}\n]{0,100})?\}"
+_TRIGGER = re.compile("[{%$@<&]")  # without one of these there is no placeholder
+_VOID = frozenset(["br", "hr", "img", "wbr", "input"])
+_TAG = r"<(?P<closes>/?)(?P<tag>[A-Za-z0-9][\w:.-]{0,63})(?:\s[^<>\n]{0,500})?/?>"
+_USUAL = (
+    r"\$t\([^()\n]{1,200}\)"  # of i18next
+    r"|@(?:\.\w{1,32})?:[\w.]{1,200}"  # of Vue
+    r"|%\{\w{1,64}\}|%<\w{1,64}>[-+0#\d.]{0,8}[a-zA-Z]"  # of Ruby
+    r"|&(?:#\w{1,8}|[A-Za-z]\w{1,30});"
+)
+_PLURALS = re.compile(r"\{\s{0,8}\w{1,64}\s{0,8},\s{0,8}(?:plural|selectordinal|select|choice)\s{0,8},")
+_COUNTED = re.compile(r"%(?!%|\d{1,3}\$|\d{1,2}(?!\d|[.a-zA-Z$])|\(|\{|<(?!PRI))|\{(?:[!:][^{}]*)?\}$")
+_SPACES = re.compile(r"[^\S ]\s*|\s{2,}")  # a text with marks has single spaces only
+
+
+class Message:
+    """A text, in the units that are translated of it: of one with placeholders each line, else all of it.
+
+    units  none: nothing in it is to be translated. One with plurals of ICU (`{n, plural, ...}`) has none
+    """
+
+    __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
+
+    def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
+        """Of a text whose placeholders are the usual ones, and what the pattern `known` matches.
+
+        numbered: those that are counted can be numbered, as in `%1$s`.
+        """
+        self.text = text
+        self.units: list[Unit] = []
+        self._numbered = numbered
+        self._sources: list[str] = []  # what the marks stand for; those of closing tags follow the opening ones
+        self._parts: list[str | int] = []  # what stays, and the numbers of units
+        if not has_letters(text) or _PLURALS.search(text):
+            return
+        parts: list[str | Mark] = self._marks(text, known) if _TRIGGER.search(text) else [text]
+        for line in [parts] if len(parts) == 1 else _lines(parts):
+            self._add(line)
+
+    @property
+    def placeholders(self) -> list[str]:
+        """What stays in it, sorted."""
+        return sorted(filter(None, self._sources))
+
+    def translated(self, translations: Sequence[str]) -> str | None:
+        """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
+        if all(unit.text == translation for unit, translation in zip(self.units, translations, strict=True)):
+            return self.text
+        found = [
+            read(translation) if unit.form == "marked" else [translation]
+            for unit, translation in zip(self.units, translations, strict=True)
+        ]
+        numbers = [part.number for parts in found for part in parts if isinstance(part, Mark)]
+        expected = [part.number for unit in self.units for part in _marks_of(unit)]
+        if sorted(numbers) != sorted(expected):
+            return None
+        sources = self._sources
+        counted = [number for number in expected if _COUNTED.match(sources[number])]
+        if counted != [number for number in numbers if number in set(counted)]:
+            if not self._numbered or any(sources[number][0] != "%" or "*" in sources[number] for number in counted):
+                return None
+            sources = list(sources)
+            for place, number in enumerate(counted, 1):
+                sources[number] = f"%{place}${sources[number][1:]}"
+        lines = ["".join(part if isinstance(part, str) else self._source(part, sources) for part in parts)
+                 for parts in found]  # fmt: skip
+        return "".join(part if isinstance(part, str) else lines[part] for part in self._parts)
+
+    @staticmethod
+    def _source(mark: Mark, sources: list[str]) -> str:
+        return sources[mark.number + mark.closes]
+
+    def _marks(self, text: str, known: str) -> list[str | Mark]:
+        """Texts and marks in turns."""
+        ends = brace_ends(text) if "{" in text else {}
+        parts: list[str | Mark] = [""]
+        opened: list[tuple[str, int]] = []  # tags: the name, and the place among the parts
+        begin = at = 0
+        search = re.compile(f"{_TAG}|{known}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
+        while found := search(text, at):
+            at = found.end()
+            if found[MESSAGE] is not None:
+                if found.start() not in ends:
+                    continue
+                at = ends[found.start()]
+            parts += text[begin : found.start()], self._mark(parts, opened, found, text[found.start() : at])
+            begin = at
+        return [*parts[1:], text[begin:]]
+
+    def _mark(self, parts: list[str | Mark], opened: list[tuple[str, int]], found: re.Match[str], source: str) -> Mark:
+        name = (found["tag"] or "").lower()
+        if name and found["closes"] and opened and opened[-1][0] == name:
+            place = opened.pop()[1]
+            number = parts[place].number  # type: ignore[union-attr]  # it is a mark
+            self._sources[number + 1] = source
+            parts[place] = Mark("g", number)
+            return Mark("g", number, True)
+        if name and not found["closes"] and not source.endswith("/>") and name not in _VOID:
+            opened.append((name, len(parts) + 1))
+        self._sources += source, ""
+        return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
+
+    def _add(self, parts: list[str | Mark]) -> None:
+        """A unit of texts and marks, without the white space around it, or what stays as it is."""
+        bare = "".join(part for part in parts if isinstance(part, str))
+        if not has_letters(bare):
+            self._parts += (part if isinstance(part, str) else self._source(part, self._sources) for part in parts)
+            return
+        before = after = ""
+        if isinstance(parts[0], str):
+            before = parts[0][: len(parts[0]) - len(parts[0].lstrip())]
+            parts = [parts[0].lstrip(), *parts[1:]]
+        if isinstance(parts[-1], str):
+            after = parts[-1][len(parts[-1].rstrip()) :]
+            parts = [*parts[:-1], parts[-1].rstrip()]
+        self._parts += before, len(self.units), after
+        if len(parts) == 1:
+            self.units.append(Unit(bare.strip()))
+        else:
+            self.units.append(Unit(written(parts), "marked"))
+
+
+_ANY = f"{_TAG}|{_USUAL}|{PATTERNS['placeholder']}"
+
+
+def _marks_of(unit: Unit) -> Iterator[Mark]:
+    if unit.form == "marked":
+        yield from (part for part in read(unit.text) if isinstance(part, Mark))
+
+
+def _lines(parts: Sequence[str | Mark]) -> Iterator[list[str | Mark]]:
+    """Parts between white space that is more than a space, which comes by itself; tags are not parted."""
+    line: list[str | Mark] = []
+    depth = 0
+    for part in parts:
+        if isinstance(part, Mark):
+            depth += (part.kind == "g") * (-1 if part.closes else 1)
+            line.append(part)
+            continue
+        at = 0
+        for blank in () if depth else _SPACES.finditer(part):
+            if part[at : blank.start()]:
+                line.append(part[at : blank.start()])
+            if line:
+                yield line
+            yield [blank[0]]
+            line, at = [], blank.end()
+        if part[at:]:
+            line.append(part[at:])
+    if line:
+        yield line
+
+
+class Value(NamedTuple):
+    """One or several texts of a file, which are written together, or stay.
+
+    messages  the texts
+    spans     what is written, ascending; an empty span is a place to insert something
+    write     the translation of each message -> what is put there, one text for each span
+    """
+
+    messages: Sequence[Message]
+    spans: Sequence[Span]
+    write: Callable[[Sequence[str]], Sequence[str]]
+
+
+def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
+    """A text that stands in one place."""
+    return Value([message], [span], lambda texts: [write(texts[0])])
+
+
+class Values(NamedTuple):
+    """The `Contents` of a file that is made of texts.
+
+    together  is written too, if any of the values is
+    """
+
+    source: Source
+    values: Sequence[Value]
+    together: Sequence[tuple[Span, str]] = ()
+
+    @property
+    def units(self) -> list[Unit]:
+        """All that is translated, in order."""
+        return [unit for value in self.values for message in value.messages for unit in message.units]
+
+    def rendered(self, translations: Sequence[str]) -> bytes:
+        """The file with the translation of each text in its place."""
+        edits: list[tuple[Span, str]] = []
+        at = 0
+        for messages, spans, write in self.values:
+            texts = []
+            for message in messages:
+                texts.append(message.translated(translations[at : at + len(message.units)]))
+                at += len(message.units)
+            usable = [text for text in texts if text is not None]
+            if len(usable) == len(messages) and any(
+                text != message.text for text, message in zip(usable, messages, strict=True)
+            ):
+                edits += zip(spans, write(usable), strict=True)
+        if edits:
+            edits += self.together
+        places = [whole(self.source.text[slice(*span)], span) for span, _ in edits]
+        return Document(self.source, places).rendered([text for _, text in edits])

@@ -1,0 +1,71 @@
+"""Dual conditional cross-entropy: its formula, on scores that `Translator.score` gives."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt import Translator
+from cpunmt.corpora.cross_entropy import Scoring, dual_score
+from cpunmt.corpora.inputs.rows import Rows
+from cpunmt.corpora.job import Filters, Job
+from tests.sample_models.real_model import GERMAN, SHIPPED
+
+ENTROPIES = st.floats(0, 50)
+PAIRS = [
+    ("A man is riding a bicycle.", "Ein Mann fährt Fahrrad."),
+    ("A man is riding a bicycle.", "Zwei Katzen."),
+    ("", "Ein Mann."),
+    ("Two dogs.", ""),
+    ("", ""),
+    ("A man is riding a bicycle.", "Ein Mann fährt Fahrrad."),
+    ("a " * 5000, "ein " * 5000),
+    (None, "Ein Mann."),
+]
+
+
+@pytest.fixture(scope="module")
+def models():
+    return Translator(SHIPPED), Translator(GERMAN)
+
+
+@given(ENTROPIES, ENTROPIES)
+def test_a_score_is_that_of_the_paper(forward, backward):
+    score = dual_score(forward, backward)
+    assert score == pytest.approx(math.exp(-abs(forward - backward) - 0.5 * (forward + backward)), rel=1e-5)
+    assert 0 <= score <= 1 and score == dual_score(backward, forward)
+    assert score <= dual_score(min(forward, backward), min(forward, backward))  # agreement counts
+
+
+def test_what_is_impossible_has_the_least_score():
+    assert dual_score(math.inf, 1.0) == dual_score(math.inf, math.inf) == dual_score(1.0, math.nan) == 0.0
+    assert dual_score(0.0, 0.0) == 1.0
+
+
+def scored(models, job, pairs=PAIRS):
+    done = []
+    made = Scoring(*models, job).made(Rows(*zip(*pairs, strict=True)), done.append)
+    return made, done
+
+
+def test_pairs_are_scored_by_both_models(models):
+    made, done = scored(models, Job(target="target"))
+    scores = made.columns["score"]
+    forward, backward = models
+    for (source, target), score in zip(PAIRS[:2], scores, strict=False):
+        there, back = forward.score(source, target), backward.score(target, source)
+        entropies = [-sum(one.log_probs) / len(one.log_probs) for one in (there, back)]
+        assert score == pytest.approx(dual_score(*entropies), rel=1e-5)
+    assert scores[0] > 0.5 > 0.01 > scores[1] and scores[2:5] == [0, 0, 0]
+    assert scores[5] == scores[0] and scores[6] == 0 and scores[7] is None
+    assert made.flags is None and made.distinct == 6 and done == [1.0]
+    alone = [scored(models, Job(target="target"), [pair])[0].columns["score"][0] for pair in PAIRS[:2]]
+    assert alone == scores[:2]
+
+
+def test_pairs_are_flagged(models):
+    job = Job(target="target", filters=Filters(min_score=0.1, max_length_ratio=2))
+    made, _ = scored(models, job)
+    assert made.flags[0] == () and made.flags[1] == ("score",) and made.flags[7] == ()
+    assert made.flags[2] == ("score", "ratio") and made.flags[4] == ("score",)

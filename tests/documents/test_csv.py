@@ -1,0 +1,133 @@
+"""Tables: cells of chosen columns are translated; quotes, separators and all else stay."""
+
+import csv
+import io
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.csv_table import read_csv, read_tsv
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
+
+FILE = 'id,title,"a, b"\r\n1,Two dogs,"He said ""hi""\nto {name}"\r\n2,"A cat"\r\n\r\n3,12,x,y\r\n'
+
+
+def texts(text, *select, read=read_csv):
+    return [unit.text for unit in document_of(read, text, select=select).units]
+
+
+def test_a_file():
+    keeps_every_byte(read_csv, FILE.encode(), select=["title", "a, b"])
+    assert texts(FILE, "title", "3") == ["Two dogs", 'He said "hi"', 'to <k n="0"/>', "A cat", "x"]
+    assert texts(FILE, "a, b") == texts(FILE, "3") == ['He said "hi"', 'to <k n="0"/>', "x"]
+    made = FILE.replace("Two dogs", "TWO DOGS").replace("A cat", "A CAT")
+    assert render(read_csv, FILE, upper, select=["2"]) == made
+    made = FILE.replace('He said ""hi""\nto', 'HE SAID ""HI""\nTO').replace("x,y", "X,y")
+    assert render(read_csv, FILE, upper, select=["a, b"]) == made
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "made"),
+    [
+        ("a,b\nc,d", "x, y", 'a,b\nc,"x, y"'),
+        ("a,b\nc,d\n", 'x "y"', 'a,b\nc,"x ""y"""\n'),
+        ("a;b\nc;d\n", "x, y", "a;b\nc;x, y\n"),
+        ("a\tb\rc\td\r", "x\ty", 'a\tb\rc\t"x\ty"\r'),
+        ('a|b\nc|"d"', "x", 'a|b\nc|"x"'),
+        ("sep=;\na,b;b\nc;d", "x;", 'sep=;\na,b;b\nc;"x;"'),
+    ],
+)
+def test_cells_are_quoted_where_it_is_needed(source, translation, made):
+    document = document_of(read_csv, source, select=["b"])
+    assert document.rendered([translation]).decode() == made
+
+
+CELLS = st.text(st.sampled_from(list('ab,;\t|"\n\r é1')), max_size=6)
+ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=5)
+
+
+def exchanged(text):
+    return text.replace("a", 'Q",;').replace("b", "W\tw")
+
+
+@given(
+    ROWS,
+    st.sampled_from(list(",;\t|")),
+    st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sets(st.integers(0, 2), min_size=1),
+)
+def test_csv_reads_what_is_written(rows, separator, quoting, line_end, columns):
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=line_end).writerows([["a", "b", "c"], *rows])
+    source = file.getvalue()
+    select = ["abc"[column] for column in columns]
+    keeps_every_byte(read_csv, source.encode(), select=select)
+    document = document_of(read_csv, source, select=select)
+    made = document.rendered([exchanged(unit.text) for unit in document.units]).decode()
+    header, *expected = csv.reader(io.StringIO(source, newline=""), delimiter=separator)
+    expected = [[exchanged(cell) if number in columns else cell for number, cell in enumerate(row)] for row in expected]
+    assert [header, *expected] == list(csv.reader(io.StringIO(made, newline=""), delimiter=separator))
+
+
+@given(st.text(st.sampled_from(list('ab,;\t"\r\n ')), max_size=20))
+def test_every_byte_of_any_file_stays_or_it_is_refused(text):
+    source = "a,b\n" + text
+    try:
+        document_of(read_csv, source, select=["a", "2"])
+    except CpunmtError:
+        with pytest.raises(csv.Error):
+            list(csv.reader(io.StringIO(source, newline=""), strict=True))
+        return
+    keeps_every_byte(read_csv, source.encode(), select=["a", "2"])
+
+
+def test_tabs_alone_separate_cells_of_tsv():
+    text = "a,b,c\td\nTwo, dogs\tcats"
+    assert texts(text, "d", read=read_tsv) == ["cats"]
+    assert texts(text, "1", read=read_tsv) == ["Two, dogs"]
+
+
+def test_quotes_of_tsv_that_are_none_of_cells_are_text():
+    text = 'a\tb\n"Two" dogs\t"cats"\n'
+    assert texts(text, "a", "b", read=read_tsv) == ['"Two" dogs', '"cats"']
+    document = document_of(read_tsv, text, select=["b"])
+    assert document.rendered(['"x\ty"']).decode() == text.replace('"cats"', '"x y"')
+
+
+@pytest.mark.parametrize(
+    ("content", "select", "said"),
+    [
+        (FILE, [], "choose columns by select .* 1 'id'; 2 'title'; 3 'a, b'$"),
+        (FILE, ["Title"], "select 'Title': no column"),
+        (FILE, ["4"], "select '4': no column"),
+        (FILE, ["0"], "select '0': no column"),
+        ("a,a\n", ["a"], "2 columns have this name"),
+        ("", ["a"], "its columns are: none"),
+        ('a,b\nc,"d', ["a"], "line 2: a quote begins a cell"),
+        ('a,b\n"c"d,e', ["a"], "line 2: a cell goes on"),
+        ('a,b\n"' + '""' * 50_000, ["a"], "line 2: a quote begins"),
+        ("PK\x03\x04\0", ["a"], "no column has this name"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_error(content, select, said):
+    with pytest.raises(CpunmtError, match=said) as refused:
+        document_of(read_csv, content, select=select)
+    assert "\n" not in str(refused.value)
+
+
+def test_time_is_linear():
+    def seconds(count):
+        text = "a,b\n" + "".join(f'{number},"Two dogs"\n' for number in range(count))
+        began = time.process_time()
+        document = document_of(read_csv, text, select=["b"])
+        assert len(document.units) == count
+        document.rendered([unit.text + " b" for unit in document.units])
+        return time.process_time() - began
+
+    seconds(100)
+    short, long = min(seconds(1_000) for _ in range(3)), seconds(10_000)
+    assert long < 40 * max(short, 0.005), (short, long)

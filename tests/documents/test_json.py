@@ -1,0 +1,156 @@
+"""JSON: values are translated, keys and all else stay; parts are chosen by paths."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.json_text import read_json
+from cpunmt.documents.formats.paths import Paths
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
+
+FILE = """{
+  "menu": {"open": "Open a file", "id": 12, "on": true, "none": null, "empty": ""},
+  "items" : [ {"text":"Two\\ndogs", "tag": "a b"}, {"text": "Hi {name}, you have %d dogs"} ],
+  "a b": "caf\\u00e9 \\"here\\"", "a b": "twice", "n": [1.50, -0e10, NaN]
+}
+"""
+# without the full stops of Chinese and Japanese, behind which a Translator puts a blank
+ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u3002\uff01\uff0e\uff1f\uff61"))
+WORDS = st.text(st.sampled_from(list('ab \n\t"\\/{}%sé🙂\u2028\0<>&;$:@\x7f\x85')), max_size=12) | ANY
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def texts(text, *select):
+    return [unit.text for unit in document_of(read_json, text, select=select).units]
+
+
+def mapped(change, tree):
+    if isinstance(tree, dict):
+        return {key: mapped(change, value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [mapped(change, value) for value in tree]
+    return change(tree) if isinstance(tree, str) else tree
+
+
+@given(TREES, st.booleans(), st.sampled_from([None, 1, "\t"]), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+def test_every_byte_stays(tree, ascii, indent, encoding):
+    text = json.dumps(tree, ensure_ascii=ascii, indent=indent)
+    keeps_every_byte(read_json, text.encode(encoding, "replace"))
+
+
+NESTED = st.recursive(
+    st.integers() | st.lists(st.sampled_from(["ab", "é", "c"]), min_size=1, max_size=5).map(" ".join),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+)
+
+
+@given(NESTED, st.booleans())
+def test_each_value_is_translated_and_no_key(tree, ascii):
+    text = json.dumps(tree, ensure_ascii=ascii).encode("utf-8", "replace").decode()
+    assert json.loads(render(read_json, text, upper)) == mapped(str.upper, json.loads(text))
+
+
+@given(WORDS, WORDS.filter(str.strip))
+def test_what_is_written_is_read_again(before, after):
+    document = document_of(read_json, json.dumps(["a", before.encode("utf-8", "replace").decode()]))
+    written = document.rendered(["b" + after] + [unit.text for unit in document.units[1:]])
+    assert json.loads(written.decode("utf-8", "surrogatepass"))[0] == "b" + after
+
+
+def test_a_file():
+    keeps_every_byte(read_json, FILE.encode())
+    assert texts(FILE) == [
+        "Open a file",
+        "Two\ndogs",
+        "a b",
+        'Hi <k n="0"/>, you have <k n="2"/> dogs',
+        'café "here"',
+        "twice",
+    ]
+    made = render(read_json, FILE, upper)
+    assert '"Open a file"'.upper() in made and '"TWO\\nDOGS"' in made and '"HI {name}, YOU HAVE %d DOGS"' in made
+    assert '"CAF\\u00c9 \\"HERE\\""' in made
+    assert made.lower() == FILE.lower().replace("\\u00e9", "\\u00c9".lower())
+
+
+@pytest.mark.parametrize(
+    ("select", "found"),
+    [
+        ("menu.open", ["Open a file"]),
+        ("$.menu", ["Open a file"]),
+        ("items[*].text", ["Two\ndogs", 'Hi <k n="0"/>, you have <k n="2"/> dogs']),
+        ("items[0].*", ["Two\ndogs", "a b"]),
+        ("$..tag", ["a b"]),
+        ("$..[0]['text']", ["Two\ndogs"]),
+        ("['a b']", ['café "here"', "twice"]),
+        ('*["open"]', ["Open a file"]),
+        ("$['items'][ 1 ]", ['Hi <k n="0"/>, you have <k n="2"/> dogs']),
+    ],
+)
+def test_parts_are_chosen(select, found):
+    assert texts(FILE, select) == found
+    assert set(texts(FILE, select, "menu.open")) == {*found, "Open a file"}
+
+
+@pytest.mark.parametrize("path", ["", "a..", "a.", "[", "['a", "a b", "[-1]", "$$", "[01]", "a[?(@.b)]", "."])
+def test_a_path_that_cannot_be_read_is_a_clear_error(path):
+    with pytest.raises(CpunmtError, match="expected a path such as title"):
+        Paths([path])
+
+
+def test_a_path_that_nothing_has_is_a_clear_error():
+    with pytest.raises(CpunmtError, match=r"select 'titel': nothing has this path; .* menu, items, a b, n$"):
+        document_of(read_json, FILE, select=["menu", "titel"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "line 1"),
+        ('{"a": "b",\n}', "line 2"),
+        ("[" * 100_000, "more than 500"),
+        ("[" * 501 + "]" * 501, "more than 500"),
+        ('["a', "line 1, column 2: is not JSON"),
+        ("PK\x03\x04\0", "line 1, column 1"),
+        ('["\0"]', "line 1"),
+        ('"a" // b', "line 1, column 5"),
+        ('["' + '\\"' * 50_000, "line 1, column 2"),
+    ],
+)
+def test_what_is_not_json_is_one_clear_error(content, said):
+    with pytest.raises(CpunmtError, match=said):
+        document_of(read_json, content)
+
+
+def test_half_characters_and_numbers_of_any_length_stay():
+    keeps_every_byte(read_json, b'["a \\ud800 b", ' + b"9" * 5000 + b"]")
+    assert texts('["a \\ud800 b", "c \\ud83d\\ude42"]') == ["c 🙂"]
+    assert '"C \\ud83d\\ude42"' in render(read_json, '["c \\ud83d\\ude42"]', upper)
+    assert render(read_json, '["a\\/b", "a \\u003c i"]', upper) == '["A\\/B", "A \\u003c I"]'
+
+
+def test_plurals_of_icu_stay():
+    text = '["{n, plural, one {# dog} other {# dogs}}", "a {n, number} b"]'
+    assert texts(text) == ['a <k n="0"/> b']
+
+
+def test_time_is_linear():
+    def seconds(count):
+        text = json.dumps({str(number): ["Two dogs", {"a": number}] for number in range(count)})
+        began = time.process_time()
+        document = document_of(read_json, text, select=["$..[0]"])
+        assert len(document.units) == count
+        document.rendered([unit.text + " b" for unit in document.units])
+        return time.process_time() - began
+
+    seconds(100)
+    short, long = min(seconds(1_000) for _ in range(3)), seconds(10_000)
+    assert long < 40 * max(short, 0.005), (short, long)

@@ -1,0 +1,128 @@
+"""Texts of programs: placeholders and tags stay, each once, and in an order that counts."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.bulk import translated
+from cpunmt.documents.document import has_letters
+from cpunmt.documents.formats.json_text import read_json
+from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
+from tests.documents.laws import echo, keeps_every_byte, upper
+from tests.documents.test_json import ANY
+
+KEPT = [
+    *("{name}", "{0}", "{}", "{{count}}", "${user}", "#{n}", "%s", "%1$s", "%(n)d", "%{who}", "%<n>d", "%-5.2f", "%%"),
+    *("5%%", "$t(a.b)", "&nbsp;", "<br>", "<x/>", "<file>", "</b>", "@:a.b", "{n, number}"),
+]
+
+
+def change(message, change=upper):
+    units = message.units
+    return message.translated(translated(units, echo(change), {}, lambda count: None))
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_what_stays(kept):
+    assert change(Message(f"ab {kept} cd")) == f"AB {kept} CD"
+    assert change(Message(f"ab\n\n  {kept} cd\t")) == f"AB\n\n  {kept} CD\t"
+
+
+def test_tags_stand_around_words():
+    message = Message('Click <a href="%s">here {name}</a> or <b>there</b>.')
+    assert message.units[0].text == 'Click <g n="0">here <k n="2"/></g> or <g n="4">there</g>.'
+    assert change(message) == 'CLICK <a href="%s">HERE {name}</a> OR <b>THERE</b>.'
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "12", "%s", "{name}: %d", "{n, plural, one {# dog} other {# dogs}}", "<b></b>"]
+)
+def test_what_has_no_unit(text):
+    assert Message(text).units == [] and Message(text).translated([]) == text
+
+
+def test_what_is_known_is_kept_whole():
+    assert change(Message("5 % dogs", PERCENT)) == "5 % dOGS"
+    assert change(Message("a {user name} b", BRACES)) == "A {user name} B"
+    assert change(Message("%<PRIu64> dogs", PERCENT)) == "%<PRIu64> DOGS"
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "plain", "numbered"),
+    [
+        ("%s of %d", '<k n="2"/> von <k n="0"/>', None, "%2$d von %1$s"),
+        ("%s of %s", '<k n="2"/> von <k n="0"/>', None, "%2$s von %1$s"),
+        ("%s of %*d", '<k n="2"/> von <k n="0"/>', None, None),
+        ("{} of {}", '<k n="2"/> von <k n="0"/>', None, None),
+        ("{} of {x}", '<k n="2"/> von <k n="0"/>', "{x} von {}", "{x} von {}"),
+        ("%1$s of %2$s", '<k n="2"/> von <k n="0"/>', "%2$s von %1$s", "%2$s von %1$s"),
+        ("%s of %%", '<k n="2"/> von <k n="0"/>', "%% von %s", "%% von %s"),
+        ("%s of %d", '<k n="0"/> von', None, None),
+    ],
+)
+def test_an_order_that_counts(text, translation, plain, numbered):
+    assert Message(text, PERCENT).translated([translation]) == plain
+    assert Message(text, PERCENT, True).translated([translation]) == numbered
+
+
+SIGNS = [" ", "\n", "\t", "  ", "a", "b c", "<b>", "<", "&", ">", "{", "%", "\x01", "é"]
+TEXTS = st.lists(st.sampled_from([*KEPT, *SIGNS]) | ANY.map(lambda text: text[:3]), max_size=12).map("".join)
+
+
+@given(TEXTS)
+def test_a_text_comes_back(text):
+    message = Message(text)
+    assert message.translated([unit.text for unit in message.units]) == text
+    assert bool(message.units) <= has_letters(text)
+    content = json.dumps([text], ensure_ascii=False).encode("utf-8", "replace")
+    keeps_every_byte(read_json, content)
+
+
+@given(st.lists(st.sampled_from(KEPT), max_size=8), st.sampled_from(["\n", " ", "\t", "  "]))
+def test_each_placeholder_is_there_once(kept, between):
+    text = between.join(f"word {one}" for one in kept)
+    assert change(Message(text)) == between.join(f"WORD {one}" for one in kept)
+
+
+@given(st.lists(st.sampled_from([*KEPT, "<b>", "<i>", "</i>"]), max_size=8))
+def test_each_tag_is_there_once(kept):
+    """White space within it apart."""
+    made = change(Message(" ".join(f"word {one}" for one in kept)))
+    assert "".join(made.split()) == "".join("".join(f"WORD {one}" for one in kept).split())
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{",
+        "}",
+        "{a",
+        "{a, plural",
+        "{a, number ",
+        "%",
+        "%(",
+        "<",
+        "<a ",
+        "<a>",
+        "</a>",
+        "&",
+        "$t(",
+        "a ",
+        "\n",
+        "{x} \n",
+    ],
+)
+def test_time_is_linear(part):
+    def seconds(count):
+        text = part * (count // len(part)) + "word"
+        began = time.process_time()
+        message = Message(text, PERCENT)
+        message.translated([unit.text + " b" for unit in message.units])
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = min(seconds(5_000) for _ in range(3)), seconds(50_000)
+    assert long < 40 * max(short, 0.005), (short, long)

@@ -1,0 +1,207 @@
+"""YAML: values that are texts are translated in their styles; keys, comments, tags and all else stay."""
+
+import time
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.yaml_text import read_yaml
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.test_json import ANY, mapped
+
+FILE = """# a comment
+%s
+de:
+  hello: "Hello \\"you\\""   # stays
+  &a who : &b !!str A dog and %%{count} cats
+  yes: Yes
+  none: ~
+  day: 2001-12-14
+  tagged: !Ref Two dogs
+  lines: |2-
+      Two dogs
+    play.
+
+  folded: >+
+    A man is riding
+    home.
+
+    One more
+    line.
+
+  single: 'It''s a dog'
+  list: [two dogs, "a", 'b c', {k: a cat}]
+  same: *b
+  long: A dog
+    and a cat
+"""
+FILE = FILE % "---"
+
+
+def texts(text, *select):
+    return [unit.text for unit in document_of(read_yaml, text, select=select).units]
+
+
+FOLDED = "A man is riding\n    home.\n\n    One more\n    line."
+
+
+def test_a_file():
+    keeps_every_byte(read_yaml, FILE.encode())
+    assert texts(FILE) == [
+        'Hello "you"',
+        'A dog and <k n="0"/> cats',
+        "Two dogs\nplay.",
+        "A man is riding home.\nOne more line.",
+        "It's a dog",
+        "two dogs",
+        "a",
+        "b c",
+        "a cat",
+        "A dog and a cat",
+    ]
+    made = render(read_yaml, FILE, upper)
+    assert made == (
+        FILE.replace('"Hello \\"you\\""', '"HELLO \\"YOU\\""')
+        .replace("A dog and %{count} cats", "A DOG AND %{count} CATS")
+        .replace("      Two dogs\n    play.", "      TWO DOGS\n    PLAY.")
+        .replace(FOLDED, FOLDED.upper().replace("MORE\n    ", "MORE "))
+        .replace("It''s a dog", "IT''S A DOG")
+        .replace("[two dogs, \"a\", 'b c', {k: a cat}]", "[TWO DOGS, \"A\", 'B C', {k: A CAT}]")
+        .replace("A dog\n    and a cat", "A DOG AND A CAT")
+    )  # fmt: skip
+    keeps_every_byte(read_yaml, FILE.replace("\n", "\r\n").encode())
+    assert render(read_yaml, FILE.replace("\n", "\r\n"), upper) == made.replace("\n", "\r\n")
+
+
+def test_parts_are_chosen():
+    assert texts(FILE, "de.hello", "$..k") == ['Hello "you"', "a cat"]
+    assert texts(FILE, "de.list[2]") == ["b c"]
+    with pytest.raises(CpunmtError, match="select 'en.hello': nothing has this path; at the top are the keys de$"):
+        texts(FILE, "en.hello")
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "made"),
+    [
+        ("a: b", "c: d", 'a: "c: d"'),
+        ("a: b", "c #d", 'a: "c #d"'),
+        ("a: b", "c:d", "a: c:d"),
+        ("[b]", "c, d", '["c, d"]'),
+        ("a: b", "c, d", "a: c, d"),
+        ("a: b", "no", 'a: "no"'),
+        ("a: b", "12:30", 'a: "12:30"'),
+        ("a: b", "- c", 'a: "- c"'),
+        ("a: b", "é\nf", 'a: "é\\nf"'),
+        ("a: 'b'", "c\n'd'", "a: \"c\\n'd'\""),
+        ('a: "b"', '\x07"\\', 'a: "\\x07\\"\\\\"'),
+        ('a: "b \\u00e9"', "🙂 é", 'a: "\\U0001f642 \\xe9"'),
+        ("a: >\n  b\n  c\n\nd: 1", "c  d\n e", "a: |\n  c  d\n   e\n\nd: 1"),
+        ("a: >-\n  b\n  c\n", "e  f g", "a: >-\n  e  f\n  g\n"),
+        ("a: |\n  b\n  c", "e\n\nf\n\n\n", "a: |\n  e\n\n  f"),
+    ],
+)
+def test_styles(source, translation, made):
+    document = document_of(read_yaml, source)
+    assert document.rendered([translation]).decode() == made
+
+
+def changed(text, change=str.upper):
+    document = document_of(read_yaml, text)
+    return document.rendered([change(unit.text) for unit in document.units]).decode()
+
+
+SIGNS = list("ab:#-,'\"\\ \n\té🙂*!|>[]?\x85\u2028.1")
+KEYS = st.text(st.sampled_from(list("ab: #1\n")), max_size=5)
+STYLES = st.sampled_from([None, "'", '"', "|", ">"])
+LAYOUTS = st.fixed_dictionaries(
+    {
+        "default_style": STYLES,
+        "allow_unicode": st.booleans(),
+        "default_flow_style": st.sampled_from([None, True, False]),
+        "indent": st.integers(2, 6),
+        "width": st.integers(10, 30),
+    }
+)
+
+
+def trees(words):
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | words,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+        max_leaves=10,
+    )
+
+
+@given(trees(st.text(st.sampled_from([*SIGNS, *"{}%&<$@"]), max_size=14) | ANY), LAYOUTS)
+def test_every_byte_stays(tree, layout):
+    keeps_every_byte(read_yaml, yaml.safe_dump(tree, **layout).encode("utf-8", "replace"))
+
+
+def exchanged(words):
+    return words.replace("a", "Q w").replace("b", "é: #")
+
+
+@given(trees(st.text(st.sampled_from(SIGNS), max_size=14)), LAYOUTS)
+@example({"a": ["", {"b": "ab\n\n  c \n"}]}, {"default_style": "|"})
+def test_each_text_is_written_so_that_it_is_read_again(tree, layout):
+    text = yaml.safe_dump(tree, **layout)
+    assert yaml.safe_load(changed(text, exchanged)) == mapped(exchanged, yaml.safe_load(text))
+
+
+BITS = st.sampled_from(
+    ["a: ", "b", "- ", "\n", "  ", "    ", "|", ">", "|+\n", ">-\n", "|2\n", "'", '"', "# c\n", "[", "]", "{", "}",
+     ", ", "&x ", "*x", "!!str ", "!t ", "? ", ": ", "---\n", "...\n", "word two", "\\n", "\t", "é", "1", "\r\n"]
+)  # fmt: skip
+
+
+@given(st.lists(BITS, max_size=20).map("".join))
+def test_every_byte_of_any_file_stays_or_it_is_refused(text):
+    try:
+        document_of(read_yaml, text)
+    except CpunmtError:
+        return
+    keeps_every_byte(read_yaml, text.encode())
+    assert list(map(str, yaml.parse(changed(text, lambda unit: unit.replace("b", "W"))))) != []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[" * 100_000, "more than 100"),
+        ("- " * 100_000, "more than 100"),
+        ("a: b\nc: \0", "line 2: is not YAML"),
+        ("a: 'b\n", "line 2: is not YAML"),
+        ("PK\x03\x04", "line 1: is not YAML"),
+        ("a: *b\n c", "is not YAML"),
+        ('"\\UFFFFFFFF"', "is not YAML"),
+        ("a\n- b: c: d", "line 2: is not YAML"),
+    ],
+)
+def test_what_is_not_yaml_is_one_clear_error(content, said):
+    with pytest.raises(CpunmtError, match=said) as refused:
+        document_of(read_yaml, content)
+    assert "\n" not in str(refused.value)
+
+
+def test_aliases_are_not_followed():
+    bomb = "a: &a [two dogs]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [{f'*{chr(97 + n)}, ' * 9}]\n" for n in range(20)
+    )
+    assert texts(bomb) == ["two dogs"]
+
+
+def test_time_is_linear():
+    def seconds(count):
+        text = "".join(f"k{number}:\n  - Two dogs\n  - |\n    play\n" for number in range(count))
+        began = time.process_time()
+        document = document_of(read_yaml, text, select=["$..[1]"])
+        assert len(document.units) == count
+        document.rendered([unit.text + " b" for unit in document.units])
+        return time.process_time() - began
+
+    seconds(10)
+    short, long = min(seconds(200) for _ in range(3)), seconds(2000)
+    assert long < 40 * max(short, 0.005), (short, long)
