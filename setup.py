@@ -91,6 +91,11 @@ setup(
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
             "huggingface_hub>=1.3",
+            # what else reads files of office programs
+            "python-docx>=1.1",
+            "python-pptx>=1.0",
+            "openpyxl>=3.1",
+            "odfpy>=1.4",
             # clients of the server
             "httpx>=0.27",
             "libretranslatepy>=2.1",

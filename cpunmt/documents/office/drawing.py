@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cpunmt.documents.office.items import Item, Items
+from cpunmt.documents.office.items import Item, Items, Kind
 from cpunmt.documents.office.runs import run_frame, text_of
 from cpunmt.documents.xml_events import Node
 
-_KINDS = {"a:br": "break", "a:fld": "k", "a14:m": "k"}
+_KINDS: dict[str, Kind] = {"a:br": "break", "a:fld": "k", "a14:m": "k"}
 
 
 def drawing_items(text: str, node: Node) -> Items:

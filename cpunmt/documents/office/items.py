@@ -14,6 +14,10 @@ from typing import Literal
 from cpunmt.documents.document import has_letters
 
 WHITE = " \t\r\n"
+Looks = tuple[Hashable, ...]  # of all frames around a text
+
+
+Kind = Literal["text", "x", "k", "range", "break", "split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +28,7 @@ class Frame:
     begin    where it begins, and `content` where what is in it begins; `end` and `content_end` alike
     opening  what is written to begin another one like it, and `closing` to end it
     look     equal for frames that look alike
+    raises   whether it makes a superscript or subscript
     """
 
     parent: Frame | None
@@ -34,6 +39,7 @@ class Frame:
     opening: str
     closing: str
     look: Hashable
+    raises: bool = False
 
     @property
     def all_openings(self) -> str:
@@ -46,7 +52,12 @@ class Frame:
         return self.closing + (self.parent.all_closings if self.parent else "")
 
     @property
-    def all_looks(self) -> tuple[Hashable, ...]:
+    def is_raised(self) -> bool:
+        """Whether it, or a frame around it, makes a superscript or subscript."""
+        return self.raises or (self.parent is not None and self.parent.is_raised)
+
+    @property
+    def all_looks(self) -> Looks:
         """Of all frames, but for what looks like nothing."""
         own = (self.look,) if self.look else ()
         return (self.parent.all_looks if self.parent else ()) + own
@@ -63,10 +74,10 @@ class Item:
            "break": begins a new line, within a sentence or not
            "split": no sentence goes over it
     frame  in which it begins, and `last` in which it ends
-    text   of a text; of others what is written for it, or "": what stands there
+    text   of a text, without references
     """
 
-    kind: Literal["text", "x", "k", "range", "break", "split"]
+    kind: Kind
     begin: int
     end: int
     frame: Frame | None
@@ -81,6 +92,7 @@ class Container:
     opening: Item
     items: list[Item | Container]
     closing: Item
+    kind: Literal["container"] = "container"
 
 
 Items = list[Item | Container]
@@ -102,8 +114,8 @@ def segments(items: Items) -> Iterator[Items]:
     A break is a split, too, unless a small letter follows it. What is in a container is cut only if all text is.
     """
     group: Items = []
-    for number, item in enumerate([*items, None]):
-        if item is None or (isinstance(item, Item) and _is_split(item, items, number)):
+    for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):
+        if item is None or item.kind == "split" or (item.kind == "break" and not goes_on):
             group = _core(group)
             if len(group) == 1 and isinstance(group[0], Container):
                 yield from segments(group[0].items)
@@ -114,14 +126,14 @@ def segments(items: Items) -> Iterator[Items]:
             group.append(item)
 
 
-def _is_split(item: Item, items: Items, number: int) -> bool:
-    if item.kind != "break":
-        return item.kind == "split"
-    for other in items[number + 1 :]:
-        for text in texts([other]):
-            if text.text.strip(WHITE):
-                return not text.text.lstrip(WHITE)[0].islower()
-    return True
+def _going_on(items: Items) -> list[bool]:
+    """Of each item whether the next letter or other sign of a text after it is a small letter."""
+    found, goes_on = [], False
+    for item in reversed(items):
+        found.append(goes_on)
+        text = next((text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)), "")
+        goes_on = text[0].islower() if text else goes_on
+    return found[::-1]
 
 
 def _core(group: Items) -> Items:

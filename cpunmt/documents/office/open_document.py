@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cpunmt.documents.archives.parts import Parts
 from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import Contents, DocumentError
-from cpunmt.documents.office.items import Container, Frame, Item, Items
+from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, inside, read_part
 from cpunmt.documents.xml_events import Node, escaped
 
@@ -29,9 +29,10 @@ _SAYS_NOTHING = frozenset(
         "{http://openoffice.org/2009/office}rsid", "{http://openoffice.org/2009/office}paragraph-rsid",
     ]
 )  # fmt: skip
+_RAISES = "style:text-position"
 _FORGOTTEN = frozenset(["text:soft-page-break", "text:number"])
 _CONTAINERS = frozenset(["text:a", "text:meta", "text:ruby-base"])
-_KINDS = {
+_KINDS: dict[str, Kind] = {
     "text:line-break": "break",
     "text:tab": "split",
     "text:note": "x",
@@ -94,11 +95,11 @@ def _found(nodes: list[Node]) -> Iterator[Node]:
             yield from _found(node.children)
 
 
-def _items(text: str, node: Node, looks: dict[str, tuple]) -> Items:
+def _items(text: str, node: Node, looks: dict[str, Looks]) -> Items:
     return list(_of(text, node, looks, None))
 
 
-def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> Iterator[Item | Container]:
+def _of(text: str, node: Node, looks: dict[str, Looks], frame: Frame | None) -> Iterator[Item | Container]:
     for child in node.children:
         name, (begin, end) = child.name, child.inner
         if not name:
@@ -107,9 +108,9 @@ def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> 
             if child.children:
                 style = child.attributes.get("text:style-name", "")
                 opening, closing = text[child.begin : begin], text[end : child.end]
-                yield from _of(text, child, looks, Frame(
-                    frame, child.begin, begin, end, child.end, opening, closing, looks.get(style, style)
-                ))  # fmt: skip
+                look = looks.get(style, style)
+                span = Frame(frame, child.begin, begin, end, child.end, opening, closing, look, _RAISES in str(look))
+                yield from _of(text, child, looks, span)
         elif name == "text:s":
             is_wide = child.attributes.get("text:c", "1") not in ("1", "2")
             yield Item("split" if is_wide else "text", child.begin, child.end, frame, frame, "" if is_wide else " ")
@@ -121,7 +122,7 @@ def _of(text: str, node: Node, looks: dict[str, tuple], frame: Frame | None) -> 
             yield Item(_kind(name), child.begin, child.end, frame, frame)
 
 
-def _kind(name: str) -> str:
+def _kind(name: str) -> Kind:
     if name.endswith(("-start", "-end")):
         return "range"
     if name.startswith(("draw:", "table:", "office:", "presentation:")):

@@ -13,7 +13,7 @@ from cpunmt.documents.office.drawing import drawing_items
 from cpunmt.documents.office.items import Items
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, inside, read_part
 from cpunmt.documents.office.runs import framed_in_run
-from cpunmt.documents.office.sheets import Cells, cells, framed_in_cell, is_in, shared_in, sheet_items
+from cpunmt.documents.office.sheets import Places, cells, framed_in_cell, is_in, shared_in, sheet_items
 from cpunmt.documents.office.word import WordParagraph
 from cpunmt.documents.xml_events import Node
 
@@ -96,13 +96,14 @@ def _workbook(archive: Archive, types: dict[str, str]) -> Iterator[tuple[str, Co
     What a table calls its columns is in cells too, formulas name them, and Excel calls a file broken where they differ.
     So these cells stay, and with them others of equal text, which share it.
     """
-    strings, kept = "", set()
+    strings = ""
+    kept: set[int] = set()  # numbers of shared strings
     for name, of in types.items():
         last = of.removesuffix("+xml").rpartition(".")[2]
         if last == "sharedStrings":
             strings = name
         elif last == "worksheet":
-            places = list(_headings(archive, name))
+            places = _headings(archive, name)
             if places or b"inlineStr" in archive.read(name):
                 part = read_part(archive, name, PREFIXES, ["s:c"])
                 kept.update(shared_in(part.nodes, places))
@@ -122,23 +123,27 @@ def _strings(part: Part, nodes: Iterable[Node]) -> Contents:
     return Paragraphs(part, [sheet_items(part.text, node) for node in nodes], framed_in_cell)
 
 
-def _headings(archive: Archive, sheet: str) -> Iterator[Cells]:
+def _headings(archive: Archive, sheet: str) -> Places:
     """Where in a sheet the names of columns of tables stand, and the labels of their totals."""
     folder, base = posixpath.split(sheet)
     relations = f"{folder}/_rels/{base}.rels"
+    places: Places = {}
+    names: set[str] = set()
     if relations not in archive.names:
-        return
+        return places
     for node in read_part(archive, relations, PREFIXES, ["relations:Relationship"]).nodes:
         name = posixpath.normpath(posixpath.join("/", folder, node.attributes.get("Target", ""))).lstrip("/")
-        if node.attributes.get("Type", "").endswith("/table") and name in archive.names:
-            for table in read_part(archive, name, PREFIXES, ["s:table"]).nodes:
-                found = cells(table.attributes.get("ref", ""))
-                if found is not None:
-                    rows, columns = found
-                    yield rows[: _count(table, "headerRowCount", 1)], columns
-                    yield rows[len(rows) - _count(table, "totalsRowCount", 0) :], columns
+        if node.attributes.get("Type", "").endswith("/table"):
+            names.add(name)
+    for name in sorted(names.intersection(archive.names)):
+        for table in read_part(archive, name, PREFIXES, ["s:table"]).nodes:
+            rows, columns = cells(table.attributes.get("ref", "")) or (range(0), range(0))
+            totals = len(rows) - _count(table, "totalsRowCount", 0)
+            for row in {*rows[: _count(table, "headerRowCount", 1)], *rows[max(0, totals) :]}:
+                places.setdefault(row, []).append(columns)
+    return places
 
 
 def _count(node: Node, name: str, usual: int) -> int:
     found = node.attributes.get(name, "")
-    return min(int(found), 1 << 20) if found.isdecimal() else usual
+    return int(found[-1:]) if found.isdecimal() else usual  # it is 0 or 1

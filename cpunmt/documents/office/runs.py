@@ -31,7 +31,14 @@ def run_frame(text: str, run: Node, properties: str) -> Frame:
     if looks and not looks[2] and not looks[3]:
         looks = ()
     closing = text[run.inner[1] : run.end]
-    return Frame(None, run.begin, content, run.inner[1], run.end, text[run.begin : content], closing, looks)
+    raises = found is not None and (
+        found.attributes.get("baseline", "0") != "0"
+        or any(
+            child.name.endswith(":vertAlign") and "baseline" not in child.attributes.values()
+            for child in found.children
+        )
+    )
+    return Frame(None, run.begin, content, run.inner[1], run.end, text[run.begin : content], closing, looks, raises)
 
 
 def framed_in_run(frame: Frame | None, text: str) -> str:

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from cpunmt.documents.document import Span, Unit
+from cpunmt.documents.document import Span, Unit, has_letters
 from cpunmt.documents.marks import Mark, read, written
-from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Source, texts
+from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Looks, Source, texts
 
 _SPACES = re.compile(f"[{WHITE}]+")
+_NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # of texts of which nobody sees whether they are bold
 Framed = Callable[[Frame | None, str], str]  # a text, in another frame like this one
 
 
@@ -33,48 +34,50 @@ class Segment:
         found = list(texts(items))
         self._before, self._after = _edges(found)
         self._first, self._last = found[0], found[-1]
-        sizes: Counter[tuple] = Counter()
-        frames: dict[tuple, Frame | None] = {}
-        for text in found:
-            looks = _looks(text)
-            sizes[looks] += len(text.text.strip())
-            frames.setdefault(looks, text.frame)
-        self._usual = max(sizes, key=sizes.__getitem__)
-        self._frames = frames
-        self._sources: dict[int, Item | Container | tuple] = {}
+        self._frames: dict[Looks, Frame | None] = {}
+        for item in found:
+            self._frames.setdefault(_looks(item), item.frame)
+        self._usual = _most(found)
+        self._sources: dict[int, Item | Container | Looks] = {}
         self._ranges: list[Item] = []
+        self._raised = _raised(found)
         parts: list[str | Mark] = []
-        self._add(items, parts)
+        self._add(items, parts, self._usual)
         self.span, self._entered, self._left = _widened(items)
         text = written(parts) if self._sources else "".join(map(str, parts))
         self.unit = Unit(_SPACES.sub(" ", text), "marked" if self._sources else "plain")
 
-    def _add(self, items: Items, parts: list[str | Mark]) -> None:
-        look: tuple = self._usual
+    def _add(self, items: Items, parts: list[str | Mark], usual: Looks) -> None:
+        look = usual
         number = 0
         for item in items:
-            found = _looks(item) if isinstance(item, Item) and item.kind == "text" else self._usual
+            found = _looks(item) if isinstance(item, Item) and item.kind == "text" else usual
+            if found not in (look, usual) and isinstance(item, Item) and _NO_LOOK.fullmatch(item.text):
+                found = usual
+            raised = self._raised.get(item) if isinstance(item, Item) else None
+            if raised:
+                found = look if raised == "x" else usual
             if found != look:
-                if look != self._usual:
+                if look != usual:
                     parts.append(Mark("g", number, True))
-                if found != self._usual:
+                if found != usual:
                     number = self._mark("g", found, parts)
                 look = found
             if isinstance(item, Container):
                 around = self._mark("g", item, parts)
-                self._add(item.items, parts)
+                self._add(item.items, parts, _most(list(texts(item.items))))
                 parts.append(Mark("g", around, True))
-            elif item.kind == "text":
+            elif item.kind == "text" and raised != "x":
                 text = item.text.lstrip(WHITE) if item is self._first else item.text
                 parts.append(text.rstrip(WHITE) if item is self._last else text)
             else:
                 self._mark("k" if item.kind == "k" else "x", item, parts)
                 if item.kind == "range":
                     self._ranges.append(item)
-        if look != self._usual:
+        if look != usual:
             parts.append(Mark("g", number, True))
 
-    def _mark(self, kind: str, source: Item | Container | tuple, parts: list[str | Mark]) -> int:
+    def _mark(self, kind: str, source: Item | Container | Looks, parts: list[str | Mark]) -> int:
         number = len(self._sources) + 1
         self._sources[number] = source
         parts.append(Mark(kind, number))
@@ -83,9 +86,10 @@ class Segment:
     def write(self, translation: str, source: Source) -> str:
         """What is put in place of the span."""
         parts = read(translation) if self._sources else [translation]
-        pieces: list[tuple[tuple | None, str]] = [(self._usual, self._before)] if self._before else []
-        looks = [self._usual]  # of the marks that are open; a container begins with the usual one
+        pieces: list[tuple[Looks | None, str]] = [(self._usual, self._before)] if self._before else []
+        looks = [self._usual]  # of the marks that are open; a container has a usual one of its own
         ranges = iter(self._ranges)
+        usual = self._frames[self._usual]  # also of words in a container that had none
         for part in parts:
             if isinstance(part, str):
                 pieces.append((looks[-1], part.replace("\r\n", " ").replace("\n", " ")))
@@ -96,7 +100,7 @@ class Segment:
                 if isinstance(item, Container):
                     pieces.append((None, _as_it_stood(item.closing, source)))
             elif isinstance(item, Container):
-                looks.append(self._usual)
+                looks.append(_most(list(texts(item.items))))
                 pieces.append((None, _as_it_stood(item.opening, source)))
             elif isinstance(item, Item):
                 item = next(ranges, item) if item.kind == "range" else item
@@ -105,13 +109,36 @@ class Segment:
                 looks.append(item)
         if self._after:
             pieces.append((self._usual, self._after))
-        found = "".join(_joined(pieces, lambda look, text: self._framed(self._frames[look], text)))
+        found = "".join(_joined(pieces, lambda look, text: self._framed(self._frames.get(look, usual), text)))
         before = self._entered.all_closings if self._entered else ""
         return f"{before}{found}{self._left.all_openings if self._left else ''}"
 
 
-def _looks(item: Item) -> tuple:
+def _looks(item: Item) -> Looks:
     return item.frame.all_looks if item.frame else ()
+
+
+def _raised(found: Sequence[Item]) -> dict[Item, str]:
+    """Superscripts and subscripts that are parts of words, where a mark would be of the whole word.
+
+    "x": a sign behind a word (in m2), which is placed with it; "word": in 1st and H2O, and so of no look at all.
+    """
+    ends = [" ", *(item.text[-1:] for item in found)]
+    begins = [*(item.text[:1] for item in found), " "]
+    raised: dict[Item, str] = {}
+    for number, item in enumerate(found):
+        if item.frame is not None and item.frame.is_raised and ends[number] not in WHITE:
+            is_sign = not has_letters(item.text) and not begins[number + 1].isalnum()
+            raised[item] = "x" if is_sign else "word"
+    return raised
+
+
+def _most(found: Sequence[Item]) -> Looks:
+    """How most of these texts look."""
+    sizes: Counter[Looks] = Counter()
+    for item in found:
+        sizes[_looks(item)] += len(item.text.strip())
+    return max(sizes, key=sizes.__getitem__, default=())
 
 
 def _edges(found: Sequence[Item]) -> tuple[str, str]:
@@ -120,11 +147,11 @@ def _edges(found: Sequence[Item]) -> tuple[str, str]:
     return first[: len(first) - len(first.lstrip(WHITE))], last[len(last.rstrip(WHITE)) :]
 
 
-def _joined(pieces: list[tuple[tuple | None, str]], framed: Callable[[tuple, str], str]) -> list[str]:
+def _joined(pieces: list[tuple[Looks | None, str]], framed: Callable[[Looks, str], str]) -> list[str]:
     """All pieces as they are written, neighbours that look alike as one."""
     found: list[str] = []
     waiting: list[str] = []
-    look: tuple | None = None
+    look: Looks | None = None
     for other, text in [*pieces, (None, "")]:
         if waiting and other != look:
             assert look is not None
@@ -139,7 +166,7 @@ def _joined(pieces: list[tuple[tuple | None, str]], framed: Callable[[tuple, str
 
 
 def _as_it_stood(item: Item, source: Source) -> str:
-    text = item.text or source(item.begin, item.end)
+    text = source(item.begin, item.end)
     before = item.frame.all_openings if item.frame else ""
     return f"{before}{text}{item.last.all_closings if item.last else ''}"
 

@@ -12,6 +12,7 @@ from cpunmt.documents.xml_events import Node, escaped
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
 Cells = tuple[range, range]  # rows and columns, from 1
+Places = dict[int, list[range]]  # columns, by row
 
 
 def sheet_items(text: str, node: Node) -> Items:
@@ -30,7 +31,7 @@ def sheet_items(text: str, node: Node) -> Items:
 
 
 def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
-    """A text with breaks between its lines."""
+    """A text with breaks between its lines; in CDATA, which Excel never writes, a line end is a space."""
     begin, end = node.inner
     raw = text[begin:end]
     lines = re.split("\r?\n", text_of(node))
@@ -66,7 +67,7 @@ def cell(reference: str) -> tuple[int, int]:
     return (int(found[2]), _column(found[1])) if found else (0, 0)
 
 
-def shared_in(found: Iterable[Node], places: list[Cells]) -> Iterator[int]:
+def shared_in(found: Iterable[Node], places: Places) -> Iterator[int]:
     """The numbers of the shared strings of those cells `s:c` that are in one of these places."""
     for node in found:
         if node.attributes.get("t") == "s" and is_in(node, places):
@@ -76,10 +77,10 @@ def shared_in(found: Iterable[Node], places: list[Cells]) -> Iterator[int]:
                 yield int(number)
 
 
-def is_in(node: Node, places: list[Cells]) -> bool:
+def is_in(node: Node, places: Places) -> bool:
     """Whether a cell `s:c` is in one of these places."""
     row, column = cell(node.attributes.get("r", ""))
-    return any(row in rows and column in columns for rows, columns in places)
+    return any(column in columns for columns in places.get(row, ()))
 
 
 def _column(letters: str) -> int:

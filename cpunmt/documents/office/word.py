@@ -6,7 +6,7 @@ tracked. What it only remembers (where a spelling error is, or a page ended) is 
 
 from __future__ import annotations
 
-from cpunmt.documents.office.items import Container, Item, Items
+from cpunmt.documents.office.items import Container, Item, Items, Kind
 from cpunmt.documents.office.runs import is_preserved, run_frame, text_of
 from cpunmt.documents.xml_events import Node
 
@@ -45,7 +45,7 @@ class WordParagraph:
             elif name in _SPLITS:
                 found.append(Item("split", child.begin, child.end, None, None))
             else:
-                kind = "k" if name in _KEPT or name == "w:fldSimple" else "x"
+                kind: Kind = "k" if name in _KEPT or name == "w:fldSimple" else "x"
                 found.append(Item(kind, child.begin, child.end, None, None))
         return found
 
@@ -107,7 +107,7 @@ class WordParagraph:
         return node.attributes.get("w:fldCharType", "") if node is not None else ""
 
 
-def _kind(node: Node) -> str:
+def _kind(node: Node) -> Kind:
     if node.name in ("w:br", "w:cr"):
         return "break" if node.attributes.get("w:type", "textWrapping") == "textWrapping" else "split"
     if node.name in _SPLITS or node.name in ("w:fldChar", "w:instrText"):
