@@ -34,6 +34,8 @@ ELSEWHERE = {
     "students.yaml",
     "pairs.yaml",
     "pytorch_model.bin",
+    *("DataContext.checkpoint_config", "spark.sql.execution.arrow.maxRecordsPerBatch"),
+    *("spark.speculation", "spark.sql.files.maxPartitionBytes"),
 }
 
 
