@@ -93,6 +93,7 @@ def run(given, model: dict, options: dict) -> int:
     from cpunmt.corpora.model_digest import model_digest
     from cpunmt.corpora.pool import Pool
     from cpunmt.corpora.shard import refuse_contradictions
+    from cpunmt.corpora.translation_cache import settle
     from cpunmt.corpora.worker import Work
 
     _refuse_contradictions(given, options)
@@ -118,6 +119,8 @@ def run(given, model: dict, options: dict) -> int:
         with _bar(made) as advance:
             made.run(pool, wanted, advance)
         _report(made.totals, time.perf_counter() - began, given.workers, given.price)
+    if given.cache is not None:
+        settle(given.cache)
     return 0
 
 
@@ -126,6 +129,8 @@ def _refuse_contradictions(given, options):
     for name, most in (("workers", MOST_WORKERS), ("shard_rows", MOST_ROWS)):
         if not 1 <= getattr(given, name) <= most:
             given.parser.error(f"--{name.replace('_', '-')} is {getattr(given, name)}, expected 1 to {most}")
+    if not given.out:
+        given.parser.error("--out is empty, expected a directory")
     if given.price is not None and not given.price > 0:
         given.parser.error(f"--price is {given.price:g}, expected dollars above 0")
     if given.score != (given.reverse is not None):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,8 +50,8 @@ class Batch:
             raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or give --out another directory")
 
     def count(self) -> int:
-        """How many rows there are in all inputs, of all shares."""
-        return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora)
+        """How many rows there are in all inputs; of a share about how many."""
+        return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora) // self._share[1]
 
     def run(self, pool: Pool, wanted: dict[str, Any], advance: Advance) -> None:
         """Make what is not there. `wanted`: what parts depend on, see `sidecar.identity`.
@@ -90,6 +92,8 @@ class Batch:
                 if index % of == mine:
                     source = sidecar.digest(shard.payload)
                     path = os.path.join(self._folder, corpus.part(number))
+                    if os.path.islink(path):
+                        raise CpunmtError(f"{path}: is a link, and what it leads to would be replaced; remove it")
                     if (found := sidecar.fitting(path, wanted, source)) is None:
                         part = Part(path, corpus.kind, corpus.path, shard.first, source)
                         yield Task(part, shard.payload, shard.rows)
@@ -102,11 +106,13 @@ class Batch:
 
     def _remove_from(self, corpus: Corpus, number: int) -> None:
         """Parts of an earlier run that cut the input to more of them: they would stand behind the last one."""
-        while sidecar.is_ours(path := os.path.join(self._folder, corpus.part(number))):
-            for name in (path, sidecar.sidecar_of(path)):  # the sidecar last: it says that the other is ours
-                if os.path.exists(name):
-                    os.unlink(name)
-            number += 1
+        named = re.compile(rf"_{re.escape(corpus.stem)}\.(\d{{5}}){re.escape(corpus.ending)}\.json")
+        for found in filter(None, map(named.fullmatch, os.listdir(self._folder))):
+            path = os.path.join(self._folder, corpus.part(int(found[1])))
+            if int(found[1]) >= number and sidecar.is_ours(path):
+                for name in (path, sidecar.sidecar_of(path)):  # the sidecar last: it says that the other is ours
+                    with contextlib.suppress(FileNotFoundError):  # another job is at it, too
+                        os.unlink(name)
 
     def _tidy(self) -> None:
         """Remove what writers left that were killed."""

@@ -7,7 +7,6 @@ whole, or it is not.
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.output_files import replacing_file, sync, told, write_file
+from cpunmt.files.output_files import remove_abandoned, sync, told, write_durably, write_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,13 +98,12 @@ def read_part(part: Part) -> pa.Table:
 
 def write_part(part: Part, table: pa.Table, folder: str) -> None:
     """The part's file, whole and on the disk before it has its name. Raises CpunmtError."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = os.path.join(folder, part.name)
-    with replacing_file(path) as file, told(path):
-        pq.write_table(table, file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
+    made = pa.BufferOutputStream()
+    pq.write_table(table, made, compression="zstd")
+    write_durably(os.path.join(folder, part.name), made.getvalue())
 
 
 def waiting(parts: Sequence[Part], folder: str) -> list[Part]:
@@ -151,10 +149,7 @@ def finish(parts: Sequence[Part], folder: str) -> int:
         found = rows_of(os.path.join(folder, part.name))
         if found != part.end - part.begin:
             raise CpunmtError(f"{folder}: {part.name} has {found} rows, expected {part.end - part.begin}; remove it")
-    for name in os.listdir(folder):
-        if name.startswith(".part-"):  # of a process that was killed while it wrote
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
+    remove_abandoned(folder, ["part-"])  # of processes that were killed while they wrote
     with told(folder):
         sync(folder)
     write_file(os.path.join(folder, SUCCESS), b"")

@@ -5,6 +5,7 @@ What is found is what would be made again: keys are digests of model, options an
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sqlite3
@@ -12,7 +13,6 @@ import struct
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
@@ -120,17 +120,30 @@ class TranslationCache:
             check, score, sources, pieces, flags = _HEAD.unpack_from(value)
             if check != zlib.crc32(value[4:]):
                 raise ValueError
-            return Translated(value[_HEAD.size :].decode(), score, sources, pieces, bool(flags & 1), bool(flags & 2))
+            return Translated(
+                value[_HEAD.size :].decode(errors="surrogatepass"),
+                score,
+                sources,
+                pieces,
+                bool(flags & 1),
+                bool(flags & 2),
+            )
         except (AssertionError, struct.error, ValueError):
             raise CpunmtError(f"{self._path}: the cache is damaged; remove it, or name another file") from None
 
-    @contextmanager
+    @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
             advice = "remove it, or name another file" if os.path.isfile(self._path) else "check the path"
             raise CpunmtError(f"{self._path}: cannot be used as a cache: {error}; {advice}") from None
+
+
+def settle(path: str) -> None:
+    """Bring all that was added into the file itself, so that it can be copied; nothing, while others use it."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as file:
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _written(made: Translated) -> bytes:

@@ -82,7 +82,7 @@ def write_durably(path: str | os.PathLike, content: bytes):
     written = False
     while not written:
         with contextlib.suppress(_RemovedError), replacing_file(path) as file, told(path):
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file, fcntl.LOCK_EX)
             if not os.fstat(file.fileno()).st_nlink:  # in the moment before it was locked
                 raise _RemovedError
             file.write(content)
@@ -93,6 +93,15 @@ def write_durably(path: str | os.PathLike, content: bytes):
         sync(os.path.dirname(os.path.abspath(os.fsdecode(path))))
 
 
+def _lock(file: BinaryIO, how: int):
+    """Lock a file, where its file system can: on some clusters it cannot."""
+    try:
+        fcntl.flock(file, how)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
+
+
 def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
     """Remove the temporary files of `write_durably` whose writers were killed, of names that begin so."""
     pattern = "|".join(re.escape(name[:_LONGEST]) for name in beginnings)
@@ -100,7 +109,7 @@ def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         names = [entry.path for entry in entries if abandoned.fullmatch(entry.name)]
         for name in names:
-            with contextlib.suppress(OSError), open(name, "rb") as file:
+            with contextlib.suppress(OSError), open(name, "r+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: its writer is at work
                 os.unlink(name)
 

@@ -66,7 +66,7 @@ def test_objects_keep_their_bytes(objects, ascii_only, separators):
         ('{"text": "x"}', "line 2: has no 'source'; there is 'text'; name the column with --column"),
         ('{"source": 7}', "line 2: 'source' is a int"),
         ('{"source": "x", "translation": ""}', "line 2: has 'translation' already"),
-        ('{"source": %s}' % ("9" * 5000), "line 2: is not JSON"),
+        ('{"source": %s}' % ("9" * 5000), "line 2: 'source' is a int"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(line, said):

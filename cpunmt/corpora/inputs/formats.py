@@ -13,10 +13,14 @@ from cpunmt.corpora.inputs.parquet_rows import count_rows, parquet_shards, pyarr
 from cpunmt.corpora.inputs.rows import Made, Rows, Shard
 from cpunmt.corpora.inputs.text_rows import read_text, read_tsv, write_text, write_tsv
 from cpunmt.corpora.job import Job
+from cpunmt.corpora.sidecar import sidecar_of
 from cpunmt.errors import CpunmtError
 from cpunmt.files.compressed_file import ENDINGS, zstd_module
 
 _LEVEL = 6  # of gzip
+_MOST_PARTS = 100_000
+_LONGEST = 255  # bytes of a name
+_OTHERS = (".xz", ".bz2", ".lz4", ".br", ".zip", ".7z")  # ways to pack that are not read
 _KINDS = {".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".tsv": "tsv"}  # others are text
 
 
@@ -60,7 +64,9 @@ class Corpus(NamedTuple):
     ending: str
 
     def part(self, number: int) -> str:
-        """The name of a part's file."""
+        """The name of a part's file. Raises CpunmtError if there are so many that names would not be in order."""
+        if number >= _MOST_PARTS:
+            raise CpunmtError(f"{self.path}: has more than {_MOST_PARTS} parts; give it a larger --shard-rows")
         return f"{self.stem}.{number:05}{self.ending}"
 
 
@@ -70,6 +76,8 @@ def corpus_of(path: str, scored: bool) -> Corpus:
     root, packed = os.path.splitext(name)
     if packed.lower() not in ENDINGS:
         root, packed = name, ""
+    if os.path.splitext(name)[1].lower() in _OTHERS:
+        raise CpunmtError(f"{path}: is packed in a way that is not read; expected .gz, .zst, or unpacked")
     stem, ending = os.path.splitext(root)
     kind = _KINDS.get(ending.lower(), "text")
     if scored and kind == "text":
@@ -99,6 +107,8 @@ def corpora_of(paths: Sequence[str], folder: str, scored: bool) -> list[Corpus]:
         if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder):
             raise CpunmtError(f"{path}: lies in {folder}, where the parts are written; give --out another directory")
         corpus = corpus_of(path, scored)
+        if len(os.fsencode(sidecar_of(corpus.part(0)))) > _LONGEST:
+            raise CpunmtError(f"{path}: its name is too long to add a part's number; rename it")
         other = found.setdefault((corpus.stem, corpus.ending), corpus)
         if other is not corpus:
             raise CpunmtError(

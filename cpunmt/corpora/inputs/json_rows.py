@@ -28,6 +28,8 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
         if not is_row:
             continue
         place = f"{where}: line {number}"
+        if line.startswith("\ufeff"):
+            raise CpunmtError(f"{place}: begins with a byte order mark, which JSON has not; remove it")
         fields = _object(line, place)
         texts.append(_text(fields, job.column, place))
         if job.target is not None:
@@ -72,7 +74,7 @@ def _dumped(value: object) -> str:
 
 def _object(line: str, place: str) -> dict[str, object]:
     try:
-        found = json.loads(line)
+        found = json.loads(line, parse_int=len)  # one may have any length, and is not looked at
     except (ValueError, RecursionError) as error:
         raise CpunmtError(f"{place}: is not JSON ({error or 'too deep'}); expected an object {{...}}") from None
     if not isinstance(found, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -40,7 +41,10 @@ def count_lines(path: str) -> int:
 
 def _lines(path: str) -> Iterator[bytes]:
     try:
-        if os.path.getsize(path) == 0:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise CpunmtError(f"{path}: is not a regular file; expected one, since it is read more than once")
+        if status.st_size == 0:
             return
         with open_expanded(path, "text", 1 << 62, float("inf")) as file:
             yield from _split(path, file)

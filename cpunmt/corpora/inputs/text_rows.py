@@ -26,12 +26,15 @@ def write_text(rows: Rows, made: Made, job: Job) -> bytes:
 
 
 def read_tsv(payload: bytes, job: Job, where: str, first: int) -> Rows:
-    """Each line is source, tab, target; further columns stay as they are. Raises CpunmtError for one without a tab."""
+    """Each line is source, tab, target; further columns stay as they are; a blank one is two blank sides.
+
+    Raises CpunmtError for one without a tab.
+    """
     lines = [line.removesuffix("\r") for line in decoded(payload, where, first)]
     sources, targets = [], []
     for number, line in enumerate(lines, first):
         source, tab, rest = line.partition("\t")
-        if not tab:
+        if not tab and line.strip():
             raise CpunmtError(f"{where}: line {number} has no tab, expected source, tab, target")
         sources.append(source)
         targets.append(rest.partition("\t")[0])
