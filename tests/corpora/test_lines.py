@@ -54,6 +54,8 @@ def test_a_flagged_line_is_empty():
 def test_pairs_keep_their_further_columns():
     rows = read_tsv(b"a\tb\tc\n\t\r\n", Job(target="target"), "", 1)
     assert (rows.texts, rows.targets) == (["a", ""], ["b", ""])
+    blank = read_tsv(b"\n \na\tb\n", Job(target="target"), "", 1)
+    assert (blank.texts, blank.targets) == (["", " ", "a"], ["", "", "b"])
     made = Made({"score": [0.5, 0.0]}, [(), ("score",)], 2)
     assert (
         write_tsv(rows, made, Job()) == b"a\tb\tc\t0.5\n\n"
