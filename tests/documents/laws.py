@@ -1,6 +1,7 @@
 """What holds of every format, and how a test makes a Document."""
 
 import functools
+import time
 
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import Source
@@ -35,3 +36,24 @@ def keeps_every_byte(read, content: bytes, **settings) -> None:
     document = document_of(read, content, **settings)
     assert document.rendered([unit.text for unit in document.units]) == content
     assert document.rendered(translated(document.units, echo(), {}, lambda count: None)) == content
+
+
+def rewritten(read, text, **settings) -> int:
+    """Read a file and write it again with other texts; how many it has."""
+    document = document_of(read, text, **settings)
+    document.rendered([unit.text + " b" for unit in document.units])
+    return len(document.units)
+
+
+def takes_linear_time(use, content, count) -> None:
+    """What `use` does with `content(n)` takes time in proportion to n, from `count` to ten times that."""
+
+    def seconds(size):
+        made = content(size)
+        began = time.process_time()
+        use(made)
+        return time.process_time() - began
+
+    seconds(count // 10)
+    short, long = min(seconds(count) for _ in range(3)), min(seconds(10 * count) for _ in range(2))
+    assert long < 40 * max(short, 0.005), (short, long)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
 
 FILE = 'id,title,"a, b"\r\n1,Two dogs,"He said ""hi""\nto {name}"\r\n2,"A cat"\r\n\r\n3,12,x,y\r\n'
 
@@ -120,14 +119,8 @@ def test_what_cannot_be_used_is_one_clear_error(content, select, said):
 
 
 def test_time_is_linear():
-    def seconds(count):
-        text = "a,b\n" + "".join(f'{number},"Two dogs"\n' for number in range(count))
-        began = time.process_time()
-        document = document_of(read_csv, text, select=["b"])
-        assert len(document.units) == count
-        document.rendered([unit.text + " b" for unit in document.units])
-        return time.process_time() - began
-
-    seconds(100)
-    short, long = min(seconds(1_000) for _ in range(3)), min(seconds(10_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: rewritten(read_csv, text, select=["b"]),
+        lambda count: "a,b\n" + "".join(f'{number},"Two dogs"\n' for number in range(count)),
+        1_000,
+    )

@@ -1,7 +1,6 @@
 """JSON: values are translated, keys and all else stay; parts are chosen by paths."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.paths import Paths
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
 
 FILE = """{
   "menu": {"open": "Open a file", "id": 12, "on": true, "none": null, "empty": ""},
@@ -143,14 +142,8 @@ def test_plurals_of_icu_stay():
 
 
 def test_time_is_linear():
-    def seconds(count):
-        text = json.dumps({str(number): ["Two dogs", {"a": number}] for number in range(count)})
-        began = time.process_time()
-        document = document_of(read_json, text, select=["$..[0]"])
-        assert len(document.units) == count
-        document.rendered([unit.text + " b" for unit in document.units])
-        return time.process_time() - began
-
-    seconds(100)
-    short, long = min(seconds(1_000) for _ in range(3)), min(seconds(10_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: rewritten(read_json, text, select=["$..[0]"]),
+        lambda count: json.dumps({str(number): ["Two dogs", {"a": number}] for number in range(count)}),
+        1_000,
+    )

@@ -1,13 +1,11 @@
 """Markdown: what is text, what stays, and how translations are written."""
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.documents.formats.markdown import read_markdown, wrapped
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, takes_linear_time, upper
 
 SAMPLE = """---
 title: Weather station
@@ -275,12 +273,6 @@ def test_each_place_is_written_once(text):
     ],
 )
 def test_time_is_linear(part):
-    def seconds(count):
-        text = part * (count // len(part)) + "word"
-        began = time.process_time()
-        document_of(read_markdown, text)
-        return time.process_time() - began
-
-    seconds(1000)
-    short, long = min(seconds(5_000) for _ in range(3)), min(seconds(50_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: document_of(read_markdown, text), lambda count: part * (count // len(part)) + "word", 5_000
+    )

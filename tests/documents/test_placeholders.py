@@ -1,7 +1,6 @@
 """Texts of programs: placeholders and tags stay, each once, and in an order that counts."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import has_letters
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
-from tests.documents.laws import echo, keeps_every_byte, upper
+from tests.documents.laws import echo, keeps_every_byte, takes_linear_time, upper
 from tests.documents.test_json import ANY
 
 KEPT = [
@@ -116,13 +115,8 @@ def test_each_tag_is_there_once(kept):
     ],
 )
 def test_time_is_linear(part):
-    def seconds(count):
-        text = part * (count // len(part)) + "word"
-        began = time.process_time()
+    def use(text):
         message = Message(text, PERCENT)
         message.translated([unit.text + " b" for unit in message.units])
-        return time.process_time() - began
 
-    seconds(1000)
-    short, long = min(seconds(5_000) for _ in range(3)), min(seconds(50_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(use, lambda count: part * (count // len(part)) + "word", 5_000)

@@ -1,7 +1,5 @@
 """Catalogues of gettext: what is empty is filled and marked, all else stays."""
 
-import time
-
 import polib
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.po import read_po
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
 
 FILE = r"""# A title
 #, fuzzy
@@ -225,14 +223,8 @@ def test_every_byte_of_any_file_stays_or_it_is_refused(text):
 
 
 def test_time_is_linear():
-    def seconds(count):
-        text = "".join(f'msgid "Two dogs {number}"\nmsgstr ""\n\n' for number in range(count))
-        began = time.process_time()
-        document = document_of(read_po, text)
-        assert len(document.units) == count
-        document.rendered([unit.text + " b" for unit in document.units])
-        return time.process_time() - began
-
-    seconds(100)
-    short, long = min(seconds(1_000) for _ in range(3)), min(seconds(10_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: rewritten(read_po, text),
+        lambda count: "".join(f'msgid "Two dogs {number}"\nmsgstr ""\n\n' for number in range(count)),
+        1_000,
+    )

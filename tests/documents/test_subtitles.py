@@ -1,14 +1,12 @@
 """Subtitles: cues of one sentence are joined and parted, all else stays."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.documents.formats.cues import Cue, shared_out, wrapped
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
 
 SRT = """1
 00:00:01,000 --> 00:00:03,000
@@ -159,13 +157,8 @@ def test_every_byte_stays(text):
     ["<i>", "</i>", "{a", "<a ", "a ", "a\n", "\u266a", "- a\n", "\n1\n00:00:01,000 --> 00:00:02,000\na", "1\n\n"],
 )
 def test_time_is_linear(part):
-    def seconds(count):
-        text = "00:00:01,000 --> 00:00:02,000\n" + part * (count // len(part)) + "word"
-        began = time.process_time()
-        document = document_of(read_srt, text)
-        document.rendered([unit.text + " b" for unit in document.units])
-        return time.process_time() - began
-
-    seconds(1000)
-    short, long = min(seconds(5_000) for _ in range(3)), min(seconds(50_000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: rewritten(read_srt, text),
+        lambda count: "00:00:01,000 --> 00:00:02,000\n" + part * (count // len(part)) + "word",
+        5_000,
+    )

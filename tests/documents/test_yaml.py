@@ -1,7 +1,5 @@
 """YAML: values that are texts are translated in their styles; keys, comments, tags and all else stay."""
 
-import time
-
 import pytest
 import yaml
 from hypothesis import example, given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
 from tests.documents.test_json import ANY, mapped
 
 FILE = """# a comment
@@ -194,14 +192,8 @@ def test_aliases_are_not_followed():
 
 
 def test_time_is_linear():
-    def seconds(count):
-        text = "".join(f"k{number}:\n  - Two dogs\n  - |\n    play\n" for number in range(count))
-        began = time.process_time()
-        document = document_of(read_yaml, text, select=["$..[1]"])
-        assert len(document.units) == count
-        document.rendered([unit.text + " b" for unit in document.units])
-        return time.process_time() - began
-
-    seconds(10)
-    short, long = min(seconds(200) for _ in range(3)), min(seconds(2000) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    takes_linear_time(
+        lambda text: rewritten(read_yaml, text, select=["$..[1]"]),
+        lambda count: "".join(f"k{number}:\n  - Two dogs\n  - |\n    play\n" for number in range(count)),
+        200,
+    )
