@@ -149,8 +149,9 @@ class Pool:
             self._said_of_starts = _at_start(how)
             if task is not None:
                 again.appendleft(task)
-                if self._unready == ATTEMPTS and self._workers:
-                    say(f"cpunmt: {self._said_of_starts} It goes on with {len(self._workers)} of {self._count}")
+                ready = sum(one.is_ready for one in self._workers)
+                if self._unready == ATTEMPTS and ready:
+                    say(f"cpunmt: {self._said_of_starts} It goes on with {ready} of {self._count}")
             return
         self._unready = 0  # it has left room
         if task is None:

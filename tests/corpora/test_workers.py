@@ -135,7 +135,7 @@ def test_workers_that_end_at_their_start_are_not_started_without_end(tmp_path, s
         (starts / "starts").unlink()
         with pytest.raises(CpunmtError, match="^3 workers ended at their start, the last one with status 3"):
             made(pool, tasks(tmp_path, 2))
-        assert (starts / "starts").read_text() == "xxx"
+        assert 3 <= len((starts / "starts").read_text()) <= 4  # two at once
         (starts / "ending").unlink()
     with Pool(work(), 2) as pool:
         assert len(made(pool, tasks(tmp_path, 3))) == 3
@@ -152,7 +152,8 @@ def test_there_are_no_more_workers_than_parts(tmp_path, starts):
 def test_too_few_open_files_are_said_to_be(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     with Pool(work(), 40) as pool:
-        most = max(map(int, os.listdir("/proc/self/fd"))) + 12
+        used = set(map(int, os.listdir("/proc/self/fd")))
+        most = [number for number in range(before[0]) if number not in used][24]  # a worker has 2 for good
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
         try:
             with pytest.raises(CpunmtError, match="Too many open files; use fewer --workers, or see ulimit -n$"):
