@@ -52,7 +52,7 @@ def in_bulk(translator, lines) -> Cost:
 
 def by_workers(model, path, rows, workers) -> Cost:
     """A run; its processor time has that of the start."""
-    job, digest = Job(), model_digest([Path(model)])
+    job, digest = Job(), model_digest([Path(model)], [])
     with tempfile.TemporaryDirectory() as out:
         run = Batch(corpora_of([path], out, False), out, rows)
         began, processor = time.perf_counter(), processor_time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -26,7 +27,12 @@ from cpunmt.process import interrupts
 ATTEMPTS = 3  # a part that so many workers died of is given up
 _PATIENCE = 2.0  # seconds for workers to end by themselves
 _BLOCK = 1 << 16
-_START = "import sys; from cpunmt.process.run import run; sys.exit(run('cpunmt', 'cpunmt.corpora.worker'))"
+_SHOWN = 3  # parts that were given up and are named
+# The current folder, which python -c looks in first, is no place for modules: a random.py there would be run.
+_START = (
+    "import sys; sys.path[:] = filter(None, sys.path); from cpunmt.process.run import run; "
+    "sys.exit(run('cpunmt', 'cpunmt.corpora.worker'))"
+)
 
 
 @dataclass
@@ -52,17 +58,17 @@ class Pool:
     """Processes for some work; to be closed."""
 
     def __init__(self, work: Work, count: int):
-        """Start the first one, and the others when it is ready: what is compiled on first use is then there.
+        """Start the first one; the others when it is ready, so that what is compiled on first use is there.
 
         Raises CpunmtError if models cannot be loaded, or options are wrong.
         """
         self._work, self._count = work, count
         self._workers: list[_Worker] = []
         self._is_ending = False
+        self._unready = 0  # workers in a row that ended before they were ready
+        self._said_of_starts = ""
         interrupts.end_by(self._end_now)
         self.options = self._first()
-        while len(self._workers) < count:
-            self._start()
 
     def __enter__(self) -> Pool:
         return self
@@ -74,8 +80,9 @@ class Pool:
     def run(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, str, Any]]:
         """Make the parts. Of each come (task, "progress", [share that is done, words in all]), (task, "done", sidecar).
 
-        As many tasks as there are workers are held, and one more. A part that cannot be made ends it: those that have
-        been begun come first, then CpunmtError. So does one that ATTEMPTS workers died of, after all others.
+        A worker is started when there is a task for it, and none is idle. As many tasks as there are workers are held,
+        and one more. A part that cannot be made ends it: those that have been begun come first, then
+        CpunmtError. So does one that ATTEMPTS workers died of, after all others.
         """
         again: deque[Task] = deque()
         failed: list[str] = []
@@ -83,22 +90,27 @@ class Pool:
         following = _next(tasks, failed)
         while True:
             self._wait_for_the_end()
-            for worker in self._workers:
-                if worker.task is None and not failed and (again or following):
-                    if again:
-                        worker.task = again.popleft()
-                    else:
-                        worker.task, following = following, None
-                    self._send(worker)
-                    if following is None:
-                        following = _next(tasks, failed)
+            while not failed and (again or following) and (free := self._free(failed)) is not None:
+                if again:
+                    free.task = again.popleft()
+                else:
+                    free.task, following = following, None
+                if free.is_ready:  # to the others when they are: writing would wait for their start
+                    self._send(free)
+                if following is None:
+                    following = _next(tasks, failed)
             if not any(worker.task for worker in self._workers):
                 self._wait_for_the_end()
                 break
             for worker in self._waited():
                 for kind, value in _taken(worker):
                     task = worker.task
-                    if kind == "ready" or task is None:
+                    if kind == "ready":
+                        worker.is_ready, self._unready = True, 0
+                        if task is not None:
+                            self._send(worker)
+                        continue
+                    if task is None:
                         continue
                     if kind == "failed":
                         failed.append(value)
@@ -106,27 +118,54 @@ class Pool:
                         yield task, kind, value
                     if kind != "progress":
                         worker.task = None
-                if worker not in self._workers and worker.task is not None:
-                    self._died(worker, worker.task, again, given_up)
+                if worker not in self._workers:
+                    self._died(worker, again, given_up)
         if failed:
             raise CpunmtError(failed[0])
         if given_up:
-            raise CpunmtError("; ".join(given_up))
+            raise CpunmtError(_told(given_up))
 
-    def _died(self, worker: _Worker, task: Task, again: deque[Task], given_up: list[str]) -> None:
+    def _free(self, failed: list[str]) -> _Worker | None:
+        """A worker without a task: a new one if there is none, as long as that may help."""
+        for worker in self._workers:
+            if worker.task is None:
+                return worker
+        if len(self._workers) >= self._count:
+            return None
+        if self._unready >= ATTEMPTS:
+            if not self._workers:
+                failed.append(self._said_of_starts)
+            return None
+        try:
+            return self._start()
+        except CpunmtError as error:
+            failed.append(str(error))
+            return None
+
+    def _died(self, worker: _Worker, again: deque[Task], given_up: list[str]) -> None:
+        task, how = worker.task, _ended(worker.process.returncode)
+        if not worker.is_ready:  # it has seen nothing of its task
+            self._unready += 1
+            self._said_of_starts = _at_start(how)
+            if task is not None:
+                again.appendleft(task)
+                ready = sum(one.is_ready for one in self._workers)
+                if self._unready == ATTEMPTS and ready:
+                    say(f"cpunmt: {self._said_of_starts} It goes on with {ready} of {self._count}")
+            return
+        self._unready = 0  # it has left room
+        if task is None:
+            return
         task.died += 1
         place = f"{task.part.where}, rows from {task.part.first} on"
-        how = _ended(worker.process.returncode)
         if task.died < ATTEMPTS:
             say(f"cpunmt: a worker ended {how} at {place}; another one makes them")
             again.append(task)
         else:
-            given_up.append(
-                f"{place}: {ATTEMPTS} workers ended at them, the last one {how}; is there too little memory? Then use "
-                "fewer --workers, or a smaller --shard-rows. All else is done"
-            )
+            given_up.append(f"{place}: {ATTEMPTS} workers ended at them, the last one {how}")
 
     def _start(self) -> _Worker:
+        self._wait_for_the_end()
         here = str(Path(__file__).parents[2])
         folders = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "OPENBLAS_NUM_THREADS": "1"}
@@ -140,7 +179,10 @@ class Pool:
                 start_new_session=True,  # Ctrl-C is this process's, which ends them
             )
         except OSError as error:
-            raise CpunmtError(f"a worker cannot be started: {error.strerror}; see ulimit -u") from None
+            limit = "n" if error.errno == errno.EMFILE else "u"
+            raise CpunmtError(
+                f"a worker cannot be started: {error.strerror}; use fewer --workers, or see ulimit -{limit}"
+            ) from None
         worker = _Worker(process)
         self._workers.append(worker)
         self._written(worker, frame(asdict(self._work)))
@@ -149,20 +191,19 @@ class Pool:
     def _first(self) -> dict[str, Any]:
         """The named options, from the first worker."""
         for _ in range(ATTEMPTS):
-            self._wait_for_the_end()
             worker = self._start()
             while worker in self._workers:
-                for waited in self._waited(replace=False):
+                for waited in self._waited():
                     self._wait_for_the_end()
                     for kind, value in _taken(waited):
                         if kind == "failed":
                             self._stop()
                             raise CpunmtError(value)
                         if kind == "ready":
+                            waited.is_ready = True
                             return dict(value)
         self._wait_for_the_end()
-        how = _ended(worker.process.returncode)
-        raise CpunmtError(f"{ATTEMPTS} workers ended at their start, the last one {how}; is there too little memory?")
+        raise CpunmtError(_at_start(_ended(worker.process.returncode)))
 
     def _send(self, worker: _Worker) -> None:
         assert worker.task is not None
@@ -174,8 +215,8 @@ class Pool:
         with contextlib.suppress(OSError):  # it has died: what it says next is nothing
             write_all(worker.process.stdin.fileno(), content)
 
-    def _waited(self, replace: bool = True) -> list[_Worker]:
-        """Those that have said something, or died: these are replaced."""
+    def _waited(self) -> list[_Worker]:
+        """Those that have said something, or died: these are none of the workers any more."""
         by_descriptor = {}
         poll = select.poll()
         for worker in self._workers:
@@ -192,8 +233,6 @@ class Pool:
                 self._wait_for_the_end()
                 self._workers.remove(worker)
                 _closed(worker)
-                if replace:
-                    self._start()
         return found
 
     def _wait_for_the_end(self) -> None:
@@ -248,6 +287,17 @@ def _closed(worker: _Worker) -> None:
         with contextlib.suppress(OSError):
             if pipe is not None:
                 pipe.close()
+
+
+def _told(given_up: list[str]) -> str:
+    """Of the first parts that were given up, and how many more they are."""
+    more = len(given_up) - _SHOWN
+    named = "; ".join(given_up[:_SHOWN]) + (f"; and so of {more} parts more" if more > 0 else "")
+    return f"{named}; is there too little memory? Then use fewer --workers, or a smaller --shard-rows. All else is done"
+
+
+def _at_start(how: str) -> str:
+    return f"{ATTEMPTS} workers ended at their start, the last one {how}; is there too little memory?"
 
 
 def _ended(status: int) -> str:

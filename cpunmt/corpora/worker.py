@@ -19,15 +19,15 @@ import json
 import os
 import queue
 import struct
-import sys
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from cpunmt.corpora import sidecar
 from cpunmt.corpora.job import Job, named_options
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import one_line
+from cpunmt.files.console import one_line, say
 from cpunmt.files.line_stream import write_all
 from cpunmt.process.interrupts import abandon
 
@@ -40,7 +40,7 @@ class Work:
     """What a worker is for.
 
     models   arguments of a `Translator`; with a second one, pairs are scored
-    digests  of the models
+    digests  of the models, each as `model_digest(paths, [weights] or [])` gives it
     options  of translations
     job      see `Job.to_dict`
     cache    the file of translations that were made before, or None
@@ -60,19 +60,39 @@ def frame(header: Mapping[str, Any], payload: bytes = b"") -> bytes:
 
 
 def main() -> int:
-    """Work until nothing more comes; what comes on standard output goes to standard error."""
+    """Work until nothing more comes; what comes on standard output goes to standard error.
+
+    What nobody foresaw is a message too. Without memory the process ends, with one line and status 1: the part is
+    made by another one, which may have more.
+    """
+    try:
+        return _work()
+    except MemoryError as error:
+        say(f"cpunmt: a worker is {one_line(error)}")
+        return 1
+
+
+def _work() -> int:
     replies = os.dup(1)
     os.dup2(2, 1)
     frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(frames,), daemon=True).start()
 
     def reply(kind: str, value: object) -> None:
-        write_all(replies, json.dumps({kind: value}).encode() + b"\n")
+        try:
+            write_all(replies, json.dumps({kind: value}).encode() + b"\n")
+        except OSError:  # nobody hears it
+            _end(1)
 
     try:
         maker, job, wanted = _begun(Work(**frames.get()[0]))
+    except MemoryError:
+        raise
     except (CpunmtError, ValueError, TypeError, OSError) as error:
         reply("failed", one_line(error))
+        return 0
+    except Exception as error:
+        reply("failed", _unforeseen(error))
         return 0
     reply("ready", wanted["options"])
     from cpunmt.corpora.shard import Part, make_part
@@ -81,22 +101,39 @@ def main() -> int:
         header, payload = frames.get()
         try:
             told = make_part(Part(**header), payload, job, maker, wanted, lambda *done: reply("progress", done))
+        except MemoryError:
+            raise
         except CpunmtError as error:
             reply("failed", one_line(error))
+        except Exception as error:
+            reply("failed", f"{header['where']}, rows from {header['first']} on: {_unforeseen(error)}")
         else:
             reply("done", told)
 
 
+def _unforeseen(error: Exception) -> str:
+    return f"unforeseen {type(error).__name__}: {one_line(error)}"
+
+
 def _begun(work: Work) -> tuple[Any, Job, dict[str, Any]]:
-    """What makes new columns, the job, and what parts depend on."""
+    """What makes new columns, the job, and what parts depend on.
+
+    Raises CpunmtError if a model is not what it was when the run began: sidecars would tell of another one.
+    """
     from cpunmt.corpora.cross_entropy import Scoring
     from cpunmt.corpora.language import wanted_language
+    from cpunmt.corpora.model_digest import model_digest
     from cpunmt.corpora.shard import cache_of, checked_options
     from cpunmt.corpora.translating import Translating
     from cpunmt.translation.translator import Translator
 
     job = Job.from_dict(work.job)
     translator, *reverse = [Translator(**arguments) for arguments in work.models]
+    for arguments, expected in zip(work.models, work.digests, strict=True):
+        given, weights = arguments["model_path"], arguments.get("weights")
+        paths = [given] if isinstance(given, str) else given
+        if model_digest(list(map(Path, paths)), [weights] if weights else []) != expected:  # after they were read
+            raise CpunmtError(f"{', '.join(paths)}: the model was changed while the run was on; start it again")
     digest = "+".join(work.digests)
     if reverse:
         return Scoring(translator, reverse[0], job), job, sidecar.identity(digest, {}, work.job)
@@ -114,14 +151,26 @@ def _begun(work: Work) -> tuple[Any, Job, dict[str, Any]]:
 
 def _listen(frames: queue.SimpleQueue[Frame]) -> None:
     """Hand frames on; end the process when no more can come."""
-    while (sizes := _read(sys.stdin.buffer, SIZES.size)) is not None:
-        header, payload = (_read(sys.stdin.buffer, size) for size in SIZES.unpack(sizes))
-        if header is None or payload is None:
-            break
-        frames.put((json.loads(header), payload))
-        del payload
+    status = 0
+    try:
+        # Not sys.stdin: if the interpreter ends while a thread reads from that, it aborts.
+        with open(0, "rb", closefd=False) as file:
+            while (sizes := _read(file, SIZES.size)) is not None:
+                header, payload = (_read(file, size) for size in SIZES.unpack(sizes))
+                if header is None or payload is None:
+                    break
+                frames.put((json.loads(header), payload))
+                del payload
+    except Exception as error:  # without this thread the process would wait for ever
+        say(f"cpunmt: a worker: {_unforeseen(error)}")
+        status = 1
+    _end(status)
+
+
+def _end(status: int) -> None:
+    """End the process, and take away what it was writing."""
     abandon()
-    os._exit(0)
+    os._exit(status)
 
 
 def _read(file: BinaryIO, size: int) -> bytes | None:

@@ -56,6 +56,12 @@ def children(process) -> list[int]:
     return found
 
 
+def processor_seconds(number) -> float:
+    """Of a process that runs."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def wait_for(what, seconds=60):
     """What is true at last."""
     until = time.monotonic() + seconds

@@ -6,7 +6,6 @@ import os
 import random
 import resource
 import signal
-import time
 
 import pytest
 
@@ -20,6 +19,7 @@ from tests.corpora.running import (
     done,
     is_gone,
     lines,
+    processor_seconds,
     refused,
     started,
     together,
@@ -167,14 +167,14 @@ def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
 
 def test_a_part_that_workers_die_of_is_named_and_the_others_are_made(source, tmp_path, expected):
     text, out = source.read_bytes().split(b"\n"), tmp_path / "out"
-    text[50:75] = [b"A man is riding a bicycle. " * 2000] * 24 + [b"Two dogs. " * 4000]  # it takes its time
+    text[50:75] = [b"%d men are riding bicycles. " % n * 2000 for n in range(25)]  # it takes its time
     source.write_bytes(b"\n".join(text))
     process = started(source, "--out", out, *SMALL)
     wait_for((out / "_news.00001.txt.json").exists)
     killed: list[int] = []
     for _ in range(3):
         (worker,) = wait_for(lambda: [one for one in children(process) if one not in killed])
-        time.sleep(0.3)
+        wait_for(lambda pid=worker: processor_seconds(pid) > 1.5)  # a start takes half a second: it is at the part
         os.kill(worker, signal.SIGKILL)
         killed.append(worker)
     *_, said = process.communicate(timeout=120)[1].decode().splitlines()

@@ -128,6 +128,56 @@ def test_kinds_of_text_are_read_and_others_refused(tmp_path):
         list(parquet_shards(path, 9))
 
 
+KINDS = [pa.string(), pa.large_string(), *([pa.string_view()] if hasattr(pa, "string_view") else [])]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_texts_that_are_not_utf_8_are_one_error_of_the_column(tmp_path, kind):
+    path = str(tmp_path / "a.parquet")
+    for data in ("café".encode(), b"caf\xe9"):
+        text = pa.Array.from_buffers(pa.string(), 1, pa.array([data], pa.binary()).buffers())  # whatever it holds
+        if pa.types.is_dictionary(kind):
+            column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int32()), text)
+        else:
+            column = pa.concat_arrays([pa.array([data, data], pa.binary()).cast(_binary(kind)).view(kind)])
+        table = pa.table({"source": column, "de": ["x", "y"]})
+        with io.BytesIO() as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+            payload = sink.getvalue()
+        if data == "café".encode():
+            assert read_parquet(payload, Job(), path, 1).texts == ["café", "café"]
+            continue
+        for job in (Job(), Job(column="de", target="source")):
+            with pytest.raises(CpunmtError, match="a.parquet: column 'source': .*expected valid UTF-8") as caught:
+                read_parquet(payload, job, path, 1)
+            assert "\n" not in str(caught.value)
+
+
+def _binary(kind):
+    if pa.types.is_large_string(kind):
+        return pa.large_binary()
+    return pa.binary() if pa.types.is_string(kind) else pa.binary_view()
+
+
+def test_views_of_strings_are_read_from_files_and_written(tmp_path):
+    path = str(tmp_path / "a.parquet")
+    for kind in KINDS:
+        pq.write_table(pa.table({"source": pa.array(["ab", None, "a longer one than is kept inline"], kind)}), path)
+        (shard,) = parquet_shards(path, 9)
+        rows = read_parquet(shard.payload, Job(), path, 1)
+        assert rows.texts == ["ab", None, "a longer one than is kept inline"]
+        written = write_parquet(rows, Made({"translation": rows.texts}, None, 3), Job())
+        assert pq.read_table(io.BytesIO(written)).column("translation").to_pylist() == rows.texts
+
+
+def test_a_column_that_is_there_twice_is_said_to_be(tmp_path):
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["source", "source"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    (shard,) = parquet_shards(str(tmp_path / "a.parquet"), 9)
+    with pytest.raises(CpunmtError, match="a.parquet: has 2 columns 'source', expected one"):
+        read_parquet(shard.payload, Job(), "a.parquet", 1)
+
+
 def test_without_pyarrow_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     with pytest.raises(CpunmtError, match=r"run: pip install 'cpunmt\[parquet\]'"):

@@ -91,13 +91,21 @@ def read_parquet(payload: bytes, job: Job, where: str, first: int) -> Rows:
 
 
 def _texts(pa: Any, table: Any, name: str, where: str) -> list[str | None]:
-    if table.column_names.count(name) != 1:
+    from cpunmt.corpora.table_translator import _is_text  # the same kinds; only what translates needs its imports
+
+    if (count := table.column_names.count(name)) > 1:
+        raise CpunmtError(f"{where}: has {count} columns {name!r}, expected one")
+    if not count:
         there = ", ".join(map(repr, table.column_names[:10])) or "none"
         raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column with --column")
     column = table.column(name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+    if not (_is_text(kind) or pa.types.is_null(kind)):
         raise CpunmtError(f"{where}: column {name!r} is {column.type}, expected string")
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CpunmtError(f"{where}: column {name!r}: {error}, expected valid UTF-8") from None
     return column.to_pylist()  # type: ignore[no-any-return]
 
 
