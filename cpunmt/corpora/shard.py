@@ -133,6 +133,10 @@ def translate_shard(
     refuse_contradictions(job, corpus.kind)
     if os.path.realpath(path) == os.path.realpath(target):
         raise CpunmtError(f"{target}: is read, and would be replaced; choose another name to write to")
+    if (other := corpus_of(target, False).kind) != corpus.kind:
+        raise CpunmtError(
+            f"{target}: is called as {other}, and {path} as {corpus.kind}; expected the same kind of both"
+        )
     payload = whole_payload(path, corpus.kind)
     part = Part(target, corpus.kind, path, 1, sidecar.digest(payload))
     names = named_options(checked_options(translator, options))

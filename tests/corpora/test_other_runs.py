@@ -72,6 +72,13 @@ def test_a_pipe_is_no_shard(tmp_path):
     assert not (tmp_path / "b.txt").exists()
 
 
+@pytest.mark.parametrize(("name", "other"), [("a.txt", "b.jsonl"), ("a.jsonl", "b.txt.gz")])
+def test_a_shard_stays_of_its_kind(tmp_path, name, other):
+    (tmp_path / name).write_text('{"source": "One man."}\n')
+    with pytest.raises(CpunmtError, match="expected the same kind of both"):
+        translate_shard(tmp_path / name, tmp_path / other, SHIPPED)
+
+
 def test_more_parts_than_names_are_in_order_for(source, tmp_path):
     (corpus,) = corpora_of([str(source)], str(tmp_path / "out"), False)
     assert corpus.part(99_999) == "l.99999.txt"
