@@ -13,7 +13,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; convert it, for example with iconv"
+_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (--encoding cp1252), or convert it"
+_LEAST, _MOST = 16, 64  # bytes that tell UTF-16 without its mark
 
 
 class Encoding(NamedTuple):
@@ -32,6 +33,8 @@ def decoded(content: bytes) -> tuple[str, Encoding]:
     mark, name = next(((mark, name) for mark, name in _MARKS if content.startswith(mark)), (b"", "utf-8"))
     if not name:
         raise CpunmtError(f"is UTF-32; {_EXPECTED}")
+    if not mark and (found := _unmarked(content[:_MOST])):
+        raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (--encoding {found})")
     try:
         return content[len(mark) :].decode(name), Encoding(mark, name)
     except UnicodeDecodeError as error:
@@ -40,3 +43,13 @@ def decoded(content: bytes) -> tuple[str, Encoding]:
         raise CpunmtError(
             f"line {line}, byte {error.start + len(mark) + 1} of the file: is not {shown}; {_EXPECTED}"
         ) from None
+
+
+def _unmarked(beginning: bytes) -> str:
+    """The name of UTF-16, if that is what a file begins with: every second byte is a NUL, and none of the others."""
+    first, second = beginning[::2], beginning[1::2]
+    if len(beginning) < _LEAST:
+        return ""
+    if not any(second) and all(first):
+        return "utf-16-le"
+    return "utf-16-be" if not any(first) and all(second) else ""

@@ -61,6 +61,8 @@ def translate_document(
     with _said_of(path):
         form = format_of(path.name, format)
     target = _beside(path, language, form.writes) if out is None else Path(out)
+    if target.is_dir():
+        raise DocumentError(f"{target}: is a directory; give the name of a file to write")
     refuse_overwriting([target], [path])
     check_file(target, force)
     with _said_of(path):

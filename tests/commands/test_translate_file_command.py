@@ -81,6 +81,11 @@ def test_a_file_is_never_written_over_itself(page):
     assert done.returncode == 1 and page.read_bytes() == PAGE.encode()
 
 
+def test_a_directory_is_no_file_to_write(page, tmp_path):
+    done = run("translate-file", str(page), str(tmp_path), "-m", str(SHIPPED))
+    assert done.returncode == 1 and b"is a directory; give the name of a file to write" in done.stderr
+
+
 def test_a_pivot_translates_documents_and_formats_can_be_named(page, tmp_path):
     pivot = Pivot([Translator(SHIPPED), Translator(GERMAN)])
     written = pivot.translate_document(page, tmp_path / "out.txt", format="md")

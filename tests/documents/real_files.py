@@ -7,6 +7,7 @@ that is refused (with the reason) or comes out different.
 """
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
@@ -55,7 +56,7 @@ def tried(form: str, path: Path) -> tuple[str, int]:
 
 
 def _longer(word: str) -> str:
-    return f"{word}q"
+    return re.sub(r"(\w)(\W*)$", r"\1q\2", word)  # signs at the end stay: they tell where sentences end
 
 
 def main(arguments=None) -> int:

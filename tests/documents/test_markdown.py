@@ -76,16 +76,14 @@ SETEXT HEADING
 --------------
 
 - [x] FIRST ITEM
-- SECOND ITEM
-  GOES ON
+- SECOND ITEM GOES ON
 
   MORE OF IT
 
       code in an item
 
 1. NUMBER ONE
-   > QUOTED TEXT
-   > GOES ON
+   > QUOTED TEXT GOES ON
 
 > - ITEM IN QUOTES
 
@@ -170,7 +168,7 @@ def test_units(text, found):
         ("a * b", "c * d", "c * d"),
         ("a &amp; b", "c & d", "c &amp; d"),
         ("|a|\n|-|\n|b|", None, "|X\\|Y|\n|-|\n|X\\|Y|"),
-        ("> one two\r\n> six", "eins zwei drei", "> eins\r\n> zwei\r\n> drei"),
+        ("> one two\r\n> six", "eins zwei drei", "> eins zwei\r\n> drei"),
     ],
 )
 def test_what_a_translation_has_of_signs_is_escaped(text, translation, written):
@@ -276,3 +274,16 @@ def test_time_is_linear(part):
     takes_linear_time(
         lambda text: document_of(read_markdown, text), lambda count: part * (count // len(part)) + "word", 5_000
     )
+
+
+def test_entities_are_spelt_once():
+    text = "Two &lt; three &amp; a&nbsp;cat."
+    assert render(read_markdown, text, upper) == "TWO &lt; THREE &amp; A&nbsp;CAT."
+
+
+def test_a_rule_at_the_beginning_is_no_front_matter():
+    assert render(read_markdown, "---\n\nOne man.\n\n---\n\nTwo.", upper) == "---\n\nONE MAN.\n\n---\n\nTWO."
+
+
+def test_what_stands_behind_a_comment_is_text():
+    assert render(read_markdown, "<!-- a\nb --> One man.\nTwo.\n", upper) == "<!-- a\nb --> ONE MAN.\nTWO.\n"

@@ -228,3 +228,8 @@ def test_time_is_linear():
         lambda count: "".join(f'msgid "Two dogs {number}"\nmsgstr ""\n\n' for number in range(count)),
         1_000,
     )
+
+
+@pytest.mark.parametrize("name", ["Content-Type: ", "Plural-Forms: ", "Plural-Forms: nplurals=2; "])
+def test_a_header_takes_linear_time(name):
+    takes_linear_time(lambda text: document_of(read_po, text), lambda n: f'msgid ""\nmsgstr "{name * n}"\n', 1_000)

@@ -162,3 +162,25 @@ def test_time_is_linear(part):
         lambda count: "00:00:01,000 --> 00:00:02,000\n" + part * (count // len(part)) + "word",
         5_000,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("{\\an8}- who?\n- a man.", "{\\an8}- WHO?\n- A MAN."),
+        ("<i>- who is there?</i>\n<i>- a man.</i>", "<i>- WHO IS THERE?</i>\n<i>- A MAN.</i>"),
+        ("a bicycle.\n- who?\nwhere?", "A BICYCLE.\n- WHO? WHERE?"),
+        ("one of two\nlines", "ONE OF TWO LINES"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_srt, read_vtt])
+def test_a_dash_begins_what_another_one_says(read, text, made):
+    head = "00:00:01,000 --> 00:00:02,000\n"
+    assert render(read, head + text, upper) == head + made
+
+
+def test_numbers_stay_where_no_line_is_blank():
+    cue = "00:00:0{},000 --> 00:00:0{},500\n{}\n"
+    text = "".join(f"{n}\n" + cue.format(n, n, word) for n, word in enumerate(["one.", "two.\n12 b", "7", "four."], 1))
+    assert render(read_srt, text, upper) == text.upper().replace("TWO.\n12", "TWO. 12")
+    keeps_every_byte(read_srt, text.encode())

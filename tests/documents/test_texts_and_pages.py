@@ -105,3 +105,11 @@ def test_another_encoding_is_written_again():
 def test_encodings_that_cannot_be(content, encoding, said):
     with pytest.raises(DocumentError, match=said):
         recoded(content, encoding)
+
+
+@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_named(name):
+    with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .--encoding {name}"):
+        decoded("Two dogs run in the park.".encode(name))
+    assert decoded(b"T\0w\0") == ("T\0w\0", (b"", "utf-8"))  # too little to tell
+    assert decoded(b"\0" * 99)[1].name == "utf-8"

@@ -53,9 +53,9 @@ def test_a_file_of_1_2():
     keeps_every_byte(read_xliff, ONE.replace("\n", "\r\n").encode())
     assert render(read_xliff, ONE, upper) == ONE.replace(
         " cats. </source>", f" cats. </source>\n        {REVIEW} TWO &lt;DOGS&gt; &amp; CATS. </target>"
-    ).replace("<target/>", "<target>EMPTY ONE.</target>").replace(
-        '<target state="new" > </target>', '<target state="new" >BLANK ONE.</target>'
-    ).replace('translation">Copied.', 'translation">COPIED.').replace(
+    ).replace("<target/>", f"{REVIEW}EMPTY ONE.</target>").replace(
+        '<target state="new" > </target>', f"{REVIEW}BLANK ONE.</target>"
+    ).replace('<target state="needs-translation">Copied.', f"{REVIEW}COPIED.").replace(
         "<source>Goes.</source>", f"<source>Goes.</source>{REVIEW}GOES.</target>"
     ).replace(
         "&lt;i></bpt>.</source>",
@@ -89,7 +89,7 @@ def test_segments_that_another_program_has_made():
         "</seg-source>",
     )
     made = render(read_xliff, text, upper)
-    assert '<target><mrk mtype="seg" mid="1">ONE.</mrk> <mrk mtype="seg" mid="2">TWO.</mrk></target>' in made
+    assert REVIEW + '<mrk mtype="seg" mid="1">ONE.</mrk> <mrk mtype="seg" mid="2">TWO.</mrk></target>' in made
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ _HTML = re.compile(
 _ALONE = re.compile(r"</?[A-Za-z][^<>]*>[ \t]*$")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TAB = 4
+_WIDTH = 60  # characters that a line of a wrapped paragraph may have at least, where the file has such lines
 _DEEPEST = 16  # items that begin on one line
 
 
@@ -47,9 +48,11 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = [found.span(1) for found in _LINE.finditer(text)]
+        self.width = min(_WIDTH, max(end - begin for begin, end in self.lines))
         self.labels = _labels(text, self.lines)
         self.places: list[Place] = []
         self.paragraph: list[Span] = []  # the lines of the paragraph that is open, without what stands before them
+        self.depth = 0  # of quotations, of the line before
         self.list_indent = 0  # where the text of the last item begins
         number = self._front_matter()
         while number < len(self.lines):
@@ -59,6 +62,8 @@ class _Reader:
     def _front_matter(self) -> int:
         first = self._of(0).rstrip()
         ends = {"---": ("---", "..."), "+++": ("+++",)}.get(first, ())
+        if ends and len(self.lines) > 1 and not self._of(1).strip():
+            return 0  # a rule
         found = (number for number in range(1, len(self.lines)) if self._of(number).rstrip() in ends)
         return next(found, -1) + 1 if ends else 0
 
@@ -69,6 +74,10 @@ class _Reader:
         """Take a line, or several; the number of the next."""
         begin, end = self.lines[number]
         quotes = _QUOTES.match(self.text, begin, end)
+        depth = self.text.count(">", begin, quotes.end()) if quotes else 0
+        if depth > self.depth:
+            self._end()  # a quotation begins
+        self.depth = depth
         margin = begin = quotes.end() if quotes else begin
         line = self.text[begin:end]
         if not line.strip():
@@ -100,7 +109,7 @@ class _Reader:
             return self._fenced(number, fence[0]) if fence[0][0] != ":" else number + 1
         if raw := _RAW.match(line):
             self._end()
-            return self._raw(number, next(group for group in raw.groups() if group).lower())
+            return self._raw(number, begin, next(group for group in raw.groups() if group).lower())
         if _HTML.match(line) or (not self.paragraph and _ALONE.match(line)):
             self._end()
             return self._html(number, begin)
@@ -144,18 +153,25 @@ class _Reader:
                 return other + 1
         return len(self.lines)
 
-    def _raw(self, number: int, kind: str) -> int:
-        return self._past(number, _RAW_ENDS.get(kind, f"</{kind}>"))
+    def _raw(self, number: int, begin: int, kind: str) -> int:
+        end = _RAW_ENDS.get(kind, f"</{kind}>")
+        after = self._past(number, end)
+        if kind == "!--" and has_letters(self._of(after - 1).rpartition(end)[2]):
+            self._page(number, begin, after)
+        return after
 
     def _html(self, number: int, begin: int) -> int:
-        """The line after a block of HTML, which a quotation keeps as it is."""
+        """The line after a block of HTML."""
         after = self._past(number, "")
-        last = after - 1 if not self._of(after - 1).strip() else after  # a blank line ends it
-        span = (begin, self.lines[last - 1][1])
+        self._page(number, begin, after - 1 if not self._of(after - 1).strip() else after)  # a blank line ends it
+        return after
+
+    def _page(self, number: int, begin: int, after: int) -> None:
+        """The place of HTML from `begin` on, up to the line `after`; a quotation keeps it as it is."""
+        span = (begin, self.lines[after - 1][1])
         if has_letters(self.text[slice(*span)]) and ">" not in self.text[self.lines[number][0] : begin]:
             unit = Unit(self.text[slice(*span)], "html")
             self.places.append(Place(unit, (span,), lambda translation: [translation]))
-        return after
 
     def _past(self, number: int, end: str) -> int:
         """The line after the one that has `end`; "": a blank one."""
@@ -198,7 +214,7 @@ class _Reader:
         if inline.unit is None:
             return
         between = self.text[lines[0][1] : lines[1][0]] if len(lines) > 1 else ""
-        width = max(map(len, parts))
+        width = max(self.width, *map(len, parts))
 
         def write(translation: str) -> list[str]:
             found = inline.write(translation)

@@ -91,8 +91,9 @@ class Inline:
 
     def _escaped(self, text: str) -> str:
         text = _SPECIAL.sub(lambda found: found[0] if found[0] in self._bare else f"\\{found[0]}", text)
-        for character, spelling in self._spellings.items():
-            text = text.replace(character, spelling)
+        if self._spellings:
+            spelt = "|".join(map(re.escape, self._spellings))
+            text = re.sub(spelt, lambda found: self._spellings[found[0]], text)
         return text
 
     def _scan(self) -> None:

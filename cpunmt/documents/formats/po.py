@@ -23,8 +23,8 @@ _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ESCAPED = {character: f"\\{name}" for name, character in _NAMED.items()} | {'"': '\\"', "\\": "\\\\"}
 _MUST = re.compile(r'["\\\x00-\x1f\x7f]')
-_CHARSET = re.compile(r"(Content-Type:[^\n]*?charset=)([^\s;\\]*)", re.I)
-_PLURAL = re.compile(r"Plural-Forms:[^\n]*?plural=([^\n;]{1,1000})", re.I)
+_CHARSET = re.compile(r"(Content-Type:[^\n]{0,200}?charset=)([^\s;\\]*)", re.I)
+_PLURAL = re.compile(r"Plural-Forms:[^\n]{0,200}?plural=([^\n;]{1,1000})", re.I)
 _NUMBERS = 200  # the first ones, which tell how the forms of plurals are used
 _ASCII = frozenset(["CHARSET", "ASCII", "US-ASCII", "ANSI_X3.4-1968"])
 _NUMBERED = frozenset(

@@ -19,7 +19,7 @@ _LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
 _TAG = re.compile(r"<(/?)([A-Za-z]+)?[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\}")
 _EDGE = re.compile(r"(?:\s|\u266a|\u266b|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*")
 _SPACES = re.compile(r"\s+")
-_DASH = re.compile(r"[ \t]*[-\u2010-\u2015][ \t]*")
+_DASH = re.compile(r"(?:[ \t]|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*[-\u2010-\u2015][ \t]*")
 _NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP")
 
 
@@ -47,20 +47,23 @@ class _Reader:
     def _blocks(self) -> Iterator[tuple[tuple[int, int] | None, Span]]:
         """The times of each block of lines, None if it has none, and the span of what follows these."""
         times: tuple[int, int] | None = None
-        begin = end = -1
+        begin = end = before = -1  # of the block; where it ends before its last line
+        last = ""
         for found in _LINE.finditer(self.text):
             line = found[1]
             timed = _TIMES.match(line)
             if timed or not line.strip():
-                if begin >= 0 and not (timed and times is None):
+                if timed and times is not None and last.strip().isdecimal():  # the number of the cue that begins
+                    end = before
+                if 0 <= begin < end and not (timed and times is None):
                     yield times, (begin, end)
                 begin, times = -1, None
                 if timed:
                     numbers = timed.groups()
                     times = _milliseconds(*numbers[:4]), _milliseconds(*numbers[4:])
             else:
-                begin = found.start() if begin < 0 else begin
-                end = found.end(1)
+                begin, before = (found.start(), -1) if begin < 0 else (begin, end)
+                end, last = found.end(1), line
         if begin >= 0:
             yield times, (begin, end)
 
@@ -69,11 +72,9 @@ class _Reader:
         if times is None and (self.is_vtt or _NO_TEXT.match(body)):
             return
         lines = [found.span(1) for found in _LINE.finditer(body) if found[1].strip()]
-        spoken = [dash for begin, end in lines if (dash := _DASH.match(body, begin, end))]
-        if len(spoken) > 1 and len(spoken) == len(lines):
+        if any(_DASH.match(body, begin, end) for begin, end in lines[1:]):
             self._end()
-            for dash, (_, end) in zip(spoken, lines, strict=True):
-                self._marked((span[0] + dash.end(), span[0] + end), WIDTH)
+            self._speakers(body, span[0], lines)
             return
         width = max(end - begin for begin, end in lines)
         edge = _EDGE.match(body)
@@ -93,6 +94,17 @@ class _Reader:
         if self.group and not goes_on(self.group, cue):
             self._end()
         self.group.append(cue)
+
+    def _speakers(self, body: str, offset: int, lines: list[Span]) -> None:
+        """Each of several speakers by themselves: a dash begins what one says."""
+        begin = end = lines[0][0]
+        for at, last in lines:
+            if dash := _DASH.match(body, at, last):
+                if has_letters(body[begin:end]):
+                    self._marked((offset + begin, offset + end), WIDTH)
+                begin = dash.end()
+            end = last
+        self._marked((offset + begin, offset + end), WIDTH)
 
     def _end(self) -> None:
         """The sentence of the group ends."""

@@ -16,6 +16,7 @@ from cpunmt.documents.xml_events import Node, attribute_span, escaped, nodes
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
+_STATE = re.compile(r"""\s+state(?:-qualifier)?\s*=\s*(?:"[^"]*"|'[^']*')""")
 _UNDONE = ("new", "needs-translation", "initial")  # states of a target that only repeats its source
 _REVIEW = ' state="needs-review-translation" state-qualifier="mt-suggestion"'  # of 1.2; 2 has a state of the segment
 _VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in what tells of a code: it stands for a word
@@ -55,18 +56,21 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
 
     def write(translation: str) -> list[str]:
         made = inline.write(translation)
-        if target is None:
-            made = _new_target(text, source, made, "" if in_segment else _REVIEW)
-        elif target.begin < target.end == target.inner[0]:  # <target/>
-            tag = text[target.begin : target.end - 2].rstrip()
-            made = f"{tag}>{made}</{tag[1:].split()[0]}>"
+        review = "" if in_segment else _REVIEW
+        made = _new_target(text, source, made, review) if target is None else _filled(text, target, made, review)
         return [made] if state is None else ["translated", made]
 
-    if target is None:
-        span = source.end, source.end
-    else:
-        span = (target.begin, target.end) if target.end == target.inner[0] else target.inner
+    span = (source.end, source.end) if target is None else (target.begin, target.end)
     yield Place(inline.unit, (span,) if state is None else (state, span), write)
+
+
+def _filled(text: str, target: Node, made: str, attributes: str) -> str:
+    """A target that was there, with other attributes that tell its state."""
+    tag = text[target.begin : target.inner[0]].rstrip("/> \t\r\n")
+    name = tag[1:].split()[0]
+    if attributes:
+        tag = _STATE.sub("", tag) + attributes
+    return f"{tag}>{made}</{name}>"
 
 
 def _is_undone(target: Node, source: Node, unit: Node) -> bool:
