@@ -13,9 +13,9 @@ from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, insi
 from cpunmt.documents.xml_events import Node, escaped
 
 _BASE = "urn:oasis:names:tc:opendocument:xmlns:"
-PREFIXES = {
-    f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation", "manifest")
-} | {f"{_BASE}xsl-fo-compatible:1.0": "fo"}
+PREFIXES = {f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation")} | {
+    f"{_BASE}xsl-fo-compatible:1.0": "fo"
+}
 _NAMES = {"odt": "text", "odp": "presentation", "ods": "spreadsheet"}  # in the type that the file says it has
 _MIME = re.compile(r"application/vnd\.oasis\.opendocument\.([a-z]+)(?:-template)?")
 _PARAGRAPHS = frozenset(["text:p", "text:h"])
@@ -70,7 +70,7 @@ def _check(archive: Archive, kind: str) -> None:
         said = f"says that it is {mime!r}" if mime else "does not say what it is"
         raise DocumentError(f"{said}, expected {kind}; check its name, or give its format")
     manifest = "META-INF/manifest.xml"
-    if manifest in archive.names and read_part(archive, manifest, PREFIXES, ["manifest:encryption-data"]).nodes:
+    if manifest in archive.names and b"encryption-data" in archive.read(manifest):  # some are no well-formed XML
         raise DocumentError("is encrypted; save it without a password")
 
 
