@@ -164,6 +164,28 @@ def test_a_text_box_is_in_a_paragraph():
         assert "".join(texts) == translations[0].replace(" ", f" {translations[1]}")
 
 
+def test_a_type_for_all_parts_of_an_extension():
+    """System.IO.Packaging says so of what it writes first."""
+    start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    base = "application/vnd.openxmlformats-officedocument.wordprocessingml."
+    types = (
+        f'{start}<Default Extension="rels" ContentType="r"/><Default Extension="XML" ContentType="{base}document.main'
+        f'+xml"/><Default Extension="ft" ContentType="{base}footer+xml"/></Types>'
+    )
+    parts = {**members(docx(f"<w:p>{run('A dog')}</w:p>")), "[Content_Types].xml": types}
+    parts |= {"docProps/app.xml": b"\xff", "word/a.ft": f"<w:x {W}><w:p>{run('A cat')}</w:p></w:x>"}
+    content = _whole(zipped(parts))
+    assert [unit.text for unit in read("docx", content).units] == ["A dog", "A cat"]
+    keeps_every_byte("docx", content)
+    absolute = members(content)["_rels/.rels"].replace(b'"word/', b'"/Word/')
+    assert len(read("docx", zipped({**members(content), "_rels/.rels": absolute})).units) == 2
+    for relations in (b"<a/>", absolute.replace(b"/Word/", b"/none/")):
+        with pytest.raises(DocumentError, match="is a file of another format"):
+            read("docx", zipped({**members(content), "_rels/.rels": relations}))
+    with pytest.raises(DocumentError, match="is of the format docx, expected xlsx"):
+        read("xlsx", content)
+
+
 def test_other_parts_are_read_and_others_stay():
     kinds = {"document": "document.main", "h": "header", "n": "footnotes", "styles": "styles"}
     types = {f"word/{name}.xml": f"wordprocessingml.{of}+xml" for name, of in kinds.items()}
