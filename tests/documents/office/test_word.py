@@ -80,6 +80,16 @@ def test_runs_that_look_alike_are_one_text():
     assert body_of(render("docx", docx(body), upper)) == ('<w:p><w:r w:rsidR="A1"><w:t>BIG WORLD.</w:t></w:r></w:p>')
 
 
+def test_white_space_that_indents_is_no_part_of_a_run():
+    inner = [f"{look}\n {run(text)[5:-6]}" for look, text in [("", "A "), (BOLD, "red "), ("", "car.")]]
+    parts = [f"\n<w:r>\n {content}\n</w:r>" for content in inner]
+    body = f"<w:p>{''.join(parts)}\n<w:r>\n <w:br/>\n <w:t>Two</w:t>\n <w:br/>\n</w:r>\n</w:p>"
+    keeps_every_byte("docx", docx(body))
+    made = tree.fromstring(members(render("docx", docx(body), upper))["word/document.xml"])
+    runs = [[child.tag.removeprefix(NAME) for child in part] for part in made.iter(f"{NAME}r")]
+    assert [[name for name in names if name != "rPr"] for names in runs] == [["t"], ["t"], ["t"], ["br"], ["t"], ["br"]]
+
+
 def test_looks_go_with_their_words():
     body = f"<w:p>{run('A ')}{run('red', BOLD)}{run(' car')}</w:p>"
     assert units(body) == ['A <g n="1">red</g> car']
@@ -108,6 +118,20 @@ def test_breaks_and_tabs_end_a_text_unless_a_small_letter_follows():
         "<w:p><w:r><w:t>Name</w:t><w:tab/></w:r><w:r><w:t>Ein Hund</w:t></w:r><w:r><w:br/></w:r>"
         '<w:r><w:t xml:space="preserve">Zwei </w:t></w:r><w:r><w:br/></w:r><w:r><w:t>Hunde</w:t></w:r></w:p>'
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("A dog.", "a cat", ["A dog.", "a cat"]), ("A dog! ", "a cat", ["A dog!", "a cat"]),
+        ("A dog?", " a cat", ["A dog?", "a cat"]), ("A dog,", "a cat", ['A dog,<x n="1"/>a cat']),
+        ("A dog.", "A cat", ["A dog.", "A cat"]), ("A dog", "A cat", ["A dog", "A cat"]),
+    ],
+)  # fmt: skip
+def test_a_break_after_the_end_of_a_sentence_ends_a_text(before, after, expected):
+    assert units(f"<w:p>{run(before)}<w:r><w:br/></w:r>{run(after)}</w:p>") == expected
+    bold = f"{run(before, BOLD)}{run(' ')}<w:r><w:br/></w:r>{run(after)}"
+    assert len(units(f"<w:p>{bold}</w:p>")) == len(expected)
 
 
 def test_what_word_computes_or_has_deleted_stays():
