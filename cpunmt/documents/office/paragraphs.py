@@ -10,14 +10,12 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import DocumentError, Source, Span, Unit, broken
+from cpunmt.documents.document import DocumentError, Source, Span, Unit
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.office.items import Items, segments
 from cpunmt.documents.office.segment import Framed, Segment
-from cpunmt.documents.xml_events import Node, nodes
+from cpunmt.documents.xml_events import Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
-
-DEEPEST = 200  # elements in one another in a paragraph or a cell: Python's stack holds no more than some hundreds
 
 
 class Part(NamedTuple):
@@ -38,19 +36,10 @@ def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: C
     try:
         source = Source(*decoded(content))
         found = list(nodes(source.text, prefixes, names))
-        _check_depth(source.text, found)
+        check_depth(source.text, found)
         return Part(source, found)
     except CpunmtError as error:
         raise DocumentError(f"{name} in it: {error}") from None
-
-
-def _check_depth(text: str, found: Iterable[Node]) -> None:
-    waiting = [(node, 1) for node in found]
-    while waiting:
-        node, depth = waiting.pop()
-        if depth > DEEPEST:
-            raise broken(text, node.begin, f"elements are deep in one another, expected at most {DEEPEST} in a text")
-        waiting += [(child, depth + 1) for child in node.children]
 
 
 class Paragraphs:
