@@ -17,7 +17,7 @@ from xml.parsers import expat
 from cpunmt.documents.document import DocumentError, Span, broken
 
 MOST_BYTES = 1 << 27  # of one text, as UTF-8
-MOST_NODES = 3_000_000  # of one text: each takes about 200 bytes of memory, however short it is in the file
+MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short it is in the file
 DEEPEST = 1000  # elements in one another
 DEEPEST_IN_TEXTS = 200  # where functions that call themselves read them: Python's stack holds some hundreds
 _CHUNK = 1 << 18  # bytes that expat takes at once, which may be some ten thousand events
@@ -166,8 +166,8 @@ class _Scanner:
 class Node:
     """An element, or a text (`name` ""), with its span.
 
-    inner  the span between its tags; of an empty element where the tag ends, twice
-    text   of a text, without references
+    content, content_end  the edges of `inner`; of a text 0
+    text                  of a text, without references
     """
 
     name: str
@@ -175,8 +175,14 @@ class Node:
     end: int
     text: str = ""
     attributes: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRIBUTES)
-    inner: Span = (0, 0)
+    content: int = 0
+    content_end: int = 0
     children: Sequence[Node] = ()
+
+    @property
+    def inner(self) -> Span:
+        """The span between its tags; of an empty element where the tag ends, twice."""
+        return self.content, self.content_end
 
     def child(self, name: str) -> Node | None:
         """The first child of that name."""
@@ -204,7 +210,7 @@ def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Ite
             opened.append((node, []))
         elif kind == "end":
             node, children = opened.pop()
-            node.inner, node.end = (node.end, begin), end
+            node.content, node.content_end, node.end = node.end, begin, end
             if children:
                 node.children = children
             if not opened:
@@ -215,13 +221,16 @@ def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Ite
 
 def check_depth(text: str, found: Iterable[Node]) -> None:
     """Raises DocumentError, with the line, if these nodes of a text are more than `DEEPEST_IN_TEXTS` in one another."""
-    waiting = [(node, 1) for node in found]
-    while waiting:
-        node, depth = waiting.pop()
-        if depth > DEEPEST_IN_TEXTS:
+    opened = [iter(found)]
+    while opened:
+        node = next(opened[-1], None)
+        if node is None:
+            opened.pop()
+        elif len(opened) > DEEPEST_IN_TEXTS:
             said = f"elements are deep in one another, expected at most {DEEPEST_IN_TEXTS} in a text"
             raise broken(text, node.begin, said)
-        waiting += [(child, depth + 1) for child in node.children]
+        elif node.children:
+            opened.append(iter(node.children))
 
 
 def attribute_span(text: str, element: Event | Node, name: str) -> Span | None:

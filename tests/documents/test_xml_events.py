@@ -137,7 +137,7 @@ def test_short_elements_take_little_memory():
     finally:
         tracemalloc.stop()
     assert len(found[0].children) == 100_000
-    assert kept < 22e6 and most < 50e6  # bytes
+    assert kept < 18e6 and most < 40e6  # bytes
 
 
 def test_depth_of_nodes():
