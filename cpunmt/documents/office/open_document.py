@@ -77,8 +77,10 @@ def _check(archive: Archive, kind: str) -> None:
 def _paragraphs(part: Part) -> Contents:
     looks = {node.attributes.get("style:name", ""): _look(node) for node in part.nodes if node.name == "style:style"}
     found = list(_found(part.nodes))
-    copies = [_copy(part.text, cell) for _, cell in found]
-    return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, copies)
+    cells = {cell.begin: cell for _, cell in found if cell is not None}  # one may have many paragraphs
+    copies = {begin: _copy(part.text, cell) for begin, cell in cells.items()}
+    of_paragraphs = [None if cell is None else copies[cell.begin] for _, cell in found]
+    return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, of_paragraphs)
 
 
 def _look(style: Node) -> tuple:
@@ -109,10 +111,10 @@ def _is_computed(cell: Node) -> bool:
     return "table:formula" in cell.attributes or cell.attributes.get("office:value-type", "string") != "string"
 
 
-def _copy(text: str, cell: Node | None) -> Span | None:
+def _copy(text: str, cell: Node) -> Span | None:
     """Where a cell says its text once more, in an attribute, which LibreOffice shows rather than its paragraphs."""
-    value = attribute_span(text, cell, "office:string-value") if cell is not None else None
-    if cell is None or value is None:
+    value = attribute_span(text, cell, "office:string-value")
+    if value is None:
         return None
     name = text[cell.begin : value[0] - 1].rstrip()[:-1]  # of the tag, all up to the end of the attribute's name
     return cell.begin + len(name.rsplit(maxsplit=1)[0]), value[1] + 1

@@ -13,7 +13,7 @@ from odf.style import Style, TextProperties
 from odf.table import Table, TableCell, TableRow
 
 from cpunmt.documents.document import DocumentError
-from tests.documents.laws import upper
+from tests.documents.laws import takes_linear_time, upper
 from tests.documents.office.office_files import keeps_every_byte, members, read, render, zipped
 
 BASE = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -139,6 +139,14 @@ def test_only_the_cell_that_changes_loses_what_says_its_text_again():
     made = members(document.rendered(["One", "Zwei", "Notiz"]))["content.xml"].decode()
     new = "<table:table-cell><text:p>Zwei</text:p></table:table-cell>"
     assert f"<table:table>{kept}{new}{note.replace('A note', 'Notiz')}</table:table>" in made
+
+
+def test_many_paragraphs_in_a_cell_take_linear_time():
+    def content(count):
+        cell = f'<table:table-cell table:x="{"y" * 200 * count}" office:string-value="A">'
+        return file_of(f"{cell}{'<text:p>A dog</text:p>' * count}</table:table-cell>", "spreadsheet")
+
+    takes_linear_time(lambda made: render("ods", made, upper), content, 400)
 
 
 def test_headers_are_in_styles_and_so_are_masters_of_slides():
