@@ -7,17 +7,21 @@ document type is refused: it is where entities of a billion characters and files
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
 from cpunmt.documents.document import DocumentError, Span, broken
 
 MOST_BYTES = 1 << 27  # of one text, as UTF-8
+MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short it is in the file
 DEEPEST = 1000  # elements in one another
-_CHUNK = 1 << 20  # bytes that expat takes at once
+DEEPEST_IN_TEXTS = 200  # where functions that call themselves read them: Python's stack holds some hundreds
+_CHUNK = 1 << 18  # bytes that expat takes at once, which may be some ten thousand events
+_NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(r"<[^\s/>]+")
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -38,7 +42,7 @@ class Event(NamedTuple):
     begin: int
     end: int
     value: str
-    attributes: dict[str, str]
+    attributes: Mapping[str, str]
 
 
 def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
@@ -58,7 +62,7 @@ def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
     scanner = _Scanner(content, prefixes)
     at = 0  # in code points, of `last` in bytes
     last = 0
-    held: tuple[Literal["start", "end", "text", "other"], str, dict[str, str]] | None = None
+    held: tuple[Literal["start", "end", "text", "other"], str, Mapping[str, str]] | None = None
     is_ascii = len(content) == len(text)
     for begin in range(0, max(1, len(content)), _CHUNK):
         try:
@@ -71,7 +75,8 @@ def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
         if begin + _CHUNK >= len(content):
             found += scanner.found
         for kind, index, value, attributes in found:
-            now = index if is_ascii else at + len(content[last:index].decode("utf-8"))
+            length = index - last if is_ascii else len(content[last:index].decode("utf-8"))
+            now = at + length if length else at  # the same object: nodes have many
             if held is not None and (at < now or held[0] != "other"):
                 yield Event(held[0], at, now, held[1], held[2])
             held, at, last = (kind, value if isinstance(value, str) else "".join(value), attributes), now, index
@@ -83,7 +88,9 @@ class _Scanner:
     """Expat's events since they were last taken: kind, byte index, value (a text in pieces), attributes."""
 
     def __init__(self, content: bytes, prefixes: Mapping[str, str]):
-        self.found: list[tuple] = [("other", 0, "", {})]  # what is before the first: expat tells document types late
+        self.found: list[tuple] = [
+            ("other", 0, "", _NO_ATTRIBUTES)
+        ]  # what is before the first: expat tells document types late
         self._prefixes = prefixes
         self._names: dict[str, str] = {}
         self._depth = 0
@@ -116,18 +123,22 @@ class _Scanner:
                 f"line {self.parser.CurrentLineNumber}: elements are {self._depth} deep in one another, "
                 f"expected at most {DEEPEST}"
             )
-        named = {self._name(attributes[at]): attributes[at + 1] for at in range(0, len(attributes), 2)}
+        named = (
+            _NO_ATTRIBUTES
+            if not attributes
+            else {self._name(attributes[at]): attributes[at + 1] for at in range(0, len(attributes), 2)}
+        )
         self.found.append(("start", self.parser.CurrentByteIndex, self._name(name), named))
 
     def _end(self, name: str) -> None:
         self._depth -= 1
-        self.found.append(("end", self.parser.CurrentByteIndex, self._name(name), {}))
+        self.found.append(("end", self.parser.CurrentByteIndex, self._name(name), _NO_ATTRIBUTES))
 
     def _text(self, text: str) -> None:
         if self.found and self.found[-1][0] == "text":
             self.found[-1][2].append(text)
         else:
-            self.found.append(("text", self.parser.CurrentByteIndex, [text], {}))
+            self.found.append(("text", self.parser.CurrentByteIndex, [text], _NO_ATTRIBUTES))
 
     def _entity(self, name: str, is_parameter: bool) -> None:
         """One of those that a document type which is not read declares: as XHTML has it."""
@@ -140,7 +151,7 @@ class _Scanner:
         pass  # what ends it is a part of the text
 
     def _other(self, *_: object) -> None:
-        self.found.append(("other", self.parser.CurrentByteIndex, "", {}))
+        self.found.append(("other", self.parser.CurrentByteIndex, "", _NO_ATTRIBUTES))
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_inner: bool) -> None:
         """One that only names a file, which is not read, does nothing."""
@@ -155,17 +166,23 @@ class _Scanner:
 class Node:
     """An element, or a text (`name` ""), with its span.
 
-    inner  the span between its tags; of an empty element where the tag ends, twice
-    text   of a text, without references
+    content, content_end  the edges of `inner`; of a text 0
+    text                  of a text, without references
     """
 
     name: str
     begin: int
     end: int
     text: str = ""
-    attributes: dict[str, str] = field(default_factory=dict)
-    inner: Span = (0, 0)
-    children: list[Node] = field(default_factory=list)
+    attributes: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRIBUTES)
+    content: int = 0
+    content_end: int = 0
+    children: Sequence[Node] = ()
+
+    @property
+    def inner(self) -> Span:
+        """The span between its tags; of an empty element where the tag ends, twice."""
+        return self.content, self.content_end
 
     def child(self, name: str) -> Node | None:
         """The first child of that name."""
@@ -173,23 +190,47 @@ class Node:
 
 
 def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Iterator[Node]:
-    """The elements of these names that are in no other such element, each with all that is in it; see `events`."""
-    opened: list[Node] = []
+    """The elements of these names that are in no other such element, each with all that is in it; see `events`.
+
+    Raises DocumentError as `events` does, and for more than `MOST_NODES` elements and texts in them.
+    """
+    opened: list[tuple[Node, list[Node]]] = []  # elements, and what is in each up to here
+    count = 0
     for kind, begin, end, value, attributes in events(text, prefixes):
-        if kind == "start" and (opened or value in names):
-            node = Node(value, begin, end, attributes=attributes, inner=(end, end))
-            if opened:
-                opened[-1].children.append(node)
-            opened.append(node)
-        elif not opened:
+        if not (kind == "start" and value in names) and not opened:
             continue
+        if kind in ("start", "text"):
+            count += 1
+            if count > MOST_NODES:
+                raise broken(text, begin, f"more than {MOST_NODES} elements and texts; cut it into parts")
+        if kind == "start":
+            node = Node(value, begin, end, attributes=attributes)
+            if opened:
+                opened[-1][1].append(node)
+            opened.append((node, []))
         elif kind == "end":
-            node = opened.pop()
-            node.inner, node.end = (node.inner[0], begin), end
+            node, children = opened.pop()
+            node.content, node.content_end, node.end = node.end, begin, end
+            if children:
+                node.children = children
             if not opened:
                 yield node
         elif kind == "text":
-            opened[-1].children.append(Node("", begin, end, value))
+            opened[-1][1].append(Node("", begin, end, value))
+
+
+def check_depth(text: str, found: Iterable[Node]) -> None:
+    """Raises DocumentError, with the line, if these nodes of a text are more than `DEEPEST_IN_TEXTS` in one another."""
+    opened = [iter(found)]
+    while opened:
+        node = next(opened[-1], None)
+        if node is None:
+            opened.pop()
+        elif len(opened) > DEEPEST_IN_TEXTS:
+            said = f"elements are deep in one another, expected at most {DEEPEST_IN_TEXTS} in a text"
+            raise broken(text, node.begin, said)
+        elif node.children:
+            opened.append(iter(node.children))
 
 
 def attribute_span(text: str, element: Event | Node, name: str) -> Span | None:

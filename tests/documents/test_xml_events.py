@@ -1,6 +1,7 @@
 """XML: what expat says of it, and spans that tile the text."""
 
 import time
+import tracemalloc
 import xml.etree.ElementTree as tree
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents import xml_events
 from cpunmt.documents.document import DocumentError
-from cpunmt.documents.xml_events import attribute_span, escaped, escaped_attribute, events, nodes
+from cpunmt.documents.xml_events import attribute_span, check_depth, escaped, escaped_attribute, events, nodes
 
 PIECES = [
     "<a>", "</a>", "<b x='1>é2'>", "</b>", '<n:c n:y="&amp;\'&lt;" x="é" xmlns="U"/>', "<d\n/>", "text", "é🙂", " ",
@@ -115,6 +116,38 @@ def test_a_large_text_is_refused(monkeypatch):
     monkeypatch.setattr(xml_events, "MOST_BYTES", 10)
     with pytest.raises(DocumentError, match="has 11 bytes of XML, expected at most 10"):
         list(events("<a>1234</a>", {}))
+
+
+def test_more_nodes_than_memory_is_for_are_refused(monkeypatch):
+    monkeypatch.setattr(xml_events, "MOST_NODES", 6)
+    (root,) = nodes("<a><b/><b/>\n<b/></a>", {}, ["a"])
+    assert len(root.children) == 4
+    text = "<a>\n<b>1</b>\n<b>2</b></a>"
+    with pytest.raises(DocumentError, match="line 3: more than 6 elements and texts; cut it into parts"):
+        list(nodes(text, {}, ["a"]))
+    assert len(list(nodes(text, {}, ["b"]))) == 2
+
+
+def test_short_elements_take_little_memory():
+    text = f"<a>{'<b/>' * 100_000}</a>"
+    tracemalloc.start()
+    try:
+        found = list(nodes(text, {}, ["a"]))
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found[0].children) == 100_000
+    assert kept < 18e6 and most < 40e6  # bytes
+
+
+def test_depth_of_nodes():
+    def read(depth):
+        text = "\n" + "<a>" * depth + "</a>" * depth
+        check_depth(text, nodes(text, {}, ["a"]))
+
+    read(200)
+    with pytest.raises(DocumentError, match="line 2: elements are deep in one another, expected at most 200 in a text"):
+        read(201)
 
 
 @pytest.mark.parametrize("text", ["<a>" + "é" * 1_500_000 + "</a>", "<a>" + "<b/>é" * 100_000 + "</a>",

@@ -14,6 +14,7 @@ from typing import Literal
 from cpunmt.documents.document import has_letters
 
 WHITE = " \t\r\n"
+_ENDS = (".", "!", "?")  # of sentences
 Looks = tuple[Hashable, ...]  # of all frames around a text
 
 
@@ -111,7 +112,8 @@ def texts(items: Items) -> Iterator[Item]:
 def segments(items: Items) -> Iterator[Items]:
     """What is translated by itself: from one split to the next, without what stands before and after all words.
 
-    A break is a split, too, unless a small letter follows it. What is in a container is cut only if all text is.
+    A break is a split, too, unless the text before it ends no sentence and a small letter follows. What is in a
+    container is cut only if all text is.
     """
     group: Items = []
     for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):
@@ -127,13 +129,18 @@ def segments(items: Items) -> Iterator[Items]:
 
 
 def _going_on(items: Items) -> list[bool]:
-    """Of each item whether the next letter or other sign of a text after it is a small letter."""
-    found, goes_on = [], False
-    for item in reversed(items):
-        found.append(goes_on)
-        text = next((text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)), "")
-        goes_on = text[0].islower() if text else goes_on
-    return found[::-1]
+    """Of each item whether the text before it ends no sentence, and the next sign of one after it is a small letter."""
+    words = [[text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)] for item in items]
+    found: list[bool] = []
+    ends = False
+    for before in words:
+        found.append(not ends)
+        ends = before[-1].endswith(_ENDS) if before else ends
+    goes_on = False
+    for at in range(len(items) - 1, -1, -1):
+        found[at] = found[at] and goes_on
+        goes_on = words[at][0][0].islower() if words[at] else goes_on
+    return found
 
 
 def _core(group: Items) -> Items:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from cpunmt.documents.archives.parts import Parts
 from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.documents.document import Contents, DocumentError, Span
 from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
-from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, inside, read_part
-from cpunmt.documents.xml_events import Node, escaped
+from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, read_part
+from cpunmt.documents.xml_events import Node, attribute_span, escaped
 
 _BASE = "urn:oasis:names:tc:opendocument:xmlns:"
 PREFIXES = {f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation")} | {
@@ -76,7 +76,11 @@ def _check(archive: Archive, kind: str) -> None:
 
 def _paragraphs(part: Part) -> Contents:
     looks = {node.attributes.get("style:name", ""): _look(node) for node in part.nodes if node.name == "style:style"}
-    return Paragraphs(part, (_items(part.text, node, looks) for node in _found(part.nodes)), framed_in_span)
+    found = list(_found(part.nodes))
+    cells = {cell.begin: cell for _, cell in found if cell is not None}  # one may have many paragraphs
+    copies = {begin: _copy(part.text, cell) for begin, cell in cells.items()}
+    of_paragraphs = [None if cell is None else copies[cell.begin] for _, cell in found]
+    return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, of_paragraphs)
 
 
 def _look(style: Node) -> tuple:
@@ -86,13 +90,34 @@ def _look(style: Node) -> tuple:
     return (*found[2], *properties)
 
 
-def _found(nodes: list[Node]) -> Iterator[Node]:
-    """Paragraphs, but for those of cells whose text a number or a formula makes."""
-    for node in nodes:
-        if node.name not in _CELLS:
-            yield from inside([node], _PARAGRAPHS, _DELETED)
-        elif "table:formula" not in node.attributes and node.attributes.get("office:value-type", "string") == "string":
-            yield from _found(node.children)
+def _found(nodes: list[Node]) -> Iterator[tuple[Node, Node | None]]:
+    """Paragraphs, each with the cell whose text it is, but for those of cells whose text a number or a formula makes.
+
+    Notes and shapes at a cell are no text of it.
+    """
+    waiting: list[tuple[Node, Node | None]] = [(node, None) for node in reversed(nodes)]
+    while waiting:
+        node, cell = waiting.pop()
+        is_paragraph = node.name in _PARAGRAPHS
+        if node.name in _DELETED or (is_paragraph and cell is not None and _is_computed(cell)):
+            continue
+        if is_paragraph:
+            yield node, cell
+        around = node if node.name in _CELLS else None
+        waiting += [(child, around) for child in reversed(node.children)]
+
+
+def _is_computed(cell: Node) -> bool:
+    return "table:formula" in cell.attributes or cell.attributes.get("office:value-type", "string") != "string"
+
+
+def _copy(text: str, cell: Node) -> Span | None:
+    """Where a cell says its text once more, in an attribute, which LibreOffice shows rather than its paragraphs."""
+    value = attribute_span(text, cell, "office:string-value")
+    if value is None:
+        return None
+    name = text[cell.begin : value[0] - 1].rstrip()[:-1]  # of the tag, all up to the end of the attribute's name
+    return cell.begin + len(name.rsplit(maxsplit=1)[0]), value[1] + 1
 
 
 def _items(text: str, node: Node, looks: dict[str, Looks]) -> Items:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
 from cpunmt.documents.archives.parts import Parts
@@ -37,6 +37,7 @@ _KINDS = {
 }
 _WORD = frozenset(["header", "footer", "footnotes", "endnotes", "comments"])  # what the names of types end with
 _DRAWING = frozenset(["slide", "notesSlide", "drawing", "chart", "chartshapes", "diagramData", "diagramDrawing"])
+_MAIN = (".main+xml", ".main")
 _PARAGRAPHS = frozenset(["w:p", "a:p"])
 _DELETED = frozenset(["w:del", "w:moveFrom"])
 
@@ -47,8 +48,7 @@ def read_office(kind: str, content: bytes) -> Contents:
     Raises DocumentError for other files, and for a part that is not well-formed.
     """
     archive = Archive(content)
-    types = _types(archive)
-    main = next((of for of in types.values() if of.endswith((".main+xml", ".main"))), "")
+    types, main = _types(archive)
     found = next((name for name, parts in _KINDS.items() if any(part in main for part in parts)), "")
     if found != kind:
         said = f"is of the format {found}" if found else "is a file of another format"
@@ -58,17 +58,48 @@ def read_office(kind: str, content: bytes) -> Contents:
     return Parts(archive, dict(_workbook(archive, types) if kind == "xlsx" else _texts(archive, types, main)))
 
 
-def _types(archive: Archive) -> dict[str, str]:
-    """The parts of a file, and of which type each is."""
+def _types(archive: Archive) -> tuple[dict[str, str], str]:
+    """The parts of a file, and of which type each is; and the type of the main one, "" if there is none.
+
+    A type is that of a part (Override), else that of all whose names end so (Default). Some programs say so of the
+    main part, too, and then it is the one that the relations of the file name.
+    """
     if _TYPES not in archive.names:
         raise DocumentError(f"has no {_TYPES} in it, as a file of Office has; check its name, or give its format")
     names = {name.lower(): name for name in archive.names}
     found: dict[str, str] = {}
-    for node in read_part(archive, _TYPES, PREFIXES, ["types:Override"]).nodes:
+    usual: dict[str, str] = {}
+    for node in read_part(archive, _TYPES, PREFIXES, ["types:Override", "types:Default"]).nodes:
+        of = node.attributes.get("ContentType", "")
         name = names.get(unquote(node.attributes.get("PartName", "")).lstrip("/").lower())
-        if name is not None:
-            found[name] = node.attributes.get("ContentType", "")
-    return found
+        if node.name == "types:Default":
+            usual[node.attributes.get("Extension", "").lower()] = of
+        elif name is not None:
+            found[name] = of
+    main = next((of for of in found.values() if of.endswith(_MAIN)), "")
+    document = "" if main else _document(archive, names)
+    for name in archive.names:
+        of = usual.get(posixpath.splitext(name)[1][1:].lower(), "")
+        if name not in found and name != _TYPES and (not of.endswith(_MAIN) or name == document):
+            found[name] = of
+    return found, main or found.get(document, "")
+
+
+def _document(archive: Archive, names: Mapping[str, str]) -> str:
+    """The main part, as the relations of the file name it; "" if they name none."""
+    relations = names.get("_rels/.rels")
+    if relations is None:
+        return ""
+    for node in read_part(archive, relations, PREFIXES, ["relations:Relationship"]).nodes:
+        if node.attributes.get("Type", "").endswith("/officeDocument"):
+            return names.get(_target("", node).lower(), "")
+    return ""
+
+
+def _target(folder: str, relation: Node) -> str:
+    """The part that a relation of one in a folder names."""
+    target = unquote(relation.attributes.get("Target", ""))
+    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 
 def _texts(archive: Archive, types: dict[str, str], main: str) -> Iterator[tuple[str, Contents]]:
@@ -132,9 +163,8 @@ def _headings(archive: Archive, sheet: str) -> Places:
     if relations not in archive.names:
         return places
     for node in read_part(archive, relations, PREFIXES, ["relations:Relationship"]).nodes:
-        name = posixpath.normpath(posixpath.join("/", folder, node.attributes.get("Target", ""))).lstrip("/")
         if node.attributes.get("Type", "").endswith("/table"):
-            names.add(name)
+            names.add(_target(folder, node))
     for name in sorted(names.intersection(archive.names)):
         for table in read_part(archive, name, PREFIXES, ["s:table"]).nodes:
             rows, columns = cells(table.attributes.get("ref", "")) or (range(0), range(0))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from operator import itemgetter
 from typing import NamedTuple
 
 from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import DocumentError, Source, Unit, broken
+from cpunmt.documents.document import DocumentError, Source, Span, Unit
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.office.items import Items, segments
 from cpunmt.documents.office.segment import Framed, Segment
-from cpunmt.documents.xml_events import Node, nodes
+from cpunmt.documents.xml_events import Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
-
-DEEPEST = 200  # elements in one another in a paragraph or a cell: Python's stack holds no more than some hundreds
 
 
 class Part(NamedTuple):
@@ -36,19 +36,10 @@ def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: C
     try:
         source = Source(*decoded(content))
         found = list(nodes(source.text, prefixes, names))
-        _check_depth(source.text, found)
+        check_depth(source.text, found)
         return Part(source, found)
     except CpunmtError as error:
         raise DocumentError(f"{name} in it: {error}") from None
-
-
-def _check_depth(text: str, found: Iterable[Node]) -> None:
-    waiting = [(node, 1) for node in found]
-    while waiting:
-        node, depth = waiting.pop()
-        if depth > DEEPEST:
-            raise broken(text, node.begin, f"elements are deep in one another, expected at most {DEEPEST} in a text")
-        waiting += [(child, depth + 1) for child in node.children]
 
 
 class Paragraphs:
@@ -59,30 +50,39 @@ class Paragraphs:
     part  where they stand
     paragraphs  the items of each, in the order in which they begin
     framed  how a text is written in this format
+    copies  of each paragraph, in the same order, what else says its text, or None; removed where that changes
     """
 
-    def __init__(self, part: Part, paragraphs: Iterable[Items], framed: Framed):
+    def __init__(
+        self, part: Part, paragraphs: Iterable[Items], framed: Framed, copies: Iterable[Span | None] | None = None
+    ):
         self._source = part.source
-        found = (Segment(items, framed) for paragraph in paragraphs for items in segments(paragraph))
-        self._segments = sorted(found, key=lambda segment: segment.span)
+        pairs = zip(paragraphs, repeat(None) if copies is None else copies, strict=False)
+        found = ((Segment(items, framed), copy) for paragraph, copy in pairs for items in segments(paragraph))
+        self._segments = sorted(found, key=lambda pair: pair[0].span)
 
     @property
     def units(self) -> list[Unit]:
         """Those of all paragraphs; of one that is in another, after this one's."""
-        return [segment.unit for segment in self._segments]
+        return [segment.unit for segment, _ in self._segments]
 
     def rendered(self, translations: Sequence[str]) -> bytes:
         """The part; what no changed unit stands in keeps its bytes."""
         text = self._source.text
+        changes: dict[Span, tuple[Segment, str] | None] = {}  # None: what stands there is removed
+        for (segment, copy), translation in zip(self._segments, translations, strict=True):
+            if translation != segment.unit.text:
+                changes[segment.span] = segment, translation
+                if copy is not None:
+                    changes[copy] = None
         edits: list[tuple[int, int, str]] = []  # the first one last; inner ones are made before outer ones
-        for segment, translation in zip(reversed(self._segments), reversed(translations), strict=True):
-            if translation == segment.unit.text:
-                continue
-            begin, end = segment.span
+        for begin, end in sorted(changes, reverse=True):
+            change = changes[begin, end]
             inner = []
             while edits and edits[-1][0] < end:
                 inner.append(edits.pop())
-            edits.append((begin, end, segment.write(translation, lambda b, e, inner=inner: _edited(text, b, e, inner))))
+            write = partial(_edited, text, edits=inner)
+            edits.append((begin, end, change[0].write(change[1], write) if change else ""))
         edits.reverse()
         return self._source.encoding.encoded(_edited(text, 0, len(text), edits))
 

@@ -24,9 +24,11 @@ SAYS_NOTHING = frozenset(
 
 
 def run_frame(text: str, run: Node, properties: str) -> Frame:
-    """The frame of a run, whose properties are called so."""
+    """The frame of a run, whose properties are called so; white space to indent its elements is no content of it."""
     found = run.child(properties)
-    content = found.end if found else run.inner[0]
+    begin = found.end if found else run.inner[0]
+    inner = [child for child in run.children if child is not found and (child.name or child.text.strip())]
+    content, content_end = (inner[0].begin, inner[-1].end) if inner else (begin, run.inner[1])
     looks = canonical(found, SAYS_NOTHING) if found else ()
     if looks and not looks[2] and not looks[3]:
         looks = ()
@@ -38,7 +40,7 @@ def run_frame(text: str, run: Node, properties: str) -> Frame:
             for child in found.children
         )
     )
-    return Frame(None, run.begin, content, run.inner[1], run.end, text[run.begin : content], closing, looks, raises)
+    return Frame(None, run.begin, content, content_end, run.end, text[run.begin : begin], closing, looks, raises)
 
 
 def framed_in_run(frame: Frame | None, text: str) -> str:

@@ -11,6 +11,7 @@ from cpunmt.documents.xml_events import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
+_MOST_DIGITS = 10  # of the number of a string; what is longer is none, and Python reads at most some thousands
 Cells = tuple[range, range]  # rows and columns, from 1
 Places = dict[int, list[range]]  # columns, by row
 
@@ -73,7 +74,7 @@ def shared_in(found: Iterable[Node], places: Places) -> Iterator[int]:
         if node.attributes.get("t") == "s" and is_in(node, places):
             value = node.child("s:v")
             number = text_of(value).strip() if value else ""
-            if number.isdecimal():
+            if number.isdecimal() and len(number) <= _MOST_DIGITS:
                 yield int(number)
 
 

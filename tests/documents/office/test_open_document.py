@@ -13,7 +13,7 @@ from odf.style import Style, TextProperties
 from odf.table import Table, TableCell, TableRow
 
 from cpunmt.documents.document import DocumentError
-from tests.documents.laws import upper
+from tests.documents.laws import takes_linear_time, upper
 from tests.documents.office.office_files import keeps_every_byte, members, read, render, zipped
 
 BASE = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -104,6 +104,49 @@ def test_what_is_computed_or_deleted_stays():
         ]
     )  # fmt: skip
     assert units(f"<table:table>{cells}</table:table>", "ods", "spreadsheet") == ["One", "Two"]
+
+
+SHEET_PIECES = st.sampled_from(
+    [
+        '<table:table-cell office:value-type="string" office:string-value="Two &quot; dogs"><text:p>Two " dogs</text:p>'
+        "</table:table-cell>",
+        "<table:table-cell office:string-value = 'A\n b'\n><text:p>A</text:p>"
+        "<text:p>b <text:span>c</text:span></text:p></table:table-cell>",
+        '<table:table-cell office:value-type="float" office:value="3"><office:annotation><text:p>A note</text:p>'
+        "</office:annotation><text:p>three</text:p><draw:custom-shape><text:p>A shape</text:p></draw:custom-shape>"
+        "</table:table-cell>",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(SHEET_PIECES, max_size=4).map("".join))
+def test_cells_say_their_texts_once(cells):
+    content = file_of(f"<table:table>{cells}</table:table>", "spreadsheet")
+    keeps_every_byte("ods", content)
+    root = tree.fromstring(members(render("ods", content, upper))["content.xml"])
+    names = [name for element in root.iter() for name in element.attrib]
+    assert not any(name.endswith("string-value") for name in names)
+    texts = ["".join(element.itertext()) for element in root.iter(f"{{{BASE}text:1.0}}p")]
+    assert [text for text in texts if text != text.upper()] == ["three"] * cells.count("three")
+
+
+def test_only_the_cell_that_changes_loses_what_says_its_text_again():
+    kept = '<table:table-cell office:string-value="One"><text:p>One</text:p></table:table-cell>'
+    note = '<table:table-cell office:string-value="Four"><office:annotation><text:p>A note</text:p></office:annotation></table:table-cell>'  # noqa: E501
+    cells = f"{kept}{kept.replace('One', 'Two')}{note}"
+    document = read("ods", file_of(f"<table:table>{cells}</table:table>", "spreadsheet"))
+    made = members(document.rendered(["One", "Zwei", "Notiz"]))["content.xml"].decode()
+    new = "<table:table-cell><text:p>Zwei</text:p></table:table-cell>"
+    assert f"<table:table>{kept}{new}{note.replace('A note', 'Notiz')}</table:table>" in made
+
+
+def test_many_paragraphs_in_a_cell_take_linear_time():
+    def content(count):
+        cell = f'<table:table-cell table:x="{"y" * 200 * count}" office:string-value="A">'
+        return file_of(f"{cell}{'<text:p>A dog</text:p>' * count}</table:table-cell>", "spreadsheet")
+
+    takes_linear_time(lambda made: render("ods", made, upper), content, 400)
 
 
 def test_headers_are_in_styles_and_so_are_masters_of_slides():

@@ -89,6 +89,13 @@ def test_slides_keep_every_byte(pieces):
     assert ("dogs" in pieces) == ("DOGS" in made) and "dogs" not in made
 
 
+def test_white_space_that_indents_is_no_part_of_a_run():
+    body = '<a:p>\n <a:r>\n  <a:rPr b="1"/>\n  <a:t>Two dogs</a:t>\n </a:r>\n</a:p>'
+    keeps_every_byte("pptx", slide(body))
+    made = body_of(render("pptx", slide(body), upper), "pptx")
+    assert made == '<a:p>\n <a:r>\n  <a:rPr b="1"/><a:t>TWO DOGS</a:t></a:r>\n</a:p>'
+
+
 def workbook() -> bytes:
     made = openpyxl.Workbook()
     sheet = made.active
@@ -174,6 +181,12 @@ def test_the_columns_of_tables_keep_their_names(reference, expected):
         reference = 'ref="A1:B2" totalsRowCount="1"'
     content = shared("<si><t>One</t></si><si><t>Two</t></si>", cells, f"<table {S} {reference}/>")
     assert units("xlsx", content) == expected
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 11, "1" * 10, "x", "-1", ""])
+def test_numbers_of_strings_that_are_not_there(number):
+    content = shared("<si><t>One</t></si>", f'<c r="A1" t="s"><v>{number}</v></c>', f'<table {S} ref="A1:B2"/>')
+    assert units("xlsx", content) == ["One"]
 
 
 def test_a_binary_workbook_is_refused():

@@ -80,6 +80,16 @@ def test_runs_that_look_alike_are_one_text():
     assert body_of(render("docx", docx(body), upper)) == ('<w:p><w:r w:rsidR="A1"><w:t>BIG WORLD.</w:t></w:r></w:p>')
 
 
+def test_white_space_that_indents_is_no_part_of_a_run():
+    inner = [f"{look}\n {run(text)[5:-6]}" for look, text in [("", "A "), (BOLD, "red "), ("", "car.")]]
+    parts = [f"\n<w:r>\n {content}\n</w:r>" for content in inner]
+    body = f"<w:p>{''.join(parts)}\n<w:r>\n <w:br/>\n <w:t>Two</w:t>\n <w:br/>\n</w:r>\n</w:p>"
+    keeps_every_byte("docx", docx(body))
+    made = tree.fromstring(members(render("docx", docx(body), upper))["word/document.xml"])
+    runs = [[child.tag.removeprefix(NAME) for child in part] for part in made.iter(f"{NAME}r")]
+    assert [[name for name in names if name != "rPr"] for names in runs] == [["t"], ["t"], ["t"], ["br"], ["t"], ["br"]]
+
+
 def test_looks_go_with_their_words():
     body = f"<w:p>{run('A ')}{run('red', BOLD)}{run(' car')}</w:p>"
     assert units(body) == ['A <g n="1">red</g> car']
@@ -108,6 +118,20 @@ def test_breaks_and_tabs_end_a_text_unless_a_small_letter_follows():
         "<w:p><w:r><w:t>Name</w:t><w:tab/></w:r><w:r><w:t>Ein Hund</w:t></w:r><w:r><w:br/></w:r>"
         '<w:r><w:t xml:space="preserve">Zwei </w:t></w:r><w:r><w:br/></w:r><w:r><w:t>Hunde</w:t></w:r></w:p>'
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("A dog.", "a cat", ["A dog.", "a cat"]), ("A dog! ", "a cat", ["A dog!", "a cat"]),
+        ("A dog?", " a cat", ["A dog?", "a cat"]), ("A dog,", "a cat", ['A dog,<x n="1"/>a cat']),
+        ("A dog.", "A cat", ["A dog.", "A cat"]), ("A dog", "A cat", ["A dog", "A cat"]),
+    ],
+)  # fmt: skip
+def test_a_break_after_the_end_of_a_sentence_ends_a_text(before, after, expected):
+    assert units(f"<w:p>{run(before)}<w:r><w:br/></w:r>{run(after)}</w:p>") == expected
+    bold = f"{run(before, BOLD)}{run(' ')}<w:r><w:br/></w:r>{run(after)}"
+    assert len(units(f"<w:p>{bold}</w:p>")) == len(expected)
 
 
 def test_what_word_computes_or_has_deleted_stays():
@@ -162,6 +186,28 @@ def test_a_text_box_is_in_a_paragraph():
         made = members(document.rendered([first, translations[1]]))["word/document.xml"]
         texts = [element.text for element in tree.fromstring(made).iter(f"{NAME}t")]
         assert "".join(texts) == translations[0].replace(" ", f" {translations[1]}")
+
+
+def test_a_type_for_all_parts_of_an_extension():
+    """System.IO.Packaging says so of what it writes first."""
+    start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    base = "application/vnd.openxmlformats-officedocument.wordprocessingml."
+    types = (
+        f'{start}<Default Extension="rels" ContentType="r"/><Default Extension="XML" ContentType="{base}document.main'
+        f'+xml"/><Default Extension="ft" ContentType="{base}footer+xml"/></Types>'
+    )
+    parts = {**members(docx(f"<w:p>{run('A dog')}</w:p>")), "[Content_Types].xml": types}
+    parts |= {"docProps/app.xml": b"\xff", "word/a.ft": f"<w:x {W}><w:p>{run('A cat')}</w:p></w:x>"}
+    content = _whole(zipped(parts))
+    assert [unit.text for unit in read("docx", content).units] == ["A dog", "A cat"]
+    keeps_every_byte("docx", content)
+    absolute = members(content)["_rels/.rels"].replace(b'"word/', b'"/Word/')
+    assert len(read("docx", zipped({**members(content), "_rels/.rels": absolute})).units) == 2
+    for relations in (b"<a/>", absolute.replace(b"/Word/", b"/none/")):
+        with pytest.raises(DocumentError, match="is a file of another format"):
+            read("docx", zipped({**members(content), "_rels/.rels": relations}))
+    with pytest.raises(DocumentError, match="is of the format docx, expected xlsx"):
+        read("xlsx", content)
 
 
 def test_other_parts_are_read_and_others_stay():
