@@ -98,6 +98,7 @@ def test_segments_that_another_program_has_made():
         ("<xliff><file>", "line 1: is no well-formed XML"),
         ("<html></html>", "has no file element"),
         ("PK\x03", "is no well-formed XML"),
+        ("<file><source>" + "<g>" * 900 + "</g>" * 900 + "</source></file>", "line 1: .*deep"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><file>&a;</file>', "document type"),
     ],
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from cpunmt.documents.document import Document, DocumentError, Place, Source, Unit, has_letters
 from cpunmt.documents.marks import Mark, read, written
-from cpunmt.documents.xml_events import Node, attribute_span, escaped, nodes
+from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escaped, nodes
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
@@ -28,6 +28,7 @@ def read_xliff(source: Source) -> Document:
     files = list(nodes(text, _SPACES, ["x:file", "file"]))
     if not files:
         raise DocumentError("has no file element, as XLIFF 1.2 and 2 have; check its name")
+    check_depth(text, files)
     return Document(source, [place for file in files for place in _places(text, file, True)])
 
 
