@@ -116,7 +116,7 @@ SAID = {  # by those that tell more than a speed
     "bench.serve": "every answer is that of a Translator",
     "bench.serve.soak": '"wrong": 0',
     "bench.serve.beside": "words of the translations  cpunmt 46, other 46",
-    "bench.scale.ray_actors": "all rows once, 1 different output(s)",
+    "bench.scale.ray_actors": "all rows once, the same bytes",
     "bench.scale.simulate": "26.5 core-hours",
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
