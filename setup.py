@@ -15,7 +15,8 @@ SERVE = [
     "prometheus-client>=0.20",
 ]
 DETECT = ["py3langid>=0.4"]
-PDF = ["pypdf>=7"]  # older ones follow drawings that call each other without a bound
+# crypto: for files that are encrypted without a password; older ones follow drawings that call each other for ever
+PDF = ["pypdf[crypto]>=7"]
 PARQUET = ["pyarrow>=14"]
 RAY = ["ray[data]>=2.50"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cpunmt.corpora.inputs.arrow_texts import text_type, texts_of
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.errors import CpunmtError
 from cpunmt.process.first_use import LOCK
@@ -117,14 +118,7 @@ class TableTranslator:
                 raise CpunmtError(f"the table has {names.count(self._column)} columns {self._column!r}, expected one")
             raise CpunmtError(f"the table has no {place}{did_you_mean(self._column, names)}, expected one of texts")
         values = table.column(self._column)
-        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-        if not (_is_text(kind) or pa.types.is_null(kind)):
-            raise CpunmtError(f"{place} of the table has the type {values.type}, expected string")
-        try:
-            values.validate(full=True)
-        except pa.ArrowInvalid as error:
-            raise CpunmtError(f"{place} of the table: {error}, expected valid UTF-8") from None
-        return values.to_pylist(), pa.types.is_large_string(kind)
+        return texts_of(values, f"{place} of the table"), pa.types.is_large_string(text_type(values))
 
     def _found(self, texts: list[str | None]) -> dict[str, tuple[str, float]]:
         """Text -> its translation and score; equal texts once."""
@@ -158,10 +152,3 @@ def _whole_path(model: str) -> str:
 
 def _kind(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    is_view = getattr(pa.types, "is_string_view", lambda _: False)  # of pyarrow since 16
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind)

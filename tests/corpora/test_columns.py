@@ -121,7 +121,7 @@ def test_kinds_of_text_are_read_and_others_refused(tmp_path):
     (shard,) = parquet_shards(path, 9)
     with pytest.raises(CpunmtError, match="has a column 'translation' already"):
         read_parquet(shard.payload, Job(), path, 1)
-    with pytest.raises(CpunmtError, match="column 'source' is int64, expected string"):
+    with pytest.raises(CpunmtError, match="column 'source' has the type int64, expected string"):
         read_parquet(shard.payload, Job(into="german"), path, 1)
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else PAR1")
     with pytest.raises(CpunmtError, match="a.parquet: cannot read the Parquet file"):

@@ -1,6 +1,7 @@
 """PDF: its text, as paragraphs."""
 
 import io
+import subprocess
 import sys
 import time
 import zlib
@@ -15,7 +16,7 @@ from cpunmt.documents.bulk import translated
 from cpunmt.documents.formats.pdf import paragraphs, read_pdf
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import echo, upper
-from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.real_model import ROOT, SHIPPED
 
 PAGES = [
     ["A title", "A man is riding his bi-", "cycle home, and two dogs", "run beside him.", "\x95 One dog", "12"],
@@ -102,9 +103,9 @@ def test_no_letter_is_lost(text):
     joined.encode("utf-8")
 
 
-def encrypted(password):
+def encrypted(password, algorithm="RC4-128"):
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf([["Two dogs"]])))
-    writer.encrypt(password, "owner", algorithm="RC4-128")
+    writer.encrypt(password, "owner", algorithm=algorithm)
     file = io.BytesIO()
     writer.write(file)
     return file.getvalue()
@@ -142,8 +143,27 @@ def test_what_has_no_text_is_one_clear_error(content, said):
     assert "\n" not in str(refused.value)
 
 
-def test_an_empty_password_is_none():
-    assert read_pdf(encrypted("")).texts == ["Two dogs"]
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+def test_an_empty_password_is_none(algorithm):
+    assert read_pdf(encrypted("", algorithm)).texts == ["Two dogs"]
+    with pytest.raises(CpunmtError, match="is encrypted; save it without a password"):
+        read_pdf(encrypted("secret", algorithm))
+
+
+def test_what_needs_another_package_says_which(tmp_path):
+    """Not that there is a password: there is none."""
+    (tmp_path / "a.pdf").write_bytes(encrypted("", "AES-256"))
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(['cryptography', 'Crypto', 'Cryptodome']))\n"
+        "from cpunmt.documents.formats.pdf import read_pdf\n"
+        "try: read_pdf(open(sys.argv[1], 'rb').read())\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", script, tmp_path / "a.pdf"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.stdout.startswith("DocumentError is encrypted in a way that is read with the package cryptography"), (
+        done
+    )
 
 
 def test_forms_in_forms_take_no_time():

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from cpunmt.corpora.inputs.arrow_texts import texts_of
 from cpunmt.corpora.inputs.json_rows import new_names
 from cpunmt.corpora.inputs.lines import MOST_SHARD
 from cpunmt.corpora.inputs.rows import Made, Rows, Shard
@@ -86,27 +87,17 @@ def read_parquet(payload: bytes, job: Job, where: str, first: int) -> Rows:
     for name in new_names(job):
         if name in table.column_names:
             raise CpunmtError(f"{where}: has a column {name!r} already, which is to be added; give --into another name")
-    texts = _texts(pa, table, job.column, where)
-    return Rows(texts, None if job.target is None else _texts(pa, table, job.target, where), table)
+    texts = _texts(table, job.column, where)
+    return Rows(texts, None if job.target is None else _texts(table, job.target, where), table)
 
 
-def _texts(pa: Any, table: Any, name: str, where: str) -> list[str | None]:
-    from cpunmt.corpora.table_translator import _is_text  # the same kinds; only what translates needs its imports
-
+def _texts(table: Any, name: str, where: str) -> list[str | None]:
     if (count := table.column_names.count(name)) > 1:
         raise CpunmtError(f"{where}: has {count} columns {name!r}, expected one")
     if not count:
         there = ", ".join(map(repr, table.column_names[:10])) or "none"
         raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column with --column")
-    column = table.column(name)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (_is_text(kind) or pa.types.is_null(kind)):
-        raise CpunmtError(f"{where}: column {name!r} is {column.type}, expected string")
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise CpunmtError(f"{where}: column {name!r}: {error}, expected valid UTF-8") from None
-    return column.to_pylist()  # type: ignore[no-any-return]
+    return texts_of(table.column(name), f"{where}: column {name!r}")
 
 
 def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:

@@ -100,11 +100,9 @@ def _reader(content: bytes) -> PdfReader:
 
 def _opens(reader: PdfReader) -> bool:
     """Whether it can be read without a password, as most encrypted ones can."""
-    from pypdf.errors import DependencyError
-
     try:
         return bool(reader.decrypt(""))
-    except (DependencyError, NotImplementedError, ValueError):
+    except (NotImplementedError, ValueError):  # a kind of encryption that pypdf does not know
         return False
 
 
@@ -155,10 +153,16 @@ def _too_large(number: int) -> DocumentError:
 @contextlib.contextmanager
 def _said(said: str) -> Iterator[None]:
     """Whatever a broken file makes pypdf raise is one error."""
+    from pypdf.errors import DependencyError
+
     try:
         yield
     except DocumentError:
         raise
+    except DependencyError:
+        raise DocumentError(
+            "is encrypted in a way that is read with the package cryptography: pip install 'cpunmt[pdf]'"
+        ) from None
     except Exception as error:  # besides its own errors, those of whatever it meets: KeyError, TypeError, ...
         shown = " ".join(str(error).split())[:200] or type(error).__name__
         raise DocumentError(f"{said} ({shown}); save or export it again") from None

@@ -13,10 +13,13 @@ PAGE = """<html><body><h1>Weather station</h1>
 <p>A man is <b>riding</b> a bi<i></i>cycle <a href="http://x.org/">through the snow</a>, and two dogs run.</p>
 <p>Two dogs play.<br>A woman <u>reads</u> a book.</p><ul><li>A small dog</li></ul>
 <table><tr><td>Two children</td><td>12</td></tr></table></body></html>"""
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("soffice") is None, reason="there is no LibreOffice: soffice"),
-]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def libreoffice():
+    if shutil.which("soffice") is None:
+        pytest.fail("LibreOffice is not installed: run `apt-get install libreoffice-nogui`", pytrace=False)
 
 
 def converted(path, kind, *settings):
