@@ -35,7 +35,7 @@ from cpunmt.files.output_files import replacing_file
 from cpunmt.files.user_folder import user_folder
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.simd import isa
+from cpunmt.simd import isa, processor
 
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # in modules whose names begin so
@@ -113,10 +113,9 @@ def digest() -> str:
         numba_version(),
         llvmlite.__version__,
         platform.python_version(),
-        platform.machine(),
         sys.platform,
         isa.current().value,
-        *isa.target_cpu(isa.current()),
+        processor.identity(),
     ):
         state.update(fact.encode() + b"\0")
     return state.hexdigest()[:32]

@@ -9,23 +9,24 @@ import ctypes
 import enum
 import functools
 import os
-import platform
 import sys
 from typing import NamedTuple
 
-import llvmlite.binding as llvm
-
 from cpunmt.errors import UnsupportedIsaError
 from cpunmt.process.first_use import LOCK
+from cpunmt.simd import processor
 
 
 class Isa(enum.Enum):
-    """Instruction sets with integer products of their own, best first."""
+    """Instruction sets with integer products of their own, best first: those of x86-64, those of aarch64, any."""
 
     AMX_INT8 = "amx_int8"  # tdpbusd on matrix registers for many rows, for few the same as:
     AVX512_VNNI = "avx512_vnni"  # vpdpbusd and vpdpwssd on 512-bit registers
     AVX_VNNI = "avx_vnni"  # the same on 256-bit registers
     AVX2 = "avx2"  # vpsignb, vpmaddubsw, vpmaddwd
+    I8MM = "i8mm"  # smmla: two rows by two columns; for one row the same as:
+    DOTPROD = "dotprod"  # sdot on 128-bit registers
+    NEON = "neon"  # smull, sadalp
     GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
 
 
@@ -51,19 +52,17 @@ _PATHS = {
     Isa.AVX512_VNNI: _Path(_AVX512_VNNI, ("x86-64-v4", "+avx512vnni"), offset=128),
     Isa.AVX_VNNI: _Path({"avx2", "fma", "avxvnni"}, ("x86-64-v3", "+avxvnni"), offset=128),
     Isa.AVX2: _Path({"avx2", "fma"}, ("x86-64-v3", ""), planes=2),
-    Isa.GENERIC: _Path(set(), ("x86-64", "")),
+    Isa.I8MM: _Path({"neon", "dotprod", "i8mm"}, ("generic", "+neon,+dotprod,+i8mm")),
+    Isa.DOTPROD: _Path({"neon", "dotprod"}, ("generic", "+neon,+dotprod")),
+    Isa.NEON: _Path({"neon"}, ("generic", "+neon")),
+    Isa.GENERIC: _Path(set(), ("generic", "")),
 }
+# what LLVM compiles the generic path for, where a processor could do better
+_BASELINES = {"x86_64": ("x86-64", ""), "aarch64": ("generic", "+neon")}
 
 
 # Linux' arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA); https://docs.kernel.org/arch/x86/xstate.html
 _ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
-
-
-@functools.cache
-def host_features() -> frozenset[str]:
-    """LLVM's names of what this processor (and its operating system) supports."""
-    with LOCK:  # llvmlite has a lock of its own
-        return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
 
 
 def supported() -> list[Isa]:
@@ -72,7 +71,7 @@ def supported() -> list[Isa]:
 
 
 def _present(isa):
-    return host_features() >= _PATHS[isa].needs
+    return processor.features() >= _PATHS[isa].needs
 
 
 def _runs(isa):
@@ -86,7 +85,7 @@ def _matrix_registers() -> bool:
     It does not where a thread has a stack for signals that is too small for them, and from then on refuses such
     stacks: so this is asked only where the answer matters. It holds for all threads, and for forked children.
     """
-    if sys.platform != "linux" or platform.machine().lower() not in ("x86_64", "amd64"):
+    if sys.platform != "linux" or processor.machine() != "x86_64":
         return False
     try:
         return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0
@@ -118,11 +117,15 @@ def current() -> Isa:
     raise UnsupportedIsaError(f"CPUNMT_ISA={name!r}: {reason}; use one of: {usable}")
 
 
-def target_cpu(isa: Isa) -> tuple[str, str]:
-    """The (processor, features) that LLVM compiles for."""
-    if isa is next(filter(_present, Isa)) or platform.machine().lower() not in ("x86_64", "amd64"):
-        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return _PATHS[isa].lowered
+def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
+    """The (processor, features) that LLVM compiles for: what the path needs, `tuned` as well for this very processor,
+    where it is the best path of it."""
+    if tuned and isa is next(filter(_present, Isa)):
+        import llvmlite.binding as llvm
+
+        with LOCK:  # llvmlite has a lock of its own
+            return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return _BASELINES.get(processor.machine(), ("generic", "")) if isa is Isa.GENERIC else _PATHS[isa].lowered
 
 
 def activation_offset() -> int:

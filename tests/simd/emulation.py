@@ -15,7 +15,7 @@ import tempfile
 import llvmlite.binding as llvm
 
 from cpunmt.engine import program
-from cpunmt.simd import isa
+from cpunmt.simd import isa, processor
 from tests.simd import emulated_matrices, emulated_vectors
 
 PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
@@ -31,7 +31,7 @@ def pretend():
     cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
     os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
     everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
-    isa.host_features = lambda: everything
+    processor.features = lambda: everything
     isa._matrix_registers = lambda: True
 
 
@@ -39,7 +39,7 @@ def install():
     """Make the emulated program the one that `program.load()` finds."""
     pretend()
     program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
-    isa.target_cpu = lambda path: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    isa.target_cpu = lambda path, tuned=True: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     from cpunmt.simd import jit
 
     compile_for_another, found, with_matrices = jit.Kernel.compile, [], []

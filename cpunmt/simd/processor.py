@@ -1,0 +1,98 @@
+"""What this processor can do, as its operating system says: asked without LLVM, whose import takes memory and time.
+
+features()    the names that LLVM has for what the paths of `simd/isa` need
+identity()    a text that differs between processors which machine code may be tuned for differently
+"""
+
+import ctypes
+import functools
+import platform
+import sys
+
+# Linux' names (arch/x86 /proc/cpuinfo) and macOS' (sysctl hw.optional.) of what LLVM calls otherwise. A name that is
+# not here is the same.
+_LINUX = {"avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni", "amx_tile": "amx-tile", "amx_int8": "amx-int8"}
+_MACOS_X86 = {name: name for name in ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma")}
+_MACOS_X86["avx2_0"] = "avx2"
+_MACOS_ARM = {"arm.FEAT_DotProd": "dotprod", "arm.FEAT_I8MM": "i8mm"}
+
+# Linux, aarch64: the auxiliary vector's words and their bits (arch/arm64/include/uapi/asm/hwcap.h)
+_HWCAP, _HWCAP2 = 16, 26
+_ARM_BITS = {"neon": (_HWCAP, 1), "dotprod": (_HWCAP, 20), "i8mm": (_HWCAP2, 13)}
+
+# Lines of /proc/cpuinfo that tell one kind of processor from another
+_KIND = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU variant", "CPU part")
+_FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundreds of them the whole takes long
+
+
+def machine() -> str:
+    """ "x86_64", "aarch64", or what else the operating system calls this machine."""
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
+
+
+@functools.cache
+def features() -> frozenset[str]:
+    """LLVM's names of what this processor and its operating system support, of those that paths need."""
+    if sys.platform == "darwin":
+        named = _MACOS_X86 if machine() == "x86_64" else _MACOS_ARM
+        found = {ours for theirs, ours in named.items() if _sysctl("hw.optional." + theirs)}
+        return frozenset(found | ({"neon"} if machine() == "aarch64" else set()))
+    if machine() == "aarch64":
+        return frozenset(name for name, (word, bit) in _ARM_BITS.items() if _auxiliary(word) >> bit & 1)
+    flags = _first_processor().get("flags", "").split()
+    return frozenset(_LINUX.get(flag, flag) for flag in flags)
+
+
+@functools.cache
+def identity() -> str:
+    """Of the processor's kind; the same text for two of one kind."""
+    told = _first_processor()
+    parts = [f"{name}: {told[name]}" for name in _KIND if name in told]
+    if sys.platform == "darwin":
+        parts.append(_sysctl_text("machdep.cpu.brand_string"))
+    elif machine() == "aarch64":
+        parts += [f"{_auxiliary(word):x}" for word in (_HWCAP, _HWCAP2)]
+    return "\n".join([machine(), *sorted(features()), *parts])
+
+
+@functools.cache
+def _first_processor() -> dict[str, str]:
+    """What /proc/cpuinfo says of the first processor; empty where there is none."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            text = file.read(_FIRST_PROCESSOR)
+    except OSError:
+        return {}
+    lines = text.split("\n\n", 1)[0].splitlines()
+    pairs = (line.split(":", 1) for line in lines if ":" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _auxiliary(word: int) -> int:
+    """A word of what Linux hands each process (getauxval, of every C library); 0 where there is none."""
+    try:
+        function = ctypes.CDLL(None).getauxval
+    except (OSError, AttributeError):
+        return 0
+    function.restype, function.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+    return function(word)
+
+
+def _sysctl(name: str) -> bool:
+    """Whether macOS' sysctl says 1."""
+    value, size = ctypes.c_int64(0), ctypes.c_size_t(8)
+    try:
+        failed = ctypes.CDLL(None).sysctlbyname(name.encode(), ctypes.byref(value), ctypes.byref(size), None, 0)
+    except (OSError, AttributeError):
+        return False
+    return failed == 0 and value.value == 1
+
+
+def _sysctl_text(name: str) -> str:
+    buffer, size = ctypes.create_string_buffer(256), ctypes.c_size_t(256)
+    try:
+        failed = ctypes.CDLL(None).sysctlbyname(name.encode(), buffer, ctypes.byref(size), None, 0)
+    except (OSError, AttributeError):
+        return ""
+    return "" if failed else buffer.value.decode("utf-8", "replace")
