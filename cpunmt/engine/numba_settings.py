@@ -26,17 +26,22 @@ _FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings anew only where var
 
 
 @contextlib.contextmanager
-def default_settings() -> Iterator[None]:
-    """Raises CpunmtError for settings that cannot be taken back: those of a file, or of an earlier import of Numba."""
+def default_settings(cpu: str | None = None, features: str | None = None) -> Iterator[None]:
+    """`cpu`, `features`: what to compile for, in LLVM's names; this processor if they are None.
+
+    Raises CpunmtError for settings that cannot be taken back: those of a file, or of an earlier import of Numba.
+    """
     given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("NUMBA_")}
+    target = {"CPU_NAME": cpu, "CPU_FEATURES": features}
+    wanted = {f"NUMBA_{name}": value for name, value in target.items() if value is not None}
     earlier = None
-    os.environ[_FORCE] = "1"
+    os.environ.update({_FORCE: "1", **wanted})
     try:
         if "numba" in sys.modules:
             from numba.core import config
 
             earlier = {name: getattr(config, name) for name in dir(config) if name.isupper()}
-            bound = list(_other(_BOUND, earlier))
+            bound = list(_other({**_BOUND, **target}, earlier))
             bound = [name for name in bound if f"NUMBA_{name}" in given] or bound  # some change others
             if bound:
                 raise CpunmtError(
@@ -46,7 +51,7 @@ def default_settings() -> Iterator[None]:
         from numba.core import config
 
         config.reload_config()
-        wrong = [f"{name.lower()}: {found}" for name, found in _other(_SHAPING, vars(config)).items()]
+        wrong = [f"{name.lower()}: {found}" for name, found in _other({**_SHAPING, **target}, vars(config)).items()]
         if wrong:
             raise CpunmtError(
                 f".numba_config.yaml of this folder says {', '.join(wrong)}, which would shape cpunmt's machine code; "
@@ -54,7 +59,8 @@ def default_settings() -> Iterator[None]:
             )
         yield
     finally:
-        del os.environ[_FORCE]
+        for name in (_FORCE, *wanted):
+            del os.environ[name]
         os.environ.update(given)
         if "numba" in sys.modules:
             config = sys.modules["numba"].core.config

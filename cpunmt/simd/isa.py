@@ -93,12 +93,23 @@ def _matrix_registers() -> bool:
         return False
 
 
+_compiled_for = []  # the path that this process compiles for, if it is to compile for another machine
+
+
+def compile_for(isa: Isa) -> None:
+    """Make `isa` the path of this process, which may lack its instructions: nothing that is compiled may run here."""
+    _compiled_for[:] = [isa]
+    current.cache_clear()
+
+
 @functools.cache
 def current() -> Isa:
     """The path of this process: the best supported one, or the one that `CPUNMT_ISA` names.
 
     Raises UnsupportedIsaError if that name is unknown, or not supported here.
     """
+    if _compiled_for:
+        return _compiled_for[0]
     name = os.environ.get("CPUNMT_ISA", "").strip().lower()
     if not name:
         return next(filter(_runs, Isa))

@@ -1,0 +1,95 @@
+"""All kernels, compiled to one object file.
+
+Needs Numba. With `Target` None it is for this process's path, tuned for this very processor where that is its best; a
+wheel's programs are compiled for a target that any processor of the path has (`tools/programs.py`).
+"""
+
+import contextlib
+import gc
+import importlib
+import sys
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from cpunmt.engine import multiply_add
+from cpunmt.engine.numba_settings import default_settings
+from cpunmt.engine.object_code import initialize_llvm
+from cpunmt.simd import isa, processor
+
+ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
+_OURS = "cpunmt."  # in modules whose names begin so
+
+
+class Target(NamedTuple):
+    """What LLVM compiles for, in its names."""
+
+    cpu: str
+    features: str
+
+
+class Built(NamedTuple):
+    """An object file, and kernel -> one letter for its result and one for each argument."""
+
+    code: bytes
+    signatures: dict[str, str]
+
+
+def build(progress=iter, foreign: bool = False, target: Target | None = None) -> Built:
+    """Compile every kernel. `progress` is handed the list, to count along (tqdm).
+
+    `foreign`: kernels that others than cpunmt have defined in this process, too: a benchmark's.
+    `target`: another than this processor; then the process is to compile for nothing else.
+    """
+    with default_settings(*(target or ())), _rarely_collecting():
+        for entry in ENTRIES:
+            importlib.import_module(entry)
+        from cpunmt.simd import jit
+
+        initialize_llvm()
+        kernels = [kernel for kernel in jit.KERNELS.values() if foreign or kernel.function.__module__.startswith(_OURS)]
+        modules = {kernel.name: kernel.compile() for kernel in progress(kernels)}
+        first, *others = sorted(modules)  # the same bytes, whatever was imported first
+        linked = modules[first]
+        for name in others:
+            linked.link_in(modules[name])
+        signatures = {name: jit.KERNELS[name].letters for name in sorted(modules)}
+    return Built(emit(linked, target), signatures)
+
+
+def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:
+    """Object code of a module, for this process's path."""
+    cpu, features = target or isa.target_cpu(isa.current())
+    if _lacks_multiply_add(features):
+        multiply_add.define(linked)
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
+    )
+    return machine.emit_object(linked)
+
+
+def _lacks_multiply_add(features: str) -> bool:
+    """Whether LLVM would call a library; every path but the generic one has the instruction."""
+    generic = isa.current() is isa.Isa.GENERIC and processor.machine() != "aarch64"
+    return generic and "+fma" not in features.split(",")
+
+
+@contextlib.contextmanager
+def _rarely_collecting():
+    """Numba makes millions of objects that live on: to look for garbage among them takes a tenth of the time."""
+    usual = gc.get_threshold()
+    gc.set_threshold(20_000, 50, 1_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+def versions() -> dict[str, str]:
+    """Of what has compiled."""
+    import llvmlite
+    import numba
+
+    llvm_version = ".".join(map(str, llvm.llvm_version_info))
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, "numba": numba.__version__, "llvmlite": llvmlite.__version__, "llvm": llvm_version}

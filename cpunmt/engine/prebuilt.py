@@ -1,0 +1,83 @@
+"""The programs that a wheel brings: a shared object for each path, which the operating system's loader maps.
+
+`prebuilt/` beside this file holds them and a manifest, both made by `tools/programs.py`; a checkout has none. They need
+nothing from outside, not even a C library, and neither Numba nor LLVM.
+
+programs.json:
+    sources     digest of the sources that they were compiled from (`sources.sources_digest`)
+    system      sys.platform
+    machine     as `processor.machine` says
+    tools       name -> version of what has compiled and linked them
+    programs    path -> {"file", "sha256", "cpu", "features", "signatures": {kernel: letters}}
+"""
+
+import ctypes
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from cpunmt.engine.sources import sources_digest
+from cpunmt.simd import processor
+from cpunmt.simd.isa import Isa
+
+FOLDER = Path(__file__).with_name("prebuilt")
+MANIFEST = "programs.json"
+
+
+class Unfit(Exception):
+    """There is no prebuilt program that can be used; the message says why."""
+
+
+class Damaged(Unfit):
+    """There should be one: a file has changed, or cannot be loaded."""
+
+
+class SharedObject:
+    """A shared object in memory."""
+
+    def __init__(self, path: Path):
+        self._library = ctypes.CDLL(str(path))
+
+    def function(self, symbol: str, prototype):
+        """What `prototype` (ctypes.CFUNCTYPE) calls by the name `symbol`."""
+        return prototype((symbol, self._library))
+
+
+class Prebuilt(NamedTuple):
+    """A program in memory, kernel -> letters of its types, and its file."""
+
+    library: SharedObject
+    signatures: dict[str, str]
+    path: Path
+
+
+def find(path: Isa, folder: Path = FOLDER) -> Prebuilt:
+    """The prebuilt program of an instruction set, of exactly these sources. Raises Unfit."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise Unfit("this installation has no prebuilt programs") from None
+    except (OSError, ValueError) as error:
+        raise Damaged(f"{folder / MANIFEST} cannot be read ({error})") from None
+    try:
+        made_for, here = (manifest["system"], manifest["machine"]), (sys.platform, processor.machine())
+        if made_for != here:
+            raise Unfit(f"the prebuilt programs are for {' '.join(made_for)}, and this is {' '.join(here)}")
+        if manifest["sources"] != sources_digest():
+            raise Unfit("the prebuilt programs are of other sources than the installed ones")
+        if path.value not in manifest["programs"]:
+            raise Unfit(f"no prebuilt program is for {path.value}")
+        entry = manifest["programs"][path.value]
+        file, expected, signatures = folder / entry["file"], entry["sha256"], entry["signatures"]
+    except (KeyError, TypeError) as error:
+        raise Damaged(f"{folder / MANIFEST} is damaged ({error!r})") from None
+    try:
+        with open(file, "rb") as content:
+            found = hashlib.sha256(content.read()).hexdigest()
+        if found != expected:
+            raise Damaged(f"{file} is not the file that was installed")
+        return Prebuilt(SharedObject(file), signatures, file)
+    except OSError as error:
+        raise Damaged(f"{file} cannot be loaded ({error})") from None

@@ -1,0 +1,143 @@
+"""The file of a compiled program: one for each set of sources, compilers, path and kind of processor.
+
+It holds machine code, which runs when it is called: so its folder must belong to the user and be closed to others
+(mode 0700), or it is not used.
+
+    CPUNMT_CACHE_DIR    where the file lies; default: cpunmt in the user's cache folder
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import stat
+import sys
+from pathlib import Path
+
+from cpunmt.engine.sources import sources_digest
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import say
+from cpunmt.files.output_files import replacing_file
+from cpunmt.files.user_folder import user_folder
+from cpunmt.simd import isa, processor
+
+# The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
+_MAGIC = b"cpunmt program 1\n"
+_DIGEST = 32  # bytes
+
+
+@functools.cache
+def program_digest() -> str | None:
+    """Of those, of the compilers and of this processor; None where there are no compilers."""
+    compilers = [version_of("numba"), version_of("llvmlite")]
+    if None in compilers:
+        return None
+    state = hashlib.sha256(sources_digest().encode())
+    for fact in (
+        *compilers,
+        platform.python_version(),
+        sys.platform,
+        isa.current().value,
+        processor.identity(),
+    ):
+        state.update(fact.encode() + b"\0")
+    return state.hexdigest()[:32]
+
+
+def version_of(package: str) -> str | None:
+    """A text that changes with the version of numba or llvmlite; None if it is not installed.
+
+    Neither is imported for it: that takes 300 ms, and to ask what is told of packages 15 ms.
+    """
+    try:
+        found = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.origin:
+        return None
+    with contextlib.suppress(OSError):
+        return Path(found.origin).with_name("_version.py").read_text("utf-8")
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept."""
+    chosen = os.environ.get("CPUNMT_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    try:
+        return user_folder("cache")
+    except RuntimeError:  # there is no home
+        import tempfile
+
+        return Path(tempfile.gettempdir()) / f"cpunmt-{os.getuid()}"
+
+
+def cache_file() -> Path | None:
+    """The file of this machine's program; None where there are no compilers, which its name tells."""
+    digest = program_digest()
+    return digest and cache_folder() / f"{isa.current().value}-{digest}.program"
+
+
+def content(code: bytes, signatures: dict[str, str]) -> bytes:
+    """What such a file holds."""
+    body = json.dumps(signatures).encode() + b"\n" + code
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def parts(data: bytes) -> tuple[bytes, dict[str, str]]:
+    """(code, signatures) of a file's content."""
+    signatures, _, code = data[len(_MAGIC) + _DIGEST :].partition(b"\n")
+    return code, json.loads(signatures)
+
+
+def read(path: Path) -> bytes | None:
+    """The content of a cache file; None if there is none, it is damaged, or others could have written it."""
+    try:
+        if not _private(path.parent):
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place would wait for a writer
+        with open(descriptor, "rb") as file:
+            data = file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return None
+    digest, body = data[len(_MAGIC) :][:_DIGEST], data[len(_MAGIC) + _DIGEST :]
+    return data if data.startswith(_MAGIC) and digest == hashlib.sha256(body).digest() else None
+
+
+def _private(folder: Path) -> bool:
+    """Whether only this user can write in `folder`."""
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def write(path: Path, data: bytes) -> bool:
+    """Keep `data` for later starts; where that is impossible, say so and go on. Whether it is kept."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _private(path.parent):
+            raise PermissionError("the folder belongs to someone else, or others can write in it")
+        if path.exists() and not path.is_file():
+            raise FileExistsError(f"{path.name} is there, and is no file")
+        with replacing_file(path) as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(data)
+        return True
+    except (OSError, CpunmtError) as error:
+        say(
+            f"cpunmt: cannot keep the compiled program in {path.parent} ({_reason(error)}); every start "
+            "will compile again. Set CPUNMT_CACHE_DIR to a folder of your own."
+        )
+        return False
+
+
+def _reason(error) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,1 @@
+"""Commands for whoever releases cpunmt; no wheel has them."""

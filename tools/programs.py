@@ -1,0 +1,146 @@
+"""Build the programs that a wheel brings: cpunmt/engine/prebuilt/, a shared object for each path and a manifest.
+
+    python -m tools.programs                     every path of this architecture, whatever this processor can do
+    python -m tools.programs --paths avx2 --out DIR
+
+Each is compiled in a process of its own, for a processor that has what the path needs and no more, and linked with
+binutils' ld or LLVM's ld.lld. The bytes depend on the sources and on the versions of the tools, and on nothing of the
+machine. What is up to date stays. On another architecture run it there, or under an emulator.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cpunmt.engine.prebuilt import FOLDER, MANIFEST
+from cpunmt.engine.sources import sources_digest
+from cpunmt.files.output_files import replacing_file
+from cpunmt.simd import isa, processor
+from cpunmt.simd.isa import Isa
+
+PATHS = {
+    "x86_64": (Isa.AMX_INT8, Isa.AVX512_VNNI, Isa.AVX_VNNI, Isa.AVX2, Isa.GENERIC),
+    "aarch64": (Isa.I8MM, Isa.DOTPROD, Isa.NEON, Isa.GENERIC),
+}
+LINKERS = ("ld", "ld.bfd", "ld.lld")
+_PAGE = {"x86_64": 4096, "aarch64": 65536}  # the largest that a kernel may have
+_LINK = (
+    *("-shared", "-nostdlib", "-Bsymbolic", "--strip-all", "--hash-style=both", "--build-id=none"),
+    *("-z", "defs", "-z", "noexecstack", "-z", "relro", "-z", "now", "-z", "separate-code"),
+)
+
+
+def linker() -> str:
+    """The linker that is there. Raises SystemExit."""
+    for name in LINKERS:
+        if found := shutil.which(name):
+            return found
+    raise SystemExit(f"there is no linker ({', '.join(LINKERS)}): install binutils, or LLVM's lld")
+
+
+def link(code: bytes, target: Path) -> None:
+    """Make a shared object that needs nothing from outside. Raises SystemExit if the object file wants more."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "program.o", Path(folder) / "program.so"
+        source.write_bytes(code)
+        page = f"max-page-size={_PAGE[processor.machine()]}"
+        done = subprocess.run(
+            [linker(), *_LINK, "-z", page, "-o", made, source], capture_output=True, text=True, cwd=folder
+        )
+        if done.returncode:
+            raise SystemExit(f"{target.name} cannot be linked: {done.stderr.strip()}")
+        with replacing_file(target) as file:
+            file.write(made.read_bytes())
+    target.chmod(0o755)
+
+
+def compile_path(path: Isa, folder: Path) -> None:
+    """Compile one path in this process, which is to compile nothing else; its manifest entry goes to stdout."""
+    isa.compile_for(path)
+    from cpunmt.engine import compiler  # Numba is imported only now: its settings are the path's
+
+    target = compiler.Target(*isa.target_cpu(path, tuned=False))
+    built = compiler.build(target=target)
+    file = folder / f"{path.value}.so"
+    link(built.code, file)
+    entry = {
+        "file": file.name,
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "cpu": target.cpu,
+        "features": target.features,
+        "signatures": built.signatures,
+    }
+    print(json.dumps({"entry": entry, "tools": compiler.versions()}))
+
+
+def _compiled(path: Isa, folder: Path) -> dict:
+    command = [sys.executable, "-m", "tools.programs", "--compile", path.value, "--out", str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
+    if done.returncode:
+        raise SystemExit(f"{path.value} cannot be built")
+    return json.loads(done.stdout)
+
+
+def _is_up_to_date(folder: Path, paths) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        right = manifest["sources"] == sources_digest() and set(manifest["programs"]) == {path.value for path in paths}
+        return right and all(
+            hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
+            for entry in manifest["programs"].values()
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def build(folder: Path, paths, processes: int = 1) -> None:
+    """Build the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
+    if _is_up_to_date(folder, paths):
+        return
+    told = subprocess.run([linker(), "--version"], capture_output=True, text=True).stdout.splitlines()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for file in folder.glob("*.so"):
+        file.unlink()
+    with ThreadPoolExecutor(processes) as pool:
+        made = list(pool.map(lambda path: _compiled(path, folder), paths))
+    manifest = {
+        "sources": sources_digest(),
+        "system": sys.platform,
+        "machine": processor.machine(),
+        "tools": {**made[0]["tools"], "linker": told[0] if told else linker()},
+        "programs": {path.value: one["entry"] for path, one in zip(paths, made, strict=True)},
+    }
+    with replacing_file(folder / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1).encode() + b"\n")
+
+
+def main(arguments=None) -> int:
+    """The command."""
+    machine = processor.machine()
+    if sys.platform != "linux" or machine not in PATHS:
+        raise SystemExit(f"programs are built on Linux, on {' or '.join(PATHS)}; this is {sys.platform} on {machine}")
+    known = [path.value for path in PATHS[machine]]
+    parser = argparse.ArgumentParser(prog="python -m tools.programs", description=__doc__.splitlines()[0])
+    parser.add_argument("--paths", nargs="+", choices=known, default=known, metavar="PATH", help=", ".join(known))
+    parser.add_argument("--out", type=Path, default=FOLDER, help="default: %(default)s")
+    parser.add_argument("--processes", type=int, default=1, help="paths at a time; default: %(default)s")
+    parser.add_argument("--compile", choices=known, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.compile:
+        compile_path(Isa(given.compile), given.out)
+        return 0
+    build(given.out, [Isa(name) for name in given.paths], given.processes)
+    for file in sorted(given.out.glob("*.so")):
+        print(f"{file}: {file.stat().st_size / 1000:.0f} KB")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
