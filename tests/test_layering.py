@@ -11,7 +11,7 @@ from tests.sample_models.real_model import ROOT
 # Folders of cpunmt, lowest first: the table of docs/design.md, which begins with the highest. A module imports only
 # from its own folder, from those below it, and the errors.
 ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "design.md").read_text("utf-8"), re.M)[::-1]]
-IN_ORDER = ["cpunmt", "quantize", "models", "bench"]  # the same, of the packages
+IN_ORDER = ["cpunmt", "quantize", "models", "bench", "tools"]  # the same, of the packages
 MOST = 15  # modules in a folder
 LEVELS = 18  # folders of cpunmt
 
@@ -20,10 +20,16 @@ ONLY_IN = {
     "numba": (
         "cpunmt/simd/",
         "cpunmt/simd/jit.py",
+        "cpunmt/engine/compiler.py",
         "cpunmt/engine/numba_settings.py",
         "quantize/shortlist/word_alignment.py",
     ),
-    "llvmlite": ("cpunmt/simd/", "cpunmt/engine/program.py"),
+    "llvmlite": (
+        "cpunmt/simd/",
+        "cpunmt/engine/compiler.py",
+        "cpunmt/engine/multiply_add.py",
+        "cpunmt/engine/object_code.py",
+    ),
     "sentencepiece": ("cpunmt/text/vocabulary.py",),
     "yaml": (
         "cpunmt/formats/yaml_text.py",
@@ -159,7 +165,7 @@ def test_importing_the_packages_does_not_import_numba():
 
 
 def test_files_are_small_and_named_for_what_they_hold():
-    files = sources(*PACKAGES, "tests", "bench", "models")
+    files = sources(*PACKAGES, "tests", "bench", "models", "tools")
     assert [
         name_of(path) for path in files if FORBIDDEN_NAMES & set(path.relative_to(ROOT).with_suffix("").parts)
     ] == []
@@ -168,7 +174,7 @@ def test_files_are_small_and_named_for_what_they_hold():
 
 
 def test_every_module_says_what_it_is():
-    trees = {name_of(path): ast.parse(path.read_text("utf-8")) for path in sources(*PACKAGES)}
+    trees = {name_of(path): ast.parse(path.read_text("utf-8")) for path in sources(*PACKAGES, "tools")}
     assert [name for name, tree in trees.items() if tree.body and not ast.get_docstring(tree)] == []
 
 

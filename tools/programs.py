@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
 from cpunmt.engine.prebuilt import FOLDER, MANIFEST
@@ -90,7 +91,9 @@ def _compiled(path: Isa, folder: Path) -> dict:
 def _is_up_to_date(folder: Path, paths) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        right = manifest["sources"] == sources_digest() and set(manifest["programs"]) == {path.value for path in paths}
+        right = manifest["sources"] == sources_digest()
+        right &= all(manifest["tools"][name] == metadata.version(name) for name in ("numba", "llvmlite"))
+        right &= set(manifest["programs"]) == {path.value for path in paths}
         return right and all(
             hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
             for entry in manifest["programs"].values()

@@ -6,7 +6,9 @@ where there are matrix registers.
 
 import functools
 
-from cpunmt.engine import program
+from cpunmt.engine.compiler import build
+from cpunmt.engine.object_code import ObjectCode
+from cpunmt.engine.program import Program
 from cpunmt.simd.jit import KERNELS, count, kernel
 
 REPEATED = (
@@ -50,10 +52,11 @@ def _define_repeats():
 
 
 @functools.cache
-def load() -> program.Program:
+def load() -> Program:
     """Compile everything anew, with the additions (about ten seconds)."""
     import bench.limits  # noqa: F401
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 
     _define_repeats()
-    return program._program(program.build(foreign=True))
+    built = build(foreign=True)
+    return Program(ObjectCode(built.code), built.signatures)

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 import llvmlite.binding as llvm
 import numpy as np
 
-from bench.programs.replaced import emit
-from cpunmt.engine import program
+from cpunmt.engine.compiler import emit
+from cpunmt.engine.object_code import ObjectCode, initialize_llvm
+from cpunmt.engine.program import Program
 from cpunmt.simd import jit
 
 _LLVM = {"i": "i64", "f": "float", "v": "void"}
@@ -57,7 +58,7 @@ define {result} @{symbol}({typed}) {{
 """
 
 
-class Profiled(program.Program):
+class Profiled(Program):
     """A Program that counts.
 
     names    of all kernels
@@ -76,15 +77,16 @@ class Profiled(program.Program):
             f"@profile = global [{size} x i64] zeroinitializer\n"
             f"@profile_inner = global i64 0\n@profile_phase = global i64 {self.phases.index(ELSE)}\n"
         )
-        program._initialize_llvm()
+        initialize_llvm()
         for index, kernel in enumerate(jit.KERNELS.values()):
             module = kernel.compile()
             module.get_function(kernel.symbol).name = f"real_{kernel.name}"
             linked.link_in(module)
             linked.link_in(llvm.parse_assembly(self._wrapper(kernel, index, size)))
         signatures = {kernel.name: kernel.letters for kernel in jit.KERNELS.values()}
-        super().__init__(emit(linked), signatures)
-        address = self._engine.get_global_value_address("profile")
+        code = ObjectCode(emit(linked))
+        super().__init__(code, signatures)
+        address = code.data("profile")
         counters = (ctypes.c_int64 * size).from_address(address)
         self.counts = np.frombuffer(counters, np.int64).reshape(len(self.phases), len(self.names), 2)
 

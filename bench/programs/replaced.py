@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 
-from cpunmt.engine import program
-from cpunmt.simd import isa, jit
+from cpunmt.engine.compiler import emit
+from cpunmt.engine.object_code import ObjectCode, initialize_llvm
+from cpunmt.engine.program import Program
+from cpunmt.simd import jit
 
 
 @functools.cache
@@ -14,20 +16,11 @@ def _compiled(kernel: jit.Kernel) -> llvm.ModuleRef:
     return kernel.compile()
 
 
-def emit(linked: llvm.ModuleRef) -> bytes:
-    """Object code for this processor and instruction set."""
-    cpu, features = isa.target_cpu(isa.current())
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
-    )
-    return machine.emit_object(linked)
-
-
-def program_with(replacements: Mapping[str, jit.Kernel]) -> program.Program:
+def program_with(replacements: Mapping[str, jit.Kernel]) -> Program:
     """`replacements`: name of one of the engine's kernels -> a kernel with the same arguments."""
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 
-    program._initialize_llvm()
+    initialize_llvm()
     linked, signatures = llvm.parse_assembly(""), {}
     for name, kernel in jit.KERNELS.items():
         if not (kernel.function.__module__ or "").startswith("cpunmt."):  # a benchmark's
@@ -40,4 +33,4 @@ def program_with(replacements: Mapping[str, jit.Kernel]) -> program.Program:
         module.get_function(chosen.symbol).name = kernel.symbol
         linked.link_in(module)
         signatures[name] = kernel.letters
-    return program.Program(emit(linked), signatures)
+    return Program(ObjectCode(emit(linked)), signatures)

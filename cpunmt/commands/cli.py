@@ -149,13 +149,13 @@ def _convert(given) -> int:
 
 
 def _warm_up(given) -> int:
-    where = program.cache_file()
     progress = iter
     if is_watched():
         progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")
-    else:
+    elif program.can_compile():
         say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
-    if not program.warm_up(progress):
+    where = program.warm_up(progress)
+    if where is None:
         return 1  # stderr has said why
     tell(str(where))
     return 0

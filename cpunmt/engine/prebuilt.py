@@ -53,8 +53,9 @@ class Prebuilt(NamedTuple):
     path: Path
 
 
-def find(path: Isa, folder: Path = FOLDER) -> Prebuilt:
+def find(path: Isa) -> Prebuilt:
     """The prebuilt program of an instruction set, of exactly these sources. Raises Unfit."""
+    folder = FOLDER
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except FileNotFoundError:

@@ -112,6 +112,11 @@ def _nothing_compiles(unfit: prebuilt.Unfit) -> CpunmtError:
     )
 
 
+def can_compile() -> bool:
+    """Whether Numba is installed."""
+    return cache_file() is not None
+
+
 def warm_up(progress=iter) -> Path | None:
     """Compile the program for this very processor and keep it, unless that has been done. Its file; None if it cannot be
     kept (stderr says why).

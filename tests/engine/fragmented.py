@@ -4,7 +4,8 @@ import ctypes
 import itertools
 import sys
 
-from cpunmt.engine import program
+from cpunmt.engine import program, program_files
+from cpunmt.engine.object_code import initialize_llvm
 
 GB = 1 << 30
 SIZE, EVERY = 64 * GB, 4 * GB  # more than the 2 GB that an address in machine code reaches
@@ -17,8 +18,8 @@ def main(hole):
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    content = program._read(program.cache_file())
-    program._initialize_llvm()
+    content = program_files.read(program_files.cache_file())
+    initialize_llvm()
     begin = libc.mmap(None, SIZE, 0, RESERVED, -1, 0)
     with open("/proc/self/maps") as file:
         places = [tuple(int(edge, 16) for edge in line.split()[0].split("-")) for line in file]
@@ -28,7 +29,7 @@ def main(hole):
             libc.mmap(end, following - end, 0, RESERVED | FREE_ONLY, -1, 0)
     for place in range(begin + EVERY, begin + SIZE, EVERY):
         libc.munmap(place, hole)
-    program._program(content)
+    program.of_file(content, "cached")
     print("loaded")
 
 

@@ -11,8 +11,10 @@ import threading
 import numpy as np
 import pytest
 
-from cpunmt.engine import program
+from cpunmt.engine import compiler, program, program_files
 from cpunmt.engine.numba_settings import default_settings
+from cpunmt.engine.object_code import initialize_llvm
+from cpunmt.engine.sources import sources_digest
 from cpunmt.simd import isa
 from tests.sample_models.real_model import ROOT
 from tests.support.command_line import on_terminal, run
@@ -20,11 +22,12 @@ from tests.support.command_line import on_terminal, run
 START = """
 import sys
 import numpy as np
-from cpunmt.engine import program
+from cpunmt.engine import prebuilt, program
+prebuilt.FOLDER = prebuilt.FOLDER / "none"
 scores = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], np.float32)
 best = np.empty(1, np.int64), np.empty(1, np.float32)
 program.load().top_k(scores, 16, 1, *best)
-print(best[0][0], "numba" in sys.modules)
+print(best[0][0], "numba" in sys.modules, program.load().origin, program.load().path)
 """
 TRANSLATE = """
 import sys
@@ -79,7 +82,7 @@ def cold_starts(tmp_path_factory):
     folder, everyones = tmp_path_factory.mktemp("private"), tmp_path_factory.mktemp("everyones")
     folder.chmod(0o700)
     everyones.chmod(0o777)
-    (folder / program.cache_file().name).write_bytes(b"cpunmt program 1\n{")
+    (folder / program_files.cache_file().name).write_bytes(b"cpunmt program 1\n{")
     started, ended = python(START, CPUNMT_CACHE_DIR=str(folder), **SETTINGS), []
     environments = [{**os.environ, "CPUNMT_CACHE_DIR": str(place)} for place in (folder, everyones)]
     warmups = [
@@ -98,12 +101,12 @@ def cold_starts(tmp_path_factory):
 
 @pytest.fixture
 def kept(cold_starts):
-    return cold_starts[0] / program.cache_file().name
+    return cold_starts[0] / program_files.cache_file().name
 
 
 def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
     _, (out, errors), (status, output, shown), _ = cold_starts
-    assert out.split() == ["5", "True"]
+    assert out.split() == ["5", "True", "compiled", str(kept)]
     assert len(errors) == 1 and errors[0].startswith(COMPILING)
     assert (status, output.decode()) == (0, f"{kept}\n")
     assert "compiling" in shown and "100%" in shown
@@ -113,8 +116,8 @@ def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
 
 def test_the_environment_does_not_change_the_program(kept):
     """Whichever of the two came last: both are the one of this process."""
-    program.load()
-    assert kept.read_bytes() == program.cache_file().read_bytes()
+    program.warm_up()
+    assert kept.read_bytes() == program_files.cache_file().read_bytes()
 
 
 def test_a_kernel_is_the_same_each_time_it_is_compiled():
@@ -123,7 +126,7 @@ def test_a_kernel_is_the_same_each_time_it_is_compiled():
     from cpunmt.simd import jit
 
     kernel = jit.KERNELS[softmax.softmax_rows.name]
-    program.load()  # LLVM is ready
+    initialize_llvm()
     with default_settings():
         assert str(kernel.compile()) == str(kernel.compile())
 
@@ -142,7 +145,7 @@ def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
     os.mkfifo(pipe)
     folder.mkdir()
     for path in (pipe, folder):
-        assert program._read(path) is None and program._write(path, b"data") is False
+        assert program_files.read(path) is None and program_files.write(path, b"data") is False
         assert f"({path.name} is there, and is no file)" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.stat().st_mode) and folder.is_dir() and len(list(tmp_path.iterdir())) == 2
 
@@ -160,7 +163,7 @@ def test_a_warm_start_translates_without_numba(path):
 
 def test_a_warm_start_says_nothing(kept):
     out, errors = finished(python(START, CPUNMT_CACHE_DIR=str(kept.parent)))
-    assert out.split() == ["5", "False"] and errors == []
+    assert out.split() == ["5", "False", "cached", str(kept)] and errors == []
 
 
 def test_a_damaged_file_is_not_used(kept, tmp_path):
@@ -168,21 +171,21 @@ def test_a_damaged_file_is_not_used(kept, tmp_path):
     good = kept.read_bytes()
     copy = tmp_path / "copy"
     copy.write_bytes(good)
-    assert program._read(copy) == good
+    assert program_files.read(copy) == good
     header = good.index(b"\n", len(b"cpunmt program 1\n"))
     generator = np.random.default_rng(1)
     for length in [0, 5, 17, header // 2, header, header + 1, len(good) // 2, len(good) - 1]:
         copy.write_bytes(good[:length])
-        assert program._read(copy) is None, f"cut at {length}"
+        assert program_files.read(copy) is None, f"cut at {length}"
     copy.write_bytes(good + b"\0")
-    assert program._read(copy) is None
+    assert program_files.read(copy) is None
     places = [*range(header), *generator.integers(header, len(good), 200).tolist()]
     used = []
     for place in places:
         flipped = bytearray(good)
         flipped[place] ^= 1 << int(generator.integers(8))
         copy.write_bytes(flipped)
-        if program._read(copy) is not None:
+        if program_files.read(copy) is not None:
             used.append(place)
     assert used == [], f"{len(used)} flipped bytes of {header} in the header go unnoticed"
 
@@ -192,9 +195,9 @@ def test_a_folder_that_others_can_write_in_is_not_read(kept, tmp_path, mode):
     copy = tmp_path / kept.name
     shutil.copy(kept, copy)
     tmp_path.chmod(0o755)
-    assert program._read(copy) is not None
+    assert program_files.read(copy) is not None
     tmp_path.chmod(mode)
-    assert program._read(copy) is None
+    assert program_files.read(copy) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -203,13 +206,13 @@ def test_a_folder_of_someone_else_is_not_read(kept, tmp_path):
     shutil.copy(kept, copy)
     tmp_path.chmod(0o755)
     os.chown(tmp_path, 12345, 12345)
-    assert program._read(copy) is None and program._write(copy, b"other") is False
+    assert program_files.read(copy) is None and program_files.write(copy, b"other") is False
     assert copy.read_bytes() == kept.read_bytes()
 
 
 def test_a_new_folder_is_private(tmp_path):
     path = tmp_path / "a" / "b" / "program"
-    assert program._write(path, b"data")
+    assert program_files.write(path, b"data")
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [p.name for p in path.parent.iterdir()] == ["program"] and path.read_bytes() == b"data"
@@ -224,14 +227,14 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path, capsys, what):
     else:
         folder.write_bytes(b"")
     path = folder / "program" if what != "below a file" else folder / "below" / "program"
-    assert program._write(path, b"data") is False
+    assert program_files.write(path, b"data") is False
     out, err = capsys.readouterr()
     assert out == "" and err.startswith(CANNOT_KEEP) and err.count("\n") == 1 and str(path.parent) in err
-    assert not path.exists() and program._read(path) is None
+    assert not path.exists() and program_files.read(path) is None
 
 
 def digest_of(package):
-    code = "from cpunmt.engine import program; print(program.digest(), program.__file__)"
+    code = "from cpunmt.engine import program, sources; print(sources.sources_digest(), program.__file__)"
     digest, file = finished(python(code, cwd=package.parent, PYTHONPATH=str(package.parent)))[0].split()
     assert file == str(package / "engine" / "program.py")
     return digest
@@ -240,8 +243,8 @@ def digest_of(package):
 def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
     package = tmp_path / "cpunmt"
     shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__"))
-    assert digest_of(package) == program.digest()
-    seen = {program.digest()}
+    assert digest_of(package) == sources_digest()
+    seen = {sources_digest()}
     for name in (
         "kernels/softmax.py",
         "simd/tile.py",
@@ -250,6 +253,8 @@ def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
         "architectures/transformer/cells/recurrent.py",
         "search/beam.py",
         "engine/numba_settings.py",
+        "engine/compiler.py",
+        "engine/multiply_add.py",
     ):
         source = package / name
         before = source.read_bytes()
@@ -259,11 +264,11 @@ def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
         seen.add(digest)
         source.write_bytes(before)
     (package / "commands" / "cli.py").write_text("# a change\n")
-    assert digest_of(package) == program.digest()
+    assert digest_of(package) == sources_digest()
 
 
 def test_each_path_has_its_own_file():
-    code = "from cpunmt.engine import program; print(program.cache_file())"
+    code = "from cpunmt.engine import program_files; print(program_files.cache_file())"
     files = {finished(python(code, CPUNMT_ISA=path.value))[0] for path in isa.supported()}
     assert len(files) == len(isa.supported())
 
@@ -271,10 +276,10 @@ def test_each_path_has_its_own_file():
 def test_the_folder_is_the_one_that_is_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "chosen"))
-    assert program.cache_folder() == tmp_path / "chosen"
+    assert program_files.cache_folder() == tmp_path / "chosen"
     monkeypatch.setenv("CPUNMT_CACHE_DIR", "")
     if sys.platform != "darwin":
-        assert program.cache_folder() == tmp_path / "cache" / "cpunmt"
+        assert program_files.cache_folder() == tmp_path / "cache" / "cpunmt"
 
 
 def test_threads_get_one_program():
@@ -298,7 +303,7 @@ def stop(kernels):
 
 
 def test_every_kernel_is_in_the_program():
-    for entry in program.ENTRIES:
+    for entry in compiler.ENTRIES:
         importlib.import_module(entry)
     from cpunmt.simd import jit  # with Numba: not at the top, where it would be imported for all tests
 
@@ -313,7 +318,7 @@ def test_every_kernel_is_in_the_program():
         assert len(ours) > 25  # besides those of benchmarks, which other tests may have imported
         assert [name for name in ours if not callable(getattr(loaded, name, None))] == []
         with pytest.raises(InterruptedError) as told:
-            program.build(stop)
+            compiler.build(stop)
         assert {kernel.name for kernel in told.value.args[0]} == set(ours)
     finally:
         del jit.KERNELS["stranger"]
@@ -323,7 +328,7 @@ def test_every_kernel_is_in_the_program():
 @pytest.mark.parametrize("hole", [1 << 12, 1 << 14, 1 << 16, 1 << 17])
 def test_the_program_can_be_loaded_where_memory_is_in_pieces(hole):
     """Code and constants must not be farther apart than an address reaches; each would fit into another hole."""
-    program.load()  # so that it is in the cache
+    program.warm_up()  # so that it is in the cache
     command = [sys.executable, "-m", "tests.engine.fragmented", str(hole)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr

@@ -14,7 +14,7 @@ import tempfile
 
 import llvmlite.binding as llvm
 
-from cpunmt.engine import program
+from cpunmt.engine import compiler, prebuilt, program
 from cpunmt.simd import isa, processor
 from tests.simd import emulated_matrices, emulated_vectors
 
@@ -38,7 +38,7 @@ def pretend():
 def install():
     """Make the emulated program the one that `program.load()` finds."""
     pretend()
-    program.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
+    compiler.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
     isa.target_cpu = lambda path, tuned=True: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     from cpunmt.simd import jit
 
@@ -56,6 +56,7 @@ def install():
         return llvm.parse_assembly(changed)
 
     jit.Kernel.compile = compile_for_here
+    prebuilt.FOLDER = prebuilt.FOLDER / "none"
     program.load()
     assert {"int8_linear", "int16_linear", "score_pieces", "sparse_row"} <= set(found), "a kernel lacks its instruction"
     assert bool(with_matrices) == (isa.current() is isa.Isa.AMX_INT8)
