@@ -9,7 +9,7 @@ TESTERS ?= 2
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo serve test test-all test-page train-tools docs bench check clean
+.PHONY: help demo serve test test-all test-page train-tools docs bench check wheel clean
 
 help:
 	@echo "make demo         translate a few sentences with the model that comes along"
@@ -21,6 +21,7 @@ help:
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
 	@echo "make check        style and types: ruff, mypy"
+	@echo "make wheel        a wheel with programs for this architecture, in dist/: docs/install.md"
 	@echo "make clean        remove what the others made"
 
 demo: $(VENV)/runtime.done
@@ -59,8 +60,13 @@ check: $(VENV)/test.done
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
+wheel: $(VENV)/wheel.done
+	$(RUN) -m tools.programs
+	rm -rf build/lib* build/bdist*
+	$(RUN) -m build --wheel
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) build dist cpunmt/engine/prebuilt *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 
 $(VENV)/runtime.done: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -90,6 +96,10 @@ $(VENV)/train.done: $(VENV)/test.done
 
 $(VENV)/docs.done: $(VENV)/runtime.done
 	$(RUN) -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+$(VENV)/wheel.done: $(VENV)/runtime.done
+	$(RUN) -m pip install --quiet --editable ".[jit]" build
 	touch $@
 
 $(VENV)/bench.done: $(VENV)/test.done

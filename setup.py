@@ -1,11 +1,24 @@
-"""Packaging of both packages: cpunmt, which translates, and quantize, which prepares models offline."""
+"""Packaging of both packages: cpunmt, which translates, and quantize, which prepares models offline.
 
+Where `make wheel` has built programs of these sources (cpunmt/engine/prebuilt), the wheel brings them, is one of a
+platform, and needs Numba only where there is no such wheel: docs/install.md.
+"""
+
+import importlib.util
+import json
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Distribution, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).parent
+NUMBA = "numba>=0.61"
+MACHINES = ("x86_64", "aarch64")  # that wheels with programs are for, on Linux
+# The same in all of them, so that what one wheel says of others' platforms is true: resolvers read only one.
+ELSEWHERE = 'sys_platform != "linux" or (' + " and ".join(f'platform_machine != "{name}"' for name in MACHINES) + ")"
+# The programs need no C library, Python itself does: these are the oldest of glibc and musl that have names.
+PLATFORMS = "manylinux_2_17_{0}.musllinux_1_1_{0}"
 SERVE = [
     "starlette>=1.0",
     "uvicorn>=0.30",
@@ -30,6 +43,37 @@ def description() -> str:
     return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
 
 
+def programs_machine() -> str | None:
+    """The machine of the prebuilt programs, if they are of these sources."""
+    try:
+        manifest = json.loads((ROOT / "cpunmt" / "engine" / "prebuilt" / "programs.json").read_bytes())
+    except OSError:
+        return None
+    place = importlib.util.spec_from_file_location("sources", ROOT / "cpunmt" / "engine" / "sources.py")
+    sources = importlib.util.module_from_spec(place)
+    place.loader.exec_module(sources)
+    return manifest["machine"] if manifest["sources"] == sources.sources_digest() else None
+
+
+MACHINE = programs_machine()
+
+
+class Platform(Distribution):
+    """What is not the same on every machine."""
+
+    def has_ext_modules(self):
+        """Or it would be installed where all machines that share a disk look."""
+        return True
+
+
+class PlatformWheel(bdist_wheel):
+    """A wheel of one kind of machine, and of every Python."""
+
+    def get_tag(self):
+        """Python, its binary interface (none is used), platforms."""
+        return "py3", "none", PLATFORMS.format(MACHINE)
+
+
 setup(
     name="cpunmt",
     version=VERSION,
@@ -49,6 +93,7 @@ setup(
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
     package_data={
         "cpunmt": ["py.typed"],
+        "cpunmt.engine": ["prebuilt/*.so", "prebuilt/programs.json"] if MACHINE else [],
         "cpunmt.serve": ["openapi.json", "swagger.json"],
         "cpunmt.serve.page": ["*.html", "*.js", "*.css", "*.svg"],
         "quantize": ["py.typed"],
@@ -56,7 +101,7 @@ setup(
     python_requires=">=3.10",
     install_requires=[
         "numpy>=1.24",
-        "numba>=0.61",
+        f"{NUMBA}; {ELSEWHERE}" if MACHINE else NUMBA,
         "sentencepiece>=0.2.1",  # older ones crash the process on some broken vocabularies
         "PyYAML>=6",
         "tqdm>=4.60",
@@ -66,7 +111,9 @@ setup(
         'backports.zstd>=1; python_version < "3.14"',  # later in the standard library
     ],
     extras_require={
+        "jit": [NUMBA],  # a program tuned for this very processor, where the wheel brings one for its kind
         "test": [
+            NUMBA,
             *DOCS,  # a test builds it
             *SERVE,
             *DETECT,
@@ -127,4 +174,5 @@ setup(
         ]
     },
     zip_safe=False,
+    **({"distclass": Platform, "cmdclass": {"bdist_wheel": PlatformWheel}} if MACHINE else {}),
 )

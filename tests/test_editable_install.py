@@ -22,7 +22,8 @@ def clone(tmp_path_factory):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, parent / "cpunmt" / name)
     for name in ("cpunmt", "quantize", "bench"):
-        shutil.copytree(ROOT / name, parent / "cpunmt" / name)
+        leave_out = shutil.ignore_patterns("__pycache__", "prebuilt")
+        shutil.copytree(ROOT / name, parent / "cpunmt" / name, ignore=leave_out)
     return environment(tmp_path_factory.mktemp("editable") / "venv", "--editable", parent / "cpunmt"), parent
 
 

@@ -1,32 +1,62 @@
-"""The wheel, installed where nothing else of the project is, translates with the shipped model."""
+"""The wheels, installed where nothing else of the project is, translate with the shipped model: the one that any
+machine can use, which compiles, and the one with programs, which needs no compiler."""
 
+import platform
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import cpunmt
+from cpunmt.engine.prebuilt import MANIFEST
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.built_programs import built_programs, paths
 from tests.support.environments import environment, outside_variables, run
 
 SENTENCE = "A man is riding a bicycle."
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """The wheel, built from a copy of the sources: building leaves files behind."""
-    sources, built = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "cpunmt", "quantize"):
-        (sources / name).symlink_to(ROOT / name)
+def copy_of_the_sources(folder) -> Path:
+    """Building leaves files behind, and the checkout may have programs."""
+    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "quantize"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "cpunmt", folder / "cpunmt", ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
+    return folder
+
+
+def wheel_of(sources, built) -> Path:
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", built, sources),
     )
     (found,) = built.iterdir()
     return found
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Of the sources alone."""
+    return wheel_of(copy_of_the_sources(tmp_path_factory.mktemp("sources")), tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def with_programs(tmp_path_factory) -> Path:
+    """A folder of the sources, with programs."""
+    sources = copy_of_the_sources(tmp_path_factory.mktemp("sources"))
+    shutil.copytree(built_programs(), sources / "cpunmt" / "engine" / "prebuilt")
+    return sources
+
+
+@pytest.fixture(scope="module")
+def program_wheel(with_programs, tmp_path_factory) -> Path:
+    """The wheel that brings programs."""
+    return wheel_of(with_programs, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +80,84 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
     assert any(name.endswith("LICENSE") for name in names)
 
 
+def metadata(wheel, name="METADATA") -> list[str]:
+    (file,) = [member for member in zipfile.ZipFile(wheel).namelist() if member.endswith(f".dist-info/{name}")]
+    return zipfile.ZipFile(wheel).read(file).decode().splitlines()
+
+
+def needed(wheel, system=sys.platform, machine=platform.machine(), extra="") -> set[str]:
+    """The packages that an installer would fetch there, for Python 3.11."""
+    there = {"sys_platform": system, "platform_machine": machine, "python_version": "3.11", "extra": extra}
+    lines = [line.split(": ", 1)[1] for line in metadata(wheel) if line.startswith("Requires-Dist: ")]
+    wanted = [Requirement(line) for line in lines]
+    return {one.name for one in wanted if one.marker is None or one.marker.evaluate(there)}
+
+
+ALWAYS = {"numpy", "sentencepiece", "PyYAML", "tqdm", "platformdirs", "filelock", "urllib3", "backports.zstd"}
+PLACES = [("linux", "x86_64"), ("linux", "aarch64"), ("linux", "riscv64"), ("darwin", "arm64"), ("darwin", "x86_64")]
+
+
 def test_what_it_needs_is_written_in_the_wheel(wheel):
-    (metadata,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
-    lines = zipfile.ZipFile(wheel).read(metadata).decode().splitlines()
-    needed = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
-    always = {line.split(">=")[0] for line in needed if "extra" not in line}
-    numbers, world = {"numpy", "numba", "sentencepiece", "PyYAML", "tqdm"}, {"platformdirs", "filelock", "urllib3"}
-    assert always == numbers | world | {"backports.zstd"}
-    assert "Requires-Python: >=3.10" in lines
+    assert all(needed(wheel, *place) == ALWAYS | {"numba"} for place in PLACES)
+    assert "Requires-Python: >=3.10" in metadata(wheel)
+
+
+def test_a_wheel_with_programs_needs_numba_where_there_is_no_such_wheel(program_wheel):
+    assert [place for place in PLACES if "numba" in needed(program_wheel, *place)] == PLACES[2:]
+    assert all(needed(program_wheel, *place) - {"numba"} == ALWAYS for place in PLACES)
+    assert needed(program_wheel, *PLACES[0], extra="jit") == ALWAYS | {"numba"}
+
+
+def test_a_wheel_with_programs_is_one_of_its_platform(program_wheel, wheel):
+    machine = platform.machine()
+    tags = [f"py3-none-{system}_{machine}" for system in ("manylinux_2_17", "musllinux_1_1")]
+    assert program_wheel.name == f"cpunmt-{cpunmt.__version__}-{tags[0]}.musllinux_1_1_{machine}.whl"
+    told = metadata(program_wheel, "WHEEL")
+    assert {f"Tag: {tag}" for tag in tags} == {line for line in told if line.startswith("Tag: ")}
+    assert "Root-Is-Purelib: false" in told
+    added = set(zipfile.ZipFile(program_wheel).namelist()) - set(zipfile.ZipFile(wheel).namelist())
+    files = {MANIFEST, *(f"{path.value}.so" for path in paths())}
+    assert added == {f"cpunmt/engine/prebuilt/{name}" for name in files}
+
+
+def test_programs_of_other_sources_are_left_out(with_programs, tmp_path_factory, wheel):
+    """Nobody would use them."""
+    sources = tmp_path_factory.mktemp("edited")
+    shutil.copytree(with_programs, sources, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    with open(sources / "cpunmt" / "kernels" / "softmax.py", "a") as file:
+        file.write("# edited\n")
+    made = wheel_of(sources, tmp_path_factory.mktemp("wheel"))
+    assert made.name == wheel.name and "numba" in needed(made)
+    assert set(zipfile.ZipFile(made).namelist()) == set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_archive_of_the_sources_has_no_programs(with_programs, tmp_path):
+    """It is for every machine; what is built of it is the wheel without them."""
+    code = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
+    name = run(sys.executable, "-c", code, tmp_path, cwd=with_programs).splitlines()[-1]
+    with tarfile.open(tmp_path / name) as archive:
+        names = {member.partition("/")[2] for member in archive.getnames()}
+    assert {"setup.py", "cpunmt/engine/sources.py", "cpunmt/serve/openapi.json"} <= names
+    assert [name for name in names if name.startswith("cpunmt/engine/prebuilt")] == []
+
+
+def test_a_wheel_with_programs_translates_without_numba(program_wheel, tmp_path, student):
+    """At once: nothing is said, nothing is kept, and nothing was there that compiles."""
+    python = environment(tmp_path / "venv", program_wheel, without=("numba", "llvmlite"))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    variables = {**outside_variables(), "CPUNMT_CACHE_DIR": str(tmp_path / "cache")}
+    given = {"cwd": empty, "env": variables, "capture_output": True, "encoding": "utf-8"}
+    command = [python.parent / "cpunmt", "translate", "-m", DIRECTORIES["int8"]]
+    done = subprocess.run(command, input=SENTENCE, **given)
+    assert (done.returncode, done.stdout, done.stderr) == (0, student.translate(SENTENCE).text + "\n", "")
+    done = subprocess.run([python, "-c", "import numba"], **given)
+    assert "No module named 'numba'" in done.stderr
+    assert list(empty.iterdir()) == [] and not (tmp_path / "cache").exists()
 
 
 def test_the_description_links_to_nothing_that_an_index_lacks(wheel):
-    (metadata,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
-    _, _, shown = zipfile.ZipFile(wheel).read(metadata).decode().partition("\n\n")
+    _, _, shown = "\n".join(metadata(wheel)).partition("\n\n")
     targets = re.findall(r"\]\(([^)]+)\)", shown)
     assert shown.startswith("# cpunmt\n") and "docs/limits.md" in shown and "(#start)" in shown
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.formats.foreign_model import open_vocabulary, vocabulary_files
@@ -122,7 +123,12 @@ def _learn(given, corpus, source_size, target_size):
     """The pairs of pieces that are kept."""
     import numpy as np
 
-    from quantize.shortlist.word_alignment import translations  # it imports Numba, which the other commands do without
+    try:  # it imports Numba, which the other commands do without
+        from quantize.shortlist.word_alignment import translations
+    except ImportError as error:
+        raise CpunmtError(
+            f"word alignments are compiled by Numba, which cannot be imported ({error}): pip install 'cpunmt[jit]'"
+        ) from None
 
     with progress_bar(given.iterations * corpus.pairs, "pairs", "aligning") as progress:
         learnt = translations(corpus, source_size, target_size, given.iterations, given.diagonal, progress=progress)

@@ -43,7 +43,9 @@ def functions():
     multiply_add.define(module)
     assert not [one.name for one in module.functions if one.name.startswith("llvm.fma")]
     target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(cpu="x86-64" if "x86" in target.name else "generic", reloc="pic", codemodel="small")
+    machine = target.create_target_machine(
+        cpu="x86-64" if "x86" in target.name else "generic", reloc="pic", codemodel="small"
+    )
     code = ObjectCode(machine.emit_object(module))
     pointers, floats = [ctypes.c_void_p] * 4, [ctypes.c_float] * 3
     return code, (
@@ -90,9 +92,15 @@ signed = st.one_of(any_float, near_one, powers, powers.map(lambda p: -p), st.sam
 @settings(max_examples=400)
 @given(st.lists(st.tuples(signed, signed, signed), min_size=LANES, max_size=LANES))
 # A tie of the double whose lost part decides: x * y = 1 + 2^-23 + 2^-24 + ..., and z far below.
-@example([(1 + 2.0**-12, 1 + 2.0**-12, sign * 2.0**-n) for sign in (-1, 1) for n in (24, 25, 50, 70, 90, 120, 140, 149)])
-@example([(1 + 2.0**-23, 1 - 2.0**-23, sign * 2.0**n) for sign in (-1, 1) for n in (-149, -126, -47, -46, -1, 0, 24, 60)])
-@example([(2.0**-75, 2.0**-75, sign * (k * 2.0**-149)) for sign in (-1, 1) for k in range(8)])  # below half of the least
+@example(
+    [(1 + 2.0**-12, 1 + 2.0**-12, sign * 2.0**-n) for sign in (-1, 1) for n in (24, 25, 50, 70, 90, 120, 140, 149)]
+)
+@example(
+    [(1 + 2.0**-23, 1 - 2.0**-23, sign * 2.0**n) for sign in (-1, 1) for n in (-149, -126, -47, -46, -1, 0, 24, 60)]
+)
+@example(
+    [(2.0**-75, 2.0**-75, sign * (k * 2.0**-149)) for sign in (-1, 1) for k in range(8)]
+)  # below half of the least
 @example([(float(LARGEST), 1 + k * 2.0**-23, sign * 2.0**103) for sign in (-1, 1) for k in range(8)])  # at the largest
 def test_it_is_the_exact_result_rounded_once(operands):
     x, y, z = np.array(operands, np.float32).T.copy()

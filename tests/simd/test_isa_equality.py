@@ -14,6 +14,8 @@ from cpunmt.simd import isa
 from tests.definitions.matmul import int8_matmul_reference, int16_matmul_reference
 from tests.sample_models.real_model import ROOT
 from tests.simd import isa_outputs
+from tests.support.built_programs import built_programs
+from tests.support.built_programs import paths as built_paths
 
 PATHS = [path.value for path in isa.supported()]
 
@@ -42,8 +44,15 @@ def emulated(path):
     return outputs(path, "tests.simd.emulation", "tests.simd.isa_outputs")
 
 
+@functools.cache
+def prebuilt(path):
+    """On the program that a wheel would bring."""
+    return outputs(path, "tests.support.prebuilt_start", str(built_programs()), "tests.simd.isa_outputs")
+
+
 EVERY_PATH = [
     *(pytest.param(native, path, id=path) for path in PATHS),
+    *(pytest.param(prebuilt, path.value, id=f"{path.value} prebuilt") for path in built_paths()),
     *(
         pytest.param(emulated, path, id=f"{path} emulated", marks=pytest.mark.slow)
         for path in ("amx_int8", "avx512_vnni", "avx_vnni")
