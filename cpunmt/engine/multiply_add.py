@@ -7,7 +7,7 @@ The product of two floats is exact in a double (48 of 53 bits). The sum with z i
 rounding too many; so it is rounded to odd instead: if it is inexact, the last bit of what truncation gives is set. A
 float, whose precision is less than half of that, is then rounded from it as from the exact sum (Boldo and Melquiond
 2008, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, theorem 1 and section 4).
-What the sum lost is known exactly (Knuth's TwoSum); nothing overflows, for no product of floats leaves a double's range.
+What the sum lost is known exactly (Knuth's TwoSum), and no product of floats leaves a double's range.
 """
 
 import re

@@ -118,8 +118,9 @@ def can_compile() -> bool:
 
 
 def warm_up(progress=iter) -> Path | None:
-    """Compile the program for this very processor and keep it, unless that has been done. Its file; None if it cannot be
-    kept (stderr says why).
+    """Compile the program for this very processor and keep it, unless that has been done.
+
+    Returns its file; None if it cannot be kept (stderr says why).
 
     Without Numba it is the file of the wheel's program, and stderr says that nothing was compiled. Raises CpunmtError
     if there is none.

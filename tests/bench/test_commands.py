@@ -29,14 +29,16 @@ from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
 from tests.serve.serving import serving
+from tests.support.built_programs import built_programs
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT" and "PORT" to be filled in
+# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PROGRAMS", "PORT" to be filled in
 COMMANDS = {
     "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
+    "bench.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
     "bench.fused_output": [
         *("--rounds", "1", "--vocabularies", "320", "--beams", "1", "2", "--batches", "1", "3", "--depth", "64"),
         *("--whole", "--sentences", "3"),
@@ -84,6 +86,7 @@ COMMANDS = {
         *(*MODEL, "--test", "set=SET", "--sentences", "4", "--rounds", "1", "--candidates", "3"),
         *("--backward", str(ROOT / "models" / "deen-student")),
     ],
+    "bench.portable_program": [*FEW, *MODEL, "--programs", "PROGRAMS"],
     "bench.row_products": [
         *("--rounds", "1", "--vocabularies", "320", "--depths", "64", "--counts", "20", "300", "--rows", "2"),
     ],
@@ -239,6 +242,12 @@ def clustered(tmp_path):
 
 
 @pytest.fixture
+def programs():
+    """As a wheel would bring them, of the paths of this machine."""
+    return str(built_programs())
+
+
+@pytest.fixture
 def port():
     """Of a server on this machine: ours, as the other one."""
     with serving(str(SHIPPED)) as server:
@@ -275,7 +284,7 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     filled = {"SET": str(tmp_path / "set.tsv"), "PAIRS": str(tmp_path / "pairs.tsv")}
     filled |= {
         word: str(request.getfixturevalue(word.lower()))
-        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PORT")
+        for word in ("HOME", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PROGRAMS", "PORT")
         if word in given
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]

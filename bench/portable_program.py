@@ -1,0 +1,95 @@
+"""What a wheel's program costs beside one tuned for this processor. On one core: taskset -c 1 python -m bench.portable_program
+
+    --model DIR     a packed model (default: models/ende-tiny)
+    --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
+    --programs DIR  what tools.programs has built (default: cpunmt/engine/prebuilt)
+
+Both in one process, in turn, for this process's path (CPUNMT_ISA); CPU time, the same translations. The tuned program
+is that of `cpunmt warmup`, which is compiled where there is none yet.
+"""
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+from bench.peers.workloads import evenly, read_lines
+from bench.timing import machine, positive, save
+from bench.translate import SENTENCES, SHIPPED
+from cpunmt import Translator
+from cpunmt.engine import prebuilt, program, program_files
+from cpunmt.errors import CpunmtError
+from cpunmt.simd import isa
+
+
+def programs() -> dict[str, program.Program]:
+    """Portable and tuned."""
+    try:
+        found = prebuilt.find(isa.current())
+    except prebuilt.Unfit as error:
+        raise CpunmtError(f"{error}: python -m tools.programs builds them") from None
+    tuned = program_files.read(program.warm_up() or Path())
+    if tuned is None:
+        raise CpunmtError("the tuned program cannot be kept")
+    return {
+        "portable": program.Program(found.library, found.signatures, "prebuilt", found.path),
+        "tuned": program.of_file(tuned, "cached"),
+    }
+
+
+def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
+    """Of each mode, the median time of both programs and that of the ratios of neighbours."""
+    engine, made = translator._model.engine, programs()
+    modes = {
+        "one at a time": lambda: [translator.translate(line, split="none") for line in lines],
+        "bulk": lambda: translator.translate(lines, split="none"),
+    }
+    found, own, expected = {}, engine._program, translator.translate(lines, split="none")
+    try:
+        for mode, run in modes.items():
+            seconds = {name: [] for name in made}
+            for number in range(rounds + 1):
+                for name in list(made)[:: 1 if number % 2 else -1]:  # each is the first as often as the second
+                    engine._program = made[name]
+                    began = time.process_time()
+                    said = run()
+                    if number:  # the first round is for the caches
+                        seconds[name].append(time.process_time() - began)
+                    if said != expected:
+                        raise RuntimeError("translations differ")
+            ratios = [a / b for a, b in zip(seconds["portable"], seconds["tuned"], strict=True)]
+            found[mode] = {
+                **{name: statistics.median(times) for name, times in seconds.items()},
+                "ratio": statistics.median(seconds["portable"]) / statistics.median(seconds["tuned"]),
+                "ratio of neighbours": statistics.median(ratios),
+            }
+    finally:
+        engine._program = own
+    return found
+
+
+def main(arguments=None):
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.portable_program", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default=str(SHIPPED))
+    parser.add_argument("--input", type=Path, default=SENTENCES)
+    parser.add_argument("--programs", type=Path, default=prebuilt.FOLDER)
+    parser.add_argument("--sentences", type=positive, default=100)
+    parser.add_argument("--rounds", type=positive, default=20)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    prebuilt.FOLDER = chosen.programs
+    try:
+        lines = evenly([line for line in read_lines(chosen.input) if line.strip()], chosen.sentences)
+        figures = measure(Translator(chosen.model), lines, chosen.rounds)
+    except (CpunmtError, OSError) as error:
+        raise SystemExit(f"python -m bench.portable_program: error: {error}") from None
+    print(machine())
+    for mode, one in figures.items():
+        told = "   ".join(f"{name} {one[name] * 1e3:.1f} ms" for name in ("portable", "tuned"))
+        print(f"{mode:14} {told}   portable / tuned: {one['ratio']:.3f} ({one['ratio of neighbours']:.3f})")
+    save(chosen.json, {"machine": machine(), "modes": figures})
+
+
+if __name__ == "__main__":
+    main()
