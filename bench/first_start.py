@@ -7,7 +7,7 @@
 
 Each process has no home, no variables, no cache folder and no compiled program. As root it has a file system that
 cannot be written, too (a mount namespace). Time is from before the process is started to the first translation, peak
-memory is the process's own (VmHWM).
+memory is the process's own (VmHWM). The time of the CPU tells more where others use the machine.
 """
 
 import argparse
@@ -34,7 +34,7 @@ if sys.argv[3]:
 translator = Translator(sys.argv[1])
 loaded = time.monotonic()
 text = translator.translate("A man is riding a bicycle.").text
-done = time.monotonic()
+done, busy = time.monotonic(), time.process_time()
 began = float(sys.argv[2])
 peak = int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
 from cpunmt.engine import program
@@ -44,7 +44,8 @@ try:
     written = "writable"
 except OSError:
     written = "read-only"
-print(imported - began, loaded - began, done - began, peak, program.load().origin, compilers == [], written, text, sep="|")
+figures = imported - began, loaded - began, done - began, busy, peak
+print(*figures, program.load().origin, compilers == [], written, text, sep="|")
 """
 _READ_ONLY = 'mount --bind / / && mount -o remount,ro,bind / && cd / && exec "$@"'
 
@@ -66,8 +67,8 @@ def start(python: str, model: Path, programs: Path | None, folder: str) -> dict:
     done = subprocess.run([*command, *arguments], env={}, cwd="/", capture_output=True, text=True)
     if done.returncode or done.stderr:
         raise SystemExit(f"python -m bench.first_start: error: the first start says: {done.stderr.strip()}")
-    imported, loaded, first, peak, origin, no_compiler, written, text = done.stdout.rstrip("\n").split("|")
-    figures = {"imported": imported, "loaded": loaded, "first": first, "peak_mb": peak}
+    imported, loaded, first, busy, peak, origin, no_compiler, written, text = done.stdout.rstrip("\n").split("|")
+    figures = {"imported": imported, "loaded": loaded, "first": first, "cpu": busy, "peak_mb": peak}
     told = {"program": origin, "imports no compiler": no_compiler == "True", "file system": written, "text": text}
     return {**{name: float(value) for name, value in figures.items()}, **told}
 
@@ -110,9 +111,10 @@ def main(arguments=None):
         starts = [start(str(python), model, programs, folder) for _ in range(chosen.rounds)]
     print(machine())
     print("; ".join(f"{name}: {value}" for name, value in starts[0].items() if not isinstance(value, float)))
-    for name in ("imported", "loaded", "first"):
+    for name in ("imported", "loaded", "first", "cpu"):
         values = [1e3 * one[name] for one in starts]
-        print(f"{name:9} {statistics.median(values):6.0f} ms after the start ({spread(values)})")
+        what = "of CPU until then" if name == "cpu" else "after the start"
+        print(f"{name:9} {statistics.median(values):6.0f} ms {what} ({spread(values)})")
     print(f"peak memory {max(one['peak_mb'] for one in starts):.0f} MB")
     for name, size in sizes.items():
         print(f"site-packages {name}: {size:.0f} MB")

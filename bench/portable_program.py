@@ -1,4 +1,4 @@
-"""What a wheel's program costs beside one tuned for this processor. On one core: taskset -c 1 python -m bench.portable_program
+"""What a wheel's program costs beside one tuned for this processor: taskset -c 1 python -m bench.portable_program
 
     --model DIR     a packed model (default: models/ende-tiny)
     --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
