@@ -87,7 +87,12 @@ def metadata(wheel, name="METADATA") -> list[str]:
 
 def needed(wheel, system=sys.platform, machine="", extra="") -> set[str]:
     """The packages that an installer would fetch there, for Python 3.11."""
-    there = {"sys_platform": system, "platform_machine": machine or platform.machine(), "python_version": "3.11", "extra": extra}
+    there = {
+        "sys_platform": system,
+        "platform_machine": machine or platform.machine(),
+        "python_version": "3.11",
+        "extra": extra,
+    }
     lines = [line.split(": ", 1)[1] for line in metadata(wheel) if line.startswith("Requires-Dist: ")]
     wanted = [Requirement(line) for line in lines]
     return {one.name for one in wanted if one.marker is None or one.marker.evaluate(there)}

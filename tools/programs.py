@@ -55,7 +55,7 @@ def link(code: bytes, target: Path) -> None:
             [linker(), *_LINK, "-z", page, "-o", made, source], capture_output=True, text=True, cwd=folder
         )
         if done.returncode:
-            raise SystemExit(f"{target.name} cannot be linked: {done.stderr.strip()}")
+            raise SystemExit(f"{target.name} cannot be linked: {' '.join(done.stderr.split())}")
         with replacing_file(target) as file:
             file.write(made.read_bytes())
     target.chmod(0o755)

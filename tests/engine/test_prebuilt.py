@@ -55,9 +55,9 @@ def programs(tmp_path):
     return shutil.copytree(built_programs(), tmp_path / "programs")
 
 
-def change(programs, **entries):
-    manifest = json.loads((programs / MANIFEST).read_bytes())
-    (programs / MANIFEST).write_text(json.dumps({**manifest, **entries}))
+def change(folder, /, **entries):
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, **entries}))
 
 
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.value)
