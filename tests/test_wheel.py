@@ -143,7 +143,7 @@ def test_the_archive_of_the_sources_has_no_programs(with_programs, tmp_path):
     with tarfile.open(tmp_path / name) as archive:
         names = {member.partition("/")[2] for member in archive.getnames()}
     assert {"setup.py", "cpunmt/engine/sources.py", "cpunmt/serve/openapi.json"} <= names
-    assert [name for name in names if name.startswith("cpunmt/engine/prebuilt")] == []
+    assert [name for name in names if name.startswith("cpunmt/engine/prebuilt/")] == []
 
 
 def test_a_wheel_with_programs_translates_without_numba(program_wheel, tmp_path, student):

@@ -33,12 +33,12 @@ from tests.support.built_programs import built_programs
 
 FEW = ["--rounds", "1", "--sentences", "6"]
 MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
-# module -> its arguments, "HOME", "SET", "PAIRS", "CHECKPOINT", "CLUSTERED", "BERGAMOT", "PROGRAMS", "PORT" to be filled in
+# module -> its arguments, of which words in capitals are filled in: HOME, SET, PAIRS, CHECKPOINT, PROGRAMS and others
 COMMANDS = {
     "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
-    "bench.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
+    "bench.programs.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
     "bench.fused_output": [
         *("--rounds", "1", "--vocabularies", "320", "--beams", "1", "2", "--batches", "1", "3", "--depth", "64"),
         *("--whole", "--sentences", "3"),
@@ -86,7 +86,7 @@ COMMANDS = {
         *(*MODEL, "--test", "set=SET", "--sentences", "4", "--rounds", "1", "--candidates", "3"),
         *("--backward", str(ROOT / "models" / "deen-student")),
     ],
-    "bench.portable_program": [*FEW, *MODEL, "--programs", "PROGRAMS"],
+    "bench.programs.portable": [*FEW, *MODEL, "--programs", "PROGRAMS"],
     "bench.row_products": [
         *("--rounds", "1", "--vocabularies", "320", "--depths", "64", "--counts", "20", "300", "--rows", "2"),
     ],

@@ -1,4 +1,4 @@
-"""What a wheel's program costs beside one tuned for this processor: taskset -c 1 python -m bench.portable_program
+"""What a wheel's program costs beside one tuned for this processor: taskset -c 1 python -m bench.programs.portable
 
     --model DIR     a packed model (default: models/ende-tiny)
     --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
@@ -70,7 +70,7 @@ def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
 
 def main(arguments=None):
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.portable_program", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.programs.portable", description=__doc__.split("\n")[0])
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)
     parser.add_argument("--programs", type=Path, default=prebuilt.FOLDER)
@@ -83,7 +83,7 @@ def main(arguments=None):
         lines = evenly([line for line in read_lines(chosen.input) if line.strip()], chosen.sentences)
         figures = measure(Translator(chosen.model), lines, chosen.rounds)
     except (CpunmtError, OSError) as error:
-        raise SystemExit(f"python -m bench.portable_program: error: {error}") from None
+        raise SystemExit(f"python -m bench.programs.portable: error: {error}") from None
     print(machine())
     for mode, one in figures.items():
         told = "   ".join(f"{name} {one[name] * 1e3:.1f} ms" for name in ("portable", "tuned"))

@@ -1,4 +1,4 @@
-"""The first start on a fresh machine: python -m bench.first_start --wheel dist/cpunmt-*.whl
+"""The first start on a fresh machine: python -m bench.programs.first_start --wheel dist/cpunmt-*.whl
 
     --wheel FILE    a wheel with programs (make wheel): pip installs it into a new environment, with what it needs from
                     the network; its size is told, and what Numba adds
@@ -66,7 +66,7 @@ def start(python: str, model: Path, programs: Path | None, folder: str) -> dict:
     arguments = [str(began), str(programs or ""), folder]
     done = subprocess.run([*command, *arguments], env={}, cwd="/", capture_output=True, text=True)
     if done.returncode or done.stderr:
-        raise SystemExit(f"python -m bench.first_start: error: the first start says: {done.stderr.strip()}")
+        raise SystemExit(f"python -m bench.programs.first_start: error: the first start says: {done.stderr.strip()}")
     imported, loaded, first, busy, peak, origin, no_compiler, written, text = done.stdout.rstrip("\n").split("|")
     figures = {"imported": imported, "loaded": loaded, "first": first, "cpu": busy, "peak_mb": peak}
     told = {"program": origin, "imports no compiler": no_compiler == "True", "file system": written, "text": text}
@@ -94,7 +94,7 @@ def install(wheel: Path, folder: Path) -> tuple[Path, dict]:
 
 def main(arguments=None):
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.first_start", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.programs.first_start", description=__doc__.split("\n")[0])
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--wheel", type=Path)
     which.add_argument("--programs", type=Path)
