@@ -1,27 +1,24 @@
-"""Command line: `cpunmt translate | translate-file | score | serve | info | convert | ls | fetch | warmup`.
+"""Command line: `cpunmt translate | translate-file | score | serve | info | convert | ls | fetch | warmup | doctor`.
 
 Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
 Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
 """
 
 import argparse
-import functools
 
 import cpunmt
-from cpunmt.commands import batch, ensembles
+from cpunmt.commands import batch, ensembles, registry
+from cpunmt.commands.lines.output_lines import OutputFormat
+from cpunmt.commands.lines.text_arguments import texts_of
+from cpunmt.commands.lines.translate import translate_lines
+from cpunmt.commands.machine import commands as machine
 from cpunmt.commands.model_choice import add_model, model_of
-from cpunmt.commands.output_lines import OutputFormat
-from cpunmt.commands.registry import add_commands
 from cpunmt.commands.serve import serve_arguments
-from cpunmt.commands.text_arguments import texts_of
-from cpunmt.commands.translate import translate_lines
 from cpunmt.commands.translate_file import LEFT_OUT, document_arguments, translate_file
-from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import is_watched, one_line, progress_bar, say, tell
+from cpunmt.files.console import one_line, say, tell
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES
-from cpunmt.simd import isa
 from cpunmt.translation.alignments import alignment_kind
 from cpunmt.translation.arguments import MOST_THREADS
 from cpunmt.translation.choices.fields import kind
@@ -80,7 +77,7 @@ def _batch(given) -> int:
 
 
 def _score(given) -> int:
-    from cpunmt.commands.score import score_lines
+    from cpunmt.commands.lines.score import score_lines
 
     if (given.source is None) != (given.target is None):
         given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
@@ -148,19 +145,6 @@ def _convert(given) -> int:
     return 0
 
 
-def _warm_up(given) -> int:
-    progress = iter
-    if is_watched():
-        progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")
-    elif program.can_compile():
-        say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
-    where = program.warm_up(progress)
-    if where is None:
-        return 1  # stderr has said why
-    tell(str(where))
-    return 0
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
     parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
@@ -212,14 +196,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Write another program's model as a packed directory: it loads in a third of the time, and is "
         "mapped into memory, shared between processes. The translations are the same.",
     )
-    warm_up = commands.add_parser(
-        "warmup",
-        help="compile now what the first translation would compile",
-        description="Compile the program for this very processor, unless that has been done, and print where it is kept. "
-        "Without Numba: print where the program is that came with the wheel.",
-    )
-    warm_up.set_defaults(run=_warm_up)
-    add_commands(commands)
+    machine.add_commands(commands)
+    registry.add_commands(commands)
     return parser
 
 

@@ -26,7 +26,7 @@ _FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundred
 
 
 def machine() -> str:
-    """ "x86_64", "aarch64", or what else the operating system calls this machine."""
+    """The architecture: "x86_64", "aarch64", or what else the operating system calls it."""
     name = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
@@ -42,6 +42,12 @@ def features() -> frozenset[str]:
         return frozenset(name for name, (word, bit) in _ARM_BITS.items() if _auxiliary(word) >> bit & 1)
     flags = _first_processor().get("flags", "").split()
     return frozenset(_LINUX.get(flag, flag) for flag in flags)
+
+
+def name() -> str:
+    """What people call this processor, or the kind of machine, where the operating system does not say."""
+    told = _first_processor()
+    return told.get("model name") or _sysctl_text("machdep.cpu.brand_string") or machine()
 
 
 @functools.cache

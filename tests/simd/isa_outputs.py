@@ -14,6 +14,7 @@ import json
 
 import numpy as np
 
+from cpunmt.commands.machine import self_test
 from cpunmt.engine import program as compiled
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
@@ -174,6 +175,7 @@ def main():
         kernels.setdefault(name, []).append(array)
     made = {
         "isa": isa.current().value,
+        "self_test": self_test.digest(program),
         "integers": digest(
             module.multiply(program, *case)
             for module, cases in ((int8_matmul, integer_cases()), (int16_matmul, word_cases()))

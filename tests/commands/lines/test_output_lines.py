@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.commands.output_lines import OutputFormat, output_lines
+from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from cpunmt.translation.results import Hypothesis, Result
 
 ATTENTION = np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)

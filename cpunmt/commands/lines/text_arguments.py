@@ -2,7 +2,7 @@
 
 import os
 
-from cpunmt.commands.streams import STANDARD
+from cpunmt.commands.lines.streams import STANDARD
 from cpunmt.registry.store import is_name
 
 

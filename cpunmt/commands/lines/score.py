@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from cpunmt.commands import streams
+from cpunmt.commands.lines import streams
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.line_stream import count_lines, decode_line, encode_line

@@ -1,7 +1,7 @@
 """What was cut off, or looks like a loop, is told: how many, where, and what to do; and nothing else is."""
 
 from cpunmt.commands import cli
-from cpunmt.commands.doubts import Doubts
+from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.translation.results import Hypothesis, Result
 from tests.support.command_line import run, sentences, statistics, translate
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.commands.output_lines import OutputFormat, output_lines
+from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from tests.support.command_line import run, sentences, translate
 
 

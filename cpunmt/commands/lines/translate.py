@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Iterator
 
-from cpunmt.commands import streams
-from cpunmt.commands.doubts import Doubts
-from cpunmt.commands.output_lines import OutputFormat, output_lines
-from cpunmt.commands.run_statistics import RunStatistics
+from cpunmt.commands.lines import streams
+from cpunmt.commands.lines.doubts import Doubts
+from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
+from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.windows import windows

@@ -1,0 +1,111 @@
+"""`cpunmt doctor`: what cpunmt runs on, whether it is right and as fast as it should be, and what to do where not."""
+
+from typing import NamedTuple
+
+from cpunmt.commands.machine import surroundings
+from cpunmt.commands.machine.self_test import BITS, Speeds, digest, measure
+from cpunmt.engine import program
+from cpunmt.errors import CpunmtError
+from cpunmt.files.console import one_line
+from cpunmt.simd import isa
+from cpunmt.simd.isa import Isa
+
+_ORIGINS = {
+    "prebuilt": "came with the package",
+    "cached": "compiled for this processor, earlier",
+    "compiled": "compiled for this processor, now",
+}
+
+
+class Usual(NamedTuple):
+    """What is usual of a path: the least of 10^9 8-bit products a second, and how many times as fast as float32 8 bits
+    are, at least."""
+
+    int8: float
+    times_floats: float
+
+
+# About half of what the slowest processor did on which the path was measured (Zen 3 and 4, Sapphire Rapids): less is no
+# slower kind of processor, but one that is shared, throttled or emulated. The other paths have not been measured on a
+# processor that has no better one.
+_USUAL = {
+    Isa.AMX_INT8: Usual(400.0, 4.0),
+    Isa.AVX512_VNNI: Usual(80.0, 1.8),
+    Isa.AVX2: Usual(25.0, 0.9),
+}
+_LEAST_SHARE, _MOST_SPREAD = 0.9, 2.0
+
+
+def examine() -> tuple[dict[str, str], list[str]]:
+    """(heading -> text, what is odd and what to do about it)."""
+    told, odd = {}, []
+    for part in (
+        surroundings.python_and_packages,
+        surroundings.the_processor,
+        surroundings.folders,
+        surroundings.variables,
+        _program,
+    ):
+        try:
+            lines, found = part()
+        except CpunmtError as error:
+            lines, found = {}, [one_line(error)]
+        told |= lines
+        odd += [text for text in found if text not in odd]  # a wrong CPUNMT_ISA is told by two
+    return told, odd
+
+
+def _program() -> surroundings.Found:
+    """Where the compiled program came from, whether its results are right, and its speed."""
+    loaded = program.load()
+    told = {"program": _ORIGINS[loaded.origin] + (f": {loaded.path}" if loaded.path else "")}
+    found = digest(loaded)
+    told["results"] = f"the same bits as everywhere ({found})" if found == BITS else f"wrong: {found} for {BITS}"
+    odd = []
+    if found != BITS:
+        odd.append(
+            "the compiled program makes other numbers than it should: remove the cache folder, install cpunmt again; "
+            "if that does not help, the memory or the processor may be broken, or cpunmt is: please report this text"
+        )
+    speeds = measure(loaded)
+    told["speed"] = (
+        f"{speeds.int8:.0f} billion 8-bit products a second, {speeds.floats:.0f} of float32, "
+        f"{speeds.reading:.0f} GB/s of weights read"
+    )
+    return told, odd + judged(speeds, isa.current())
+
+
+def judged(speeds: Speeds, path: Isa) -> list[str]:
+    """What is odd about speeds on a path."""
+    odd = []
+    if speeds.share < _LEAST_SHARE:
+        odd.append(
+            f"this process had {100 * speeds.share:.0f} % of its core: other work is done on it, here or by its host; "
+            "measure again when that has ended"
+        )
+    elif speeds.spread > _MOST_SPREAD:
+        odd.append(
+            f"the slowest calls took {speeds.spread:.1f} times as long as most: the processor's clock changes, or its "
+            "host gives it to others"
+        )
+    usual = _USUAL.get(path)
+    if usual is None:
+        return odd
+    if speeds.int8 < usual.int8 * speeds.share:
+        odd.append(
+            f"8-bit products are slow: {speeds.int8:.0f} billion a second, where {usual.int8:g} are the least that "
+            f"processors with {path.value} do; is this one emulated, throttled (power, heat) or shared?"
+        )
+    elif speeds.int8 < usual.times_floats * speeds.floats:
+        odd.append(
+            f"8 bits are {speeds.int8 / speeds.floats:.1f} times as fast as float32, where {usual.times_floats:g} are "
+            f"usual for {path.value}: please report this text, with the name of the processor"
+        )
+    return odd
+
+
+def lines_of(told: dict[str, str], odd: list[str]) -> list[str]:
+    """The same for people."""
+    width = max(map(len, told)) + 2
+    lines = [f"{heading + ':':{width}}{text}" for heading, text in told.items()]
+    return [*lines, "", *([f"{number}. {text}" for number, text in enumerate(odd, 1)] or ["Nothing is odd."])]

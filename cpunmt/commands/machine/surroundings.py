@@ -1,0 +1,179 @@
+"""What cpunmt finds around itself: the versions of packages, the processor and what is granted of it, folders.
+
+Each function gives lines, heading -> text, and what is odd: a sentence that says what, and what to do about it.
+"""
+
+import ctypes
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from cpunmt import __version__
+from cpunmt.engine.program_files import cache_folder
+from cpunmt.registry import store
+from cpunmt.simd import isa, processor
+from cpunmt.values.spelling import hint, nearest
+
+Found = tuple[dict[str, str], list[str]]
+
+_REQUIRED = ("numpy", "sentencepiece")
+_COMPILER = ("numba", "llvmlite")
+_EXTRAS = {"serve": "starlette", "detect": "py3langid", "pdf": "pypdf", "parquet": "pyarrow", "hf": "huggingface_hub"}
+_PREFIX = "CPUNMT_"
+VARIABLES = (
+    "CPUNMT_CACHE_DIR",
+    "CPUNMT_FIREFOX_REGISTRY",
+    "CPUNMT_HF_REGISTRY",
+    "CPUNMT_ISA",
+    "CPUNMT_MODEL",
+    "CPUNMT_MODELS_DIR",
+    "CPUNMT_OFFLINE",
+    "CPUNMT_OPUS_REGISTRY",
+)
+_LEAST_MEMORY = 200 << 20  # bytes: a small model, and Python
+_GROUP = Path("/sys/fs/cgroup")  # what Linux grants a container, in its second and its first form
+
+
+def python_and_packages() -> Found:
+    """Versions."""
+    odd, told = [], {name: _version(name) for name in (*_REQUIRED, *_COMPILER)}
+    missing = [name for name in _REQUIRED if told[name] is None]
+    if missing:
+        odd.append(f"{' and '.join(missing)} cannot be found: install cpunmt again")
+    threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"
+    if _is_free_threaded() and not threads:
+        odd.append(
+            "this Python is free-threaded, but its lock was switched on, by an extension module or PYTHON_GIL: "
+            "threads wait for one another in Python"
+        )
+    library = " ".join(platform.libc_ver()).strip() or "no glibc"
+    extras = [f"{name} {'yes' if importlib.util.find_spec(module) else 'no'}" for name, module in _EXTRAS.items()]
+    return {
+        "cpunmt": f"{__version__}, in {Path(__file__).parents[2]}",
+        "Python": f"{platform.python_version()}{threads}, {sys.executable}",
+        "system": f"{platform.system()} {platform.release()}, {library}",
+        "packages": ", ".join(f"{name} {version or 'none'}" for name, version in told.items()),
+        "extras": ", ".join(extras),
+    }, odd
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _is_free_threaded() -> bool:
+    import sysconfig
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def the_processor() -> Found:
+    """Its name, the path that is taken, and how much of it this process may use."""
+    chosen, best = isa.current(), isa.supported()
+    told = {"processor": processor.name()}
+    others = ", ".join(path.value for path in best if path is not chosen)
+    told["path"] = f"{chosen.value} (there is also: {others})" if others else chosen.value
+    odd = []
+    if chosen is not best[0]:
+        odd.append(f"CPUNMT_ISA lowers the path from {best[0].value} to {chosen.value}: unset it")
+    if chosen is isa.Isa.GENERIC:
+        odd.append("the processor has none of the instructions that make 8 bits fast, or its host hides them")
+    if _is_translated():
+        odd.append("this Python is for Intel's processors, and macOS translates it: install one for Apple's")
+    allowed, granted = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), _quota()
+    told["cores"] = f"{os.cpu_count()}, of which this process may use {allowed}"
+    if granted is not None:
+        told["cores"] += f", for {granted:g} seconds in each"
+        if granted < 1:
+            odd.append(
+                f"this container is granted {granted:g} of a core: it stands still for the rest of the time; grant it 1"
+            )
+    limit = _number("memory.max", "memory/memory.limit_in_bytes")
+    if limit is not None and limit < 1 << 50:
+        told["memory"] = f"at most {limit / 1e6:.0f} MB in this container"
+        if limit < _LEAST_MEMORY:
+            odd.append(f"this container has {limit / 1e6:.0f} MB of memory; a small model needs {_LEAST_MEMORY >> 20}")
+    return told, odd
+
+
+def _quota() -> float | None:
+    """Cores that a container is granted; None if there is no limit."""
+    text = _text("cpu.max").split()
+    if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
+        return int(text[0]) / int(text[1])
+    quota, period = _number("cpu/cpu.cfs_quota_us"), _number("cpu/cpu.cfs_period_us")
+    return quota / period if quota and period and quota > 0 else None
+
+
+def _number(*names: str) -> int | None:
+    for name in names:
+        text = _text(name).strip()
+        if text.isdecimal():
+            return int(text)
+    return None
+
+
+def _text(name: str) -> str:
+    try:
+        return (_GROUP / name).read_text("ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_translated() -> bool:
+    """Whether macOS runs Intel's code on Apple's processor: sysctl.proc_translated."""
+    value, size = ctypes.c_int(0), ctypes.c_size_t(4)
+    try:
+        ctypes.CDLL(None).sysctlbyname(b"sysctl.proc_translated", ctypes.byref(value), ctypes.byref(size), None, 0)
+    except (OSError, AttributeError):
+        return False
+    return value.value == 1
+
+
+def folders() -> Found:
+    """Where programs and models are."""
+    cache, odd = cache_folder(), []
+    state = _state(cache)
+    if state == "others can write in it":
+        odd.append(f"others can write in {cache}, so no program is taken from there: chmod go-w {cache}")
+    elif state == "of another user":
+        odd.append(f"{cache} belongs to another user: set CPUNMT_CACHE_DIR to a folder of your own")
+    models = store.models_folder()
+    count = len(store.installed()) if models.is_dir() else 0
+    return {"cache folder": f"{cache} ({state})", "models": f"{models} ({count} fetched)"}, odd
+
+
+def _state(folder: Path) -> str:
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return "not there yet"
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    if status.st_uid != os.getuid():
+        return "of another user"
+    if status.st_mode & 0o022:
+        return "others can write in it"
+    return "private" if os.access(folder, os.W_OK) else "read-only"
+
+
+def _meant(name: str) -> str:
+    begin = len(_PREFIX)  # which they have in common, so that any two would look alike
+    found = nearest(name[begin:], [known[begin:] for known in VARIABLES])
+    return hint(found and _PREFIX + found)
+
+
+def variables(environment: Mapping[str, str] = os.environ) -> Found:
+    """Settings of the environment that cpunmt heeds."""
+    found = {name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIX)}
+    told = {"variables": ", ".join(f"{name}={value!r}" for name, value in found.items()) or "none"}
+    return told, [
+        f"{name} is set, but means nothing to cpunmt{_meant(name)}: unset it" for name in found if name not in VARIABLES
+    ]

@@ -1,0 +1,172 @@
+"""`cpunmt doctor`: it tells what there is, finds what is odd, and its self-test multiplies what it says."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from cpunmt.commands import cli
+from cpunmt.commands.machine import doctor, self_test, surroundings
+from cpunmt.commands.machine.self_test import BITS, Speeds
+from cpunmt.engine import program
+from cpunmt.engine.program_files import cache_folder
+from cpunmt.errors import CpunmtError
+from cpunmt.kernels import records
+from cpunmt.simd import isa, tile
+from cpunmt.simd.isa import Isa
+from tests.sample_models.real_model import ROOT
+
+HEADINGS = [
+    "cpunmt", "Python", "system", "packages", "extras", "processor", "path", "cores", "cache folder", "models",
+    "variables", "program", "results", "speed",
+]  # fmt: skip
+FAST = Speeds(int8=500.0, floats=120.0, reading=30.0, share=1.0, spread=1.1)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(doctor, "measure", lambda loaded: FAST)
+    for name in surroundings.VARIABLES:
+        if name != "CPUNMT_CACHE_DIR":
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def group(monkeypatch, tmp_path):
+    """A folder in the place of what Linux grants a container: a function that writes a file in it."""
+    monkeypatch.setattr(surroundings, "_GROUP", tmp_path)
+
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    return write
+
+
+def test_it_tells_everything_and_that_nothing_is_odd(quick, group, capfd):
+    assert cli.main(["doctor"]) == 0
+    *lines, empty, last = capfd.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == list(HEADINGS) and (empty, last) == ("", "Nothing is odd.")
+    told = dict(re.split(r":\s+", line, maxsplit=1) for line in lines)
+    assert f"numpy {np.__version__}, " in told["packages"]
+    assert told["path"].startswith(isa.current().value)
+    assert told["results"] == f"the same bits as everywhere ({BITS})"
+    assert told["cache folder"] == f"{cache_folder()} (private)"
+    assert told["speed"] == "500 billion 8-bit products a second, 120 of float32, 30 GB/s of weights read"
+
+
+def test_what_is_odd_is_told_last_and_is_the_status(quick, group, capfd, monkeypatch):
+    monkeypatch.setenv("CPUNMT_CACHEDIR", "/x")
+    assert cli.main(["doctor"]) == 1
+    last = capfd.readouterr().out.splitlines()[-1]
+    assert last == "1. CPUNMT_CACHEDIR is set, but means nothing to cpunmt (did you mean CPUNMT_CACHE_DIR?): unset it"
+    assert cli.main(["doctor", "--json"]) == 1
+    made = json.loads(capfd.readouterr().out)
+    assert list(made["found"]) == HEADINGS and made["odd"] == [last[3:]]
+
+
+def test_an_error_is_one_of_what_is_odd_and_is_told_once(quick, group, monkeypatch, capfd):
+    """A wrong CPUNMT_ISA ends every other command."""
+
+    def refuse():
+        raise CpunmtError("this cannot be")
+
+    monkeypatch.setattr(isa, "current", refuse)
+    monkeypatch.setattr(program, "load", refuse)
+    assert cli.main(["doctor"]) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[-2:] == ["", "1. this cannot be"] and lines[0].startswith("cpunmt: ")
+
+
+def test_wrong_results_are_told(quick, group, monkeypatch):
+    monkeypatch.setattr(doctor, "BITS", "00000000")
+    told, (odd,) = doctor.examine()
+    assert told["results"] == f"wrong: {BITS} for 00000000" and odd.startswith(
+        "the compiled program makes other numbers"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "changed", "expected"),
+    [
+        (Isa.AVX512_VNNI, {}, None),
+        (Isa.AVX512_VNNI, {"share": 0.5}, "this process had 50 % of its core"),
+        (Isa.AVX512_VNNI, {"share": 0.5, "spread": 9.0}, "this process had 50 % of its core"),
+        (Isa.AVX512_VNNI, {"spread": 4.0}, "the slowest calls took 4.0 times as long"),
+        (Isa.AVX512_VNNI, {"int8": 20.0}, "8-bit products are slow: 20 billion a second, where 80 are the least"),
+        (Isa.AVX512_VNNI, {"int8": 100.0, "floats": 100.0}, "8 bits are 1.0 times as fast as float32, where 1.8"),
+        (Isa.AVX2, {"int8": 30.0, "floats": 20.0}, None),
+        (Isa.NEON, {"int8": 1.0}, None),
+    ],
+)
+def test_speeds_are_judged(path, changed, expected):
+    found = doctor.judged(FAST._replace(**changed), path)
+    assert len(found) == (expected is not None) and (expected is None or found[0].startswith(expected))
+
+
+def test_the_self_test_multiplies():
+    loaded = program.load()
+    product = self_test._int8(5, 64, 48)
+    product.quantize(loaded)
+    product.multiply(loaded, self_test.INTEGERS)
+    q = product.quantized[:, :64].astype(np.int64) - isa.activation_offset()
+    if not isa.activation_offset():
+        q = product.quantized[:, :64].view(np.int8).astype(np.int64)
+    weights = np.resize(self_test.numbers(1, 4099), (64, 48))
+    assert np.array_equal(product.out.view(np.int32), q @ weights)
+    floats = self_test._Product(records.FLOAT32, weights.astype(np.float32), product.rows)
+    floats.multiply(loaded)
+    exact = product.rows.astype(np.float64) @ weights + np.linspace(-1, 1, 48)
+    assert np.allclose(floats.out, exact, rtol=1e-4, atol=1e-2)
+    assert (self_test.INTEGERS, self_test.AFFINE) == (tile.INTEGERS, tile.AFFINE)
+
+
+def test_the_numbers_are_those_of_the_generator():
+    made, state = self_test.numbers(5, 3, 2), 5
+    for number in made.ravel():
+        state = (6364136223846793005 * state + 1442695040888963407) & (1 << 64) - 1
+        assert number == (state >> 40) % 255 - 127
+    assert made.shape == (3, 2) and len(set(self_test.numbers(1, 1000))) > 240
+
+
+def test_speed_is_measured():
+    found = self_test.measure(program.load(), 0.02)
+    assert min(found) > 0 and found.share <= 1.05 and found.spread >= 1
+
+
+def test_what_a_container_is_granted(group):
+    assert surroundings._quota() is None
+    group("cpu.max", "max 100000\n")
+    assert surroundings._quota() is None
+    group("cpu.max", "50000 100000\n")
+    group("memory.max", f"{100 << 20}\n")
+    told, odd = surroundings.the_processor()
+    assert told["cores"].endswith(", for 0.5 seconds in each") and told["memory"] == "at most 105 MB in this container"
+    assert odd[-2].startswith("this container is granted 0.5 of a core") and "105 MB of memory" in odd[-1]
+
+
+def test_what_a_container_of_the_first_kind_is_granted(group):
+    group("cpu/cpu.cfs_quota_us", "-1\n")
+    group("cpu/cpu.cfs_period_us", "100000\n")
+    group("memory/memory.limit_in_bytes", "9223372036854771712\n")
+    told, _ = surroundings.the_processor()
+    assert "for" not in told["cores"] and "memory" not in told
+    group("cpu/cpu.cfs_quota_us", "150000\n")
+    assert surroundings._quota() == 1.5
+
+
+def test_folders_are_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "none"))
+    told, odd = surroundings.folders()
+    assert told["cache folder"] == f"{tmp_path / 'none'} (not there yet)" and not odd
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o777)
+    told, (odd,) = surroundings.folders()
+    assert odd == f"others can write in {tmp_path}, so no program is taken from there: chmod go-w {tmp_path}"
+
+
+def test_every_variable_that_cpunmt_heeds_is_known():
+    texts = (path.read_text("utf-8") for path in (ROOT / "cpunmt").rglob("*.py"))
+    named = {name for text in texts for name in re.findall(r"(?<!NUMBA_)\bCPUNMT_[A-Z_]*[A-Z]\b", text)}
+    assert named == set(surroundings.VARIABLES)
