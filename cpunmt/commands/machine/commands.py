@@ -13,8 +13,8 @@ def add_commands(commands):
     warm_up = commands.add_parser(
         "warmup",
         help="compile now what the first translation would compile",
-        description="Compile the program for this very processor, unless that has been done, and print where it is kept. "
-        "Without Numba: print where the program is that came with the wheel.",
+        description="Compile the program for this very processor, unless that has been done, and print where it is "
+        "kept. Without Numba: print where the program is that came with the wheel.",
     )
     warm_up.set_defaults(run=_warm_up)
 
