@@ -215,8 +215,8 @@ def _parser() -> argparse.ArgumentParser:
     warm_up = commands.add_parser(
         "warmup",
         help="compile now what the first translation would compile",
-        description="Compile the program for this very processor, unless that has been done, and print where it is kept. "
-        "Without Numba: print where the program is that came with the wheel.",
+        description="Compile the program for this very processor, unless that has been done, and print where it is "
+        "kept. Without Numba: print where the program is that came with the wheel.",
     )
     warm_up.set_defaults(run=_warm_up)
     add_commands(commands)
