@@ -23,7 +23,7 @@ def parsed(arguments):
 
 def test_what_is_copied_is_there():
     copied = [line.split()[1:-1] for line in CONTAINER.split("\n") if line.startswith("COPY ") and "--from" not in line]
-    assert all((ROOT / name).exists() for names in copied for name in names) and len(copied) == 4
+    assert all((ROOT / name).exists() for names in copied for name in names) and len(copied) == 5
 
 
 def test_the_container_serves_the_model_that_it_has():

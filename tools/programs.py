@@ -11,6 +11,7 @@ machine. What is up to date stays. On another architecture run it there, or unde
 import argparse
 import hashlib
 import json
+import platform
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def compile_path(path: Isa, folder: Path) -> None:
         "features": target.features,
         "signatures": built.signatures,
     }
-    print(json.dumps({"entry": entry, "tools": compiler.versions()}))
+    print(json.dumps({"entry": entry, "llvm": compiler.llvm_version()}))
 
 
 def _compiled(path: Isa, folder: Path) -> dict:
@@ -88,11 +89,18 @@ def _compiled(path: Isa, folder: Path) -> dict:
     return json.loads(done.stdout)
 
 
+def _tools() -> dict[str, str]:
+    """What shapes a program besides its sources: versions of what builds it, without importing that."""
+    told = subprocess.run([linker(), "--version"], capture_output=True, text=True).stdout.splitlines()
+    versions = {name: metadata.version(name) for name in ("numba", "llvmlite")}
+    return {"python": platform.python_version(), **versions, "linker": told[0] if told else linker()}
+
+
 def _is_up_to_date(folder: Path, paths) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         right = manifest["sources"] == sources_digest()
-        right &= all(manifest["tools"][name] == metadata.version(name) for name in ("numba", "llvmlite"))
+        right &= _tools().items() <= manifest["tools"].items()
         right &= set(manifest["programs"]) == {path.value for path in paths}
         return right and all(
             hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
@@ -106,7 +114,6 @@ def build(folder: Path, paths, processes: int = 1) -> None:
     """Build the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
     if _is_up_to_date(folder, paths):
         return
-    told = subprocess.run([linker(), "--version"], capture_output=True, text=True).stdout.splitlines()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     for file in folder.glob("*.so"):
@@ -117,7 +124,7 @@ def build(folder: Path, paths, processes: int = 1) -> None:
         "sources": sources_digest(),
         "system": sys.platform,
         "machine": processor.machine(),
-        "tools": {**made[0]["tools"], "linker": told[0] if told else linker()},
+        "tools": {"llvm": made[0]["llvm"], **_tools()},
         "programs": {path.value: one["entry"] for path, one in zip(paths, made, strict=True)},
     }
     with replacing_file(folder / MANIFEST) as file:

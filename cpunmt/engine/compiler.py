@@ -7,7 +7,6 @@ wheel's programs are compiled for a target that any processor of the path has (`
 import contextlib
 import gc
 import importlib
-import sys
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -85,11 +84,6 @@ def _rarely_collecting():
         gc.set_threshold(*usual)
 
 
-def versions() -> dict[str, str]:
-    """Of what has compiled."""
-    import llvmlite
-    import numba
-
-    llvm_version = ".".join(map(str, llvm.llvm_version_info))
-    python = ".".join(map(str, sys.version_info[:3]))
-    return {"python": python, "numba": numba.__version__, "llvmlite": llvmlite.__version__, "llvm": llvm_version}
+def llvm_version() -> str:
+    """Of the LLVM that compiles."""
+    return ".".join(map(str, llvm.llvm_version_info))

@@ -137,6 +137,8 @@ QUICK = (
     "bench.html",
     "bench.loops",
     "bench.peers",
+    "bench.programs.first_start",
+    "bench.programs.portable",
     "bench.reranking",
     "bench.scale.simulate",
     "bench.sentences",

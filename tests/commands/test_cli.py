@@ -12,7 +12,7 @@ import pytest
 
 import cpunmt
 from cpunmt.commands import cli
-from cpunmt.engine import program_files
+from cpunmt.engine import prebuilt, program_files
 from cpunmt.translation.choices.names import MARIAN_FLAGS
 from cpunmt.translation.options import Options
 from tests.golden.bergamot_int8 import write_intgemm
@@ -285,7 +285,8 @@ def test_a_cache_that_cannot_be_written_is_said_once_and_translation_works(tmp_p
     environment = {**os.environ, "CPUNMT_CACHE_DIR": str(tmp_path / "file" / "cache")}
     finished = run("translate", stdin=b"Yes.\nYes.\n", env=environment)
     assert (finished.returncode, finished.stdout) == (0, b"Ja.\nJa.\n")
-    assert finished.stderr.count(b"cannot keep the compiled program") == 1
+    compiles = not (prebuilt.FOLDER / prebuilt.MANIFEST).exists()  # after `make wheel` the checkout has programs
+    assert finished.stderr.count(b"cannot keep the compiled program") == compiles
     finished = run("warmup", env=environment)
     assert (finished.returncode, finished.stdout) == (1, b"")
     assert finished.stderr.count(b"Set CPUNMT_CACHE_DIR to a folder of your own") == 1
