@@ -1,0 +1,1 @@
+"""Commands for whoever changes cpunmt: what continuous integration runs beside the tests."""
