@@ -11,7 +11,7 @@ from tests.sample_models.real_model import ROOT
 # Folders of cpunmt, lowest first: the table of docs/design.md, which begins with the highest. A module imports only
 # from its own folder, from those below it, and the errors.
 ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "design.md").read_text("utf-8"), re.M)[::-1]]
-IN_ORDER = ["cpunmt", "quantize", "models", "bench"]  # the same, of the packages
+IN_ORDER = ["cpunmt", "quantize", "models", "bench", "tools"]  # the same, of the packages
 MOST = 15  # modules in a folder
 LEVELS = 18  # folders of cpunmt
 
@@ -159,7 +159,7 @@ def test_importing_the_packages_does_not_import_numba():
 
 
 def test_files_are_small_and_named_for_what_they_hold():
-    files = sources(*PACKAGES, "tests", "bench", "models")
+    files = sources(*PACKAGES, "tests", "bench", "models", "tools")
     assert [
         name_of(path) for path in files if FORBIDDEN_NAMES & set(path.relative_to(ROOT).with_suffix("").parts)
     ] == []

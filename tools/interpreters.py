@@ -10,7 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 # Debian's suite that has the version. Its packages are for Debian's C library of that day, which comes along.
@@ -35,7 +37,7 @@ class MissingError(Exception):
     """There is no such interpreter, for the reason that is said."""
 
 
-def run(*command: object, seconds: float = 600, **settings: str) -> str:
+def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = MappingProxyType({})) -> str:
     """The standard output of a command, whose environment has `settings` too.
 
     Raises MissingError with what it says last, if it fails, is not there, or takes longer.
@@ -102,10 +104,14 @@ def uv() -> str:
 
 def _of_uv(name: str, folder: Path) -> Interpreter:
     """One of python-build-standalone, which uv fetches from GitHub."""
-    kept = {"UV_PYTHON_INSTALL_DIR": str(folder / "uv"), "UV_HTTP_TIMEOUT": "60", "UV_PYTHON_PREFERENCE": "only-managed"}
+    kept = {
+        "UV_PYTHON_INSTALL_DIR": str(folder / "uv"),
+        "UV_HTTP_TIMEOUT": "60",
+        "UV_PYTHON_PREFERENCE": "only-managed",
+    }
     try:
-        run(uv(), "python", "install", "--no-bin", name, **kept)
-        path = Path(run(uv(), "python", "find", "--no-project", name, **kept).strip())
+        run(uv(), "python", "install", "--no-bin", name, settings=kept)
+        path = Path(run(uv(), "python", "find", "--no-project", name, settings=kept).strip())
     except MissingError as error:
         raise MissingError(f"uv cannot fetch it ({error})") from None
     found = probed(path, name, "uv")

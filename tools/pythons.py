@@ -2,7 +2,7 @@
 
     python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--python PATH] [--folder build/pythons]
 
-Interpreters are those of this machine, uv's (from GitHub) or Debian's, kept in the folder. The quick set is tests/quick.
+Interpreters are those of this machine, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick.
 Where Numba has no wheel for a Python, it is left out: the quick set runs if the package has compiled programs with it.
 The status is 1 if the quick set fails anywhere, or if fewer interpreters than `--at-least` could be tested.
 """
@@ -99,18 +99,16 @@ def status(outcomes: list[Outcome], at_least: int) -> int:
 
 def table(outcomes: list[Outcome]) -> str:
     """A line for each Python."""
-    rows = [("Python", "got", *SHOWN, "passed", "seconds")]
+    rows: list[tuple[str, ...]] = [("Python", "got", *SHOWN, "passed", "seconds")]
     for one in outcomes:
         versions = [one.versions.get(name, "") for name in SHOWN]
         passed = one.failed or (str(one.passed) if one.passed else "")
         rows.append((f"{one.name} {one.version}".strip(), one.origin, *versions, passed, f"{one.seconds:.0f}"))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row, one in zip(rows, [None, *outcomes], strict=True):
-        if one is not None and one.missing:
-            lines.append(f"{one.name}: not tested: {one.missing}")
-        else:
-            lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for number, one in enumerate(outcomes, 1):
+        if one.missing:
+            lines[number] = f"{one.name}: not tested: {one.missing}"
     return "\n".join(lines)
 
 
@@ -143,7 +141,7 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
     versions = json.loads(run(python, "-I", "-c", _VERSIONS))
     if versions["numba"] == "none":
         try:
-            run(python, "-I", "-c", _TRANSLATES, MODEL, **settings)
+            run(python, "-I", "-c", _TRANSLATES, MODEL, settings=settings)
         except MissingError as error:
             raise MissingError(f"Numba has no wheel for it, and cpunmt's has no compiled programs ({error})") from None
     made = Outcome(name, found.version, found.origin, versions)

@@ -1,6 +1,6 @@
 """Texts and options whose translations are known to the bit, with the model that comes along.
 
-    python -m tests.quick.cases     writes tests/quick/known.json, which every Python must give again
+python -m tests.quick.cases     writes tests/quick/known.json, which every Python must give again
 """
 
 import json
@@ -35,7 +35,10 @@ GROUPS: list[tuple[dict, list[str]]] = [
     ({"sampling_topk": 0, "num_hypotheses": 2, "sampling_temperature": 1.3, "seed": 7}, LINES[100:110]),
     ({"rerank": "mbr-chrf", "num_candidates": 4}, LINES[110:114]),
     ({"html": True}, MARKED_UP),
-    ({"glossary": {"dog": "K\u00f6ter", "train station": "Hauptbahnhof"}}, ["A dog is at the train station.", *LINES[:3]]),
+    (
+        {"glossary": {"dog": "K\u00f6ter", "train station": "Hauptbahnhof"}},
+        ["A dog is at the train station.", *LINES[:3]],
+    ),
     ({"split": "none"}, ODD),
     ({"split": "paragraph", "protect": "none"}, ODD),
 ]

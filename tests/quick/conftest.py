@@ -4,6 +4,7 @@ They need the package, pytest and hypothesis, and nothing else of `tests/`.
 """
 
 import importlib.util
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,13 @@ settings.register_profile("quick", deadline=None, database=None, derandomize=Tru
 settings.load_profile("quick")
 
 
-def _cases():
-    """The module of this folder, wherever the tests are run from."""
+@pytest.fixture(scope="session")
+def cases():
+    """The module beside this one, wherever the tests are run from: `tests` is not on the path then."""
     found = importlib.util.spec_from_file_location("quick_cases", Path(__file__).with_name("cases.py"))
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     return module
-
-
-@pytest.fixture(scope="session")
-def cases():
-    return _cases()
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +34,4 @@ def shipped(cases):
 @pytest.fixture(scope="session")
 def is_free_threaded():
     """Whether this Python was built without the lock that lets one thread at a time run."""
-    import sysconfig
-
-    return bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info >= (3, 13)
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

@@ -76,7 +76,10 @@ def test_threads_share_a_translator(cases, expected, short_turns, kept, workers,
         def work(number, translator=translator, round_=round_):
             generator = random.Random(100 * round_ + number)
             for _ in range(CALLS):
-                kind, some = generator.randrange(len(KINDS)), generator.sample(range(len(texts)), generator.choice([1, 2, 9]))
+                kind, some = (
+                    generator.randrange(len(KINDS)),
+                    generator.sample(range(len(texts)), generator.choice([1, 2, 9])),
+                )
                 made = ways[generator.randrange(len(ways))](translator, [texts[place] for place in some], KINDS[kind])
                 assert [cases.told(result) for result in made] == [known[kind][place] for place in some], KINDS[kind]
 
