@@ -2,7 +2,7 @@
 
     python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--python PATH] [--folder build/pythons]
 
-Interpreters are those of this machine, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick.
+Interpreters are this machine's, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick.
 Where Numba has no wheel for a Python, it is left out: the quick set runs if the package has compiled programs with it.
 The status is 1 if the quick set fails anywhere, or if fewer interpreters than `--at-least` could be tested.
 """
