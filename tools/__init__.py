@@ -1,1 +1,1 @@
-"""Commands for whoever releases cpunmt; no wheel has them."""
+"""Commands for whoever changes and releases cpunmt; no wheel has them."""

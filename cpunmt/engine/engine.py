@@ -74,7 +74,9 @@ class Engine:
         with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
-        self._workspaces = []  # of finished calls: each change is atomic
+        # of finished calls, by their address. Each change is one operation of a dict, which is atomic without Python's
+        # lock, too; and a fork finds nothing locked
+        self._workspaces: dict[int, Workspace] = {}
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
         # of an ensemble what suits all
@@ -257,8 +259,9 @@ class Engine:
     def _keep(self, workspace: Workspace):
         """For a later call; the oldest goes where there are many, or those of one kind would be all, for ever."""
         if workspace.bytes <= self._usual:
-            self._workspaces.append(workspace)
-            del self._workspaces[:-KEPT]
+            self._workspaces[workspace.address] = workspace
+            for address in list(self._workspaces)[:-KEPT]:
+                self._workspaces.pop(address, None)
 
     def _search(self, search: Search, steps: int):
         """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
@@ -285,13 +288,11 @@ class Engine:
 
     def _workspace(self, wanted: Size) -> Workspace:
         """One that no call uses, at least as large as asked for."""
-        for workspace in self._workspaces[::-1]:
+        for workspace in reversed(list(self._workspaces.values())):
             have = workspace.size
             if (have.candidates == 0, have[-2:]) != (wanted.candidates == 0, wanted[-2:]):
                 continue  # it stays for calls of its kind: making one takes as long as a short sentence
-            try:
-                self._workspaces.remove(workspace)
-            except ValueError:  # another thread was faster
+            if self._workspaces.pop(workspace.address, None) is None:  # another thread was faster
                 continue
             if all(h >= w for h, w in zip(have, wanted, strict=True)):
                 return workspace

@@ -5,6 +5,7 @@ Written at once, past Python's buffers: nothing is left that could fail when the
 
 import contextlib
 import sys
+import threading
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import write_all
@@ -56,8 +57,12 @@ def progress_bar(items=None, **settings):
     """tqdm's bar on standard error, with its settings: it counts along `items`, or what its `update` is told."""
     from tqdm import tqdm  # 30 ms that most starts do not need
 
-    tqdm.monitor_interval = 0  # no thread of its own
-    return tqdm(items, file=sys.stderr, **settings)
+    class Bar(tqdm):
+        """With a lock of its own: tqdm's is one between processes, too, which Python 3.14 would tell of as leaked."""
+
+    Bar.monitor_interval = 0  # no thread of its own
+    Bar.set_lock(threading.RLock())
+    return Bar(items, file=sys.stderr, **settings)
 
 
 def _write(stream, text):

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 from tqdm import tqdm
@@ -138,6 +139,11 @@ class _Counted(tqdm):
         if self.total_bytes > self.file.size:
             raise CpunmtError(f"{self.file.url}: more comes than the expected {self.file.size} bytes; not fetched")
         self.on_bytes(int(count or 0))
+
+
+# tqdm's own lock is also one between processes. From Python 3.14 on (start method forkserver) that is a semaphore that
+# the system keeps, and is told of as leaked, since a command's process ends without Python's way out.
+_Counted.set_lock(threading.RLock())
 
 
 def _check_online(what):

@@ -66,7 +66,7 @@ def identity() -> str:
 def _first_processor() -> dict[str, str]:
     """What /proc/cpuinfo says of the first processor; empty where there is none."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             text = file.read(_FIRST_PROCESSOR)
     except OSError:
         return {}

@@ -66,7 +66,7 @@ def test_known_pieces_and_merged_states_spare_products():
     for merged in (False, True):
         engine.model.network.switch(merged=merged)
         engine.translate([source], [30], search)
-        memory = engine._workspaces[-1].memories[0]
+        memory = list(engine._workspaces.values())[-1].memories[0]
         names = ("rows_seen", "rows_multiplied", "pieces_seen", "pieces_multiplied")
         found.append([int(memory[name][0]) for name in names])
         memory[list(names)] = 0

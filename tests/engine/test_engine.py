@@ -178,10 +178,11 @@ def test_a_workspace_is_kept_though_many_of_another_kind_are(engines):
     """What was used last is kept: calls that ask for attention do not make one each after many that did not."""
     engine, source = engines[0], random_sources(1, engines[2], 1)
     engine.translate(source, [20])
-    engine._workspaces[:] = [Workspace(engine._members, engine._workspaces[-1].size) for _ in range(KEPT)]
+    many = [Workspace(engine._members, list(engine._workspaces.values())[-1].size) for _ in range(KEPT)]
+    engine._workspaces = {workspace.address: workspace for workspace in many}
     asked = Search(attention=True)
     engine.translate(source, [20], asked)
-    kept = engine._workspaces[-1]
+    kept = list(engine._workspaces.values())[-1]
     engine.translate(source, [20], asked)
-    assert kept.size.attention == 1 and engine._workspaces[-1] is kept
+    assert kept.size.attention == 1 and list(engine._workspaces.values())[-1] is kept
     assert len(engine._workspaces) == KEPT

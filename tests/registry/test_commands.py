@@ -307,4 +307,5 @@ def test_translating_imports_none_of_the_libraries():
         timeout=120,
     )
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
-    assert done.stdout and "numpy" in imported and not imported & set(OURS_ON_DEMAND)
+    ours = set(OURS_ON_DEMAND) - ({"compression"} if sys.version_info >= (3, 14) else set())  # NumPy imports tempfile
+    assert done.stdout and "numpy" in imported and not imported & ours

@@ -51,8 +51,8 @@ def test_sharing_changes_no_bit(models, seed, search, count, slots, with_prefix)
     made = shared.translate(sources, limits, search, prefixes, slots)
     assert bits(made) == bits(apart.translate(sources, limits, search, prefixes, slots))
     if slots != 2 and count > 1:
-        assert [w.record["together"][0] for w in shared._workspaces] == [1]
-    assert [w.record["together"][0] for w in apart._workspaces] == [0]
+        assert [w.record["together"][0] for w in shared._workspaces.values()] == [1]
+    assert [w.record["together"][0] for w in apart._workspaces.values()] == [0]
 
 
 @pytest.mark.parametrize("budget", [1, 7])
@@ -76,5 +76,5 @@ def test_a_workspace_may_serve_a_smaller_call_and_one_over_the_whole_vocabulary(
 def test_other_schemes_keep_a_layer_for_each_sentence(models, scheme):
     shared = engine(models, scheme, True)
     shared.translate(random_sources(1, VOCAB, 40, longest=9), [8] * 40)
-    assert [w.record["together"][0] for w in shared._workspaces] == [0]
-    assert [w.size.slots for w in shared._workspaces] == [16]  # they use no matrix registers
+    assert [w.record["together"][0] for w in shared._workspaces.values()] == [0]
+    assert [w.size.slots for w in shared._workspaces.values()] == [16]  # they use no matrix registers

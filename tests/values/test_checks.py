@@ -20,7 +20,7 @@ from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.support.command_line import sentences
 from tests.support.option_values import COMPANIONS, FIELDS, INTEGERS, REALS, option_sets
 
-NEVER = [None, "3", b"3", 3j, [3], np.array([3]), np.array(3), np.timedelta64(3), math.sqrt, object()]
+NEVER = [None, "3", b"3", 3j, [3], np.array([3]), np.array(3), np.timedelta64(3, "s"), math.sqrt, object()]
 
 
 class Unshowable:

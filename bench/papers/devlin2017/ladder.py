@@ -78,7 +78,7 @@ class _Contestants:
 
     def unique_states(self, rung: Rung) -> float:
         """Share of the rows whose products of the state were computed, of what this rung has translated so far."""
-        memory = self.engine(rung)._workspaces[-1].memories[0]
+        memory = list(self.engine(rung)._workspaces.values())[-1].memories[0]
         return float(memory["rows_multiplied"][0] / memory["rows_seen"][0])
 
 

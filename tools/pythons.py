@@ -1,0 +1,189 @@
+"""Each Python that cpunmt is for: the package is installed as users install it, and the quick set run against it.
+
+    python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--python PATH] [--folder build/pythons]
+
+Interpreters are this machine's, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick.
+Where Numba has no wheel for a Python, it is left out: the quick set runs if the package has compiled programs with it.
+The status is 1 if the quick set fails anywhere, or if fewer interpreters than `--at-least` could be tested.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.interpreters import Interpreter, MissingError, interpreter, run, uv
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
+QUICK = ROOT / "tests" / "quick"
+MODEL = ROOT / "models" / "ende-tiny"
+SHOWN = ("numba", "numpy", "sentencepiece")
+_PACKAGED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "cpunmt", "quantize")
+_VERSIONS = """
+import json
+from importlib import metadata
+found = {}
+for name in ("numba", "numpy", "sentencepiece"):
+    try:
+        found[name] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        found[name] = "none"
+print(json.dumps(found))
+"""
+_TRANSLATES = "import sys; from cpunmt import Translator; print(Translator(sys.argv[1]).translate('Two dogs.').text)"
+
+
+class Outcome(NamedTuple):
+    """What came of one Python."""
+
+    name: str
+    version: str = ""
+    origin: str = ""
+    versions: dict[str, str] = {}  # noqa: RUF012  of packages
+    passed: int = 0
+    failed: str = ""  # what pytest says last, if the quick set failed
+    missing: str = ""  # why it could not be tested
+    seconds: float = 0.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pythons", description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=NAMES, metavar="NAME", help=f"some of: {' '.join(NAMES)}")
+    parser.add_argument("--list", action="store_true", help="only get the interpreters, and say which they are")
+    parser.add_argument("--at-least", type=int, default=1, metavar="N", help="so many must be tested (default: 1)")
+    parser.add_argument("--python", nargs="+", default=[], type=Path, metavar="PATH", help="interpreters to use")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pythons", help="what is fetched and made")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="so many at once (default: 2)")
+    chosen = parser.parse_args(arguments)
+    if wrong := [name for name in chosen.only if not re.fullmatch(r"3\.\d+t?", name)]:
+        parser.error(f"--only: {wrong[0]} is no version, expected such as 3.13, or 3.14t for the free-threaded build")
+    folder = chosen.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    wheel = None if chosen.list else built(folder)
+
+    def outcome(name: str) -> Outcome:
+        began = time.monotonic()
+        try:
+            found = interpreter(name, folder, chosen.python)
+            made = tested(name, found, wheel, folder) if wheel else Outcome(name, found.version, found.origin)
+        except MissingError as error:
+            made = Outcome(name, missing=str(error))
+        return made._replace(seconds=time.monotonic() - began)
+
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        outcomes = list(pool.map(outcome, chosen.only))
+    print(table(outcomes))
+    return status(outcomes, chosen.at_least)
+
+
+def status(outcomes: list[Outcome], at_least: int) -> int:
+    """The exit status; says why it is not 0."""
+    failed = [one.name for one in outcomes if one.failed]
+    there = sum(not one.missing for one in outcomes)
+    if failed:
+        print(f"The quick set fails on {', '.join(failed)}.", file=sys.stderr)
+    if there < at_least:
+        print(f"Only {there} of {len(outcomes)} could be had, expected at least {at_least}.", file=sys.stderr)
+    return int(bool(failed) or there < at_least)
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """A line for each Python."""
+    rows: list[tuple[str, ...]] = [("Python", "got", *SHOWN, "passed", "seconds")]
+    for one in outcomes:
+        versions = [one.versions.get(name, "") for name in SHOWN]
+        passed = one.failed or (str(one.passed) if one.passed else "")
+        rows.append((f"{one.name} {one.version}".strip(), one.origin, *versions, passed, f"{one.seconds:.0f}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for number, one in enumerate(outcomes, 1):
+        if one.missing:
+            lines[number] = f"{one.name}: not tested: {one.missing}"
+    return "\n".join(lines)
+
+
+def built(folder: Path) -> Path:
+    """The wheel, built from links to the sources: building leaves files beside them."""
+    sources, out = folder / "sources", folder / "wheel"
+    for old in (sources, out):
+        shutil.rmtree(old, ignore_errors=True)
+    sources.mkdir()
+    for name in _PACKAGED:
+        (sources / name).symlink_to(ROOT / name)
+    try:
+        run(uv(), "build", "--quiet", "--wheel", "--python", sys.executable, "--out-dir", out, sources)
+    except MissingError as error:
+        sys.exit(f"The wheel cannot be built: {error}")
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
+    """The quick set against the wheel, in an environment and a folder of its own. Raises MissingError."""
+    place, environment = folder / f"run-{name}", folder / f"venv-{name}"
+    for old in (place, environment):
+        shutil.rmtree(old, ignore_errors=True)
+    place.mkdir()
+    run(uv(), "venv", "--quiet", "--no-project", "--python", found.path, environment)
+    python = environment / "bin" / "python"
+    settings = {"CPUNMT_CACHE_DIR": str(folder / "programs"), "CPUNMT_INSTALLED_IN": str(environment)}
+    install(python, wheel, place)
+    versions = json.loads(run(python, "-I", "-c", _VERSIONS))
+    if versions["numba"] == "none":
+        try:
+            run(python, "-I", "-c", _TRANSLATES, MODEL, settings=settings)
+        except MissingError as error:
+            raise MissingError(f"Numba has no wheel for it, and cpunmt's has no compiled programs ({error})") from None
+    made = Outcome(name, found.version, found.origin, versions)
+    log = folder / f"{name}.log"
+    said = pytest(python, place, log, settings)
+    passed = re.search(r"(\d+) passed", said)
+    if passed is None or re.search(r"\d+ (failed|error)", said):
+        return made._replace(failed=f"{said}; see {os.path.relpath(log)}")
+    return made._replace(passed=int(passed[1]))
+
+
+def install(python: Path, wheel: Path, place: Path) -> None:
+    """The package, and what its tests need. Without Numba, where that has no wheel: it is not built from its source."""
+    wanted = (f"{wheel}[serve]", "pytest>=8", "hypothesis>=6.100")
+    command = (uv(), "pip", "install", "--quiet", "--no-build", "--python", python)
+    try:
+        run(*command, *wanted)
+    except MissingError as error:
+        without = place / "without-numba"
+        without.write_text("numba ; sys_platform == 'none'\nllvmlite ; sys_platform == 'none'\n", "utf-8")
+        try:
+            run(*command, "--override", without, *wanted)
+        except MissingError:
+            raise error from None
+
+
+def pytest(python: Path, place: Path, log: Path, settings: dict[str, str]) -> str:
+    """The last line that pytest says of the quick set, all of which is in `log`."""
+    import subprocess
+
+    ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # of whoever runs this, not of a user
+    variables = {name: value for name, value in os.environ.items() if name not in ours}
+    command = [python, "-m", "pytest", "-q", "-m", "not slow", "-c", QUICK / "pytest.ini", "--rootdir", QUICK]
+    command += ["--confcutdir", QUICK, "--durations=5", QUICK]
+    with log.open("w", encoding="utf-8") as file:
+        done = subprocess.run(
+            list(map(str, command)), cwd=place, env={**variables, **settings}, stdout=file, stderr=subprocess.STDOUT
+        )
+    lines = [line for line in log.read_text("utf-8").splitlines() if line.strip()]
+    said = lines[-1].strip("= ") if lines else "pytest says nothing"
+    return said if done.returncode == 0 or "failed" in said or "error" in said else f"{said}; 1 error"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
