@@ -1,9 +1,10 @@
 """Each Python that cpunmt is for: the package is installed as users install it, and the quick set run against it.
 
-    python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--python PATH] [--folder build/pythons]
+    python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--compile] [--python PATH] [--folder FOLDER]
 
-Interpreters are this machine's, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick.
-Where Numba has no wheel for a Python, it is left out: the quick set runs if the package has compiled programs with it.
+Interpreters are this machine's, uv's (from GitHub) or Debian's, kept in the folder; the quick set is tests/quick. The
+wheel brings the program of this machine's path, so that Numba is not installed; with `--compile` it brings none, and
+each Python compiles with Numba.
 The status is 1 if the quick set fails anywhere, or if fewer interpreters than `--at-least` could be tested.
 """
 
@@ -20,14 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from cpunmt.simd import isa
 from tools.interpreters import Interpreter, MissingError, interpreter, run, uv
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
 QUICK = ROOT / "tests" / "quick"
-MODEL = ROOT / "models" / "ende-tiny"
 SHOWN = ("numba", "numpy", "sentencepiece")
-_PACKAGED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "cpunmt", "quantize")
+_PACKAGED = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "quantize")
 _VERSIONS = """
 import json
 from importlib import metadata
@@ -39,7 +40,6 @@ for name in ("numba", "numpy", "sentencepiece"):
         found[name] = "none"
 print(json.dumps(found))
 """
-_TRANSLATES = "import sys; from cpunmt import Translator; print(Translator(sys.argv[1]).translate('Two dogs.').text)"
 
 
 class Outcome(NamedTuple):
@@ -61,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=NAMES, metavar="NAME", help=f"some of: {' '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="only get the interpreters, and say which they are")
     parser.add_argument("--at-least", type=int, default=1, metavar="N", help="so many must be tested (default: 1)")
+    parser.add_argument("--compile", action="store_true", help="without prebuilt programs: each Python compiles")
     parser.add_argument("--python", nargs="+", default=[], type=Path, metavar="PATH", help="interpreters to use")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pythons", help="what is fetched and made")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="so many at once (default: 2)")
@@ -69,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--only: {wrong[0]} is no version, expected such as 3.13, or 3.14t for the free-threaded build")
     folder = chosen.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    wheel = None if chosen.list else built(folder)
+    wheel = None if chosen.list else built(folder, with_programs=not chosen.compile)
 
     def outcome(name: str) -> Outcome:
         began = time.monotonic()
@@ -112,15 +113,20 @@ def table(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def built(folder: Path) -> Path:
-    """The wheel, built from links to the sources: building leaves files beside them."""
+def built(folder: Path, with_programs: bool = True) -> Path:
+    """The wheel, built from a copy of the sources, for building leaves files beside them; with the program of the path
+    that this machine takes, or with none."""
     sources, out = folder / "sources", folder / "wheel"
     for old in (sources, out):
         shutil.rmtree(old, ignore_errors=True)
     sources.mkdir()
     for name in _PACKAGED:
         (sources / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "cpunmt", sources / "cpunmt", ignore=shutil.ignore_patterns("prebuilt", "__pycache__"))
     try:
+        if with_programs:
+            chosen = ("--paths", isa.current().value, "--out", sources / "cpunmt" / "engine" / "prebuilt")
+            run(sys.executable, "-m", "tools.programs", *chosen, settings={"PYTHONPATH": str(ROOT)})
         run(uv(), "build", "--quiet", "--wheel", "--python", sys.executable, "--out-dir", out, sources)
     except MissingError as error:
         sys.exit(f"The wheel cannot be built: {error}")
@@ -137,13 +143,9 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
     run(uv(), "venv", "--quiet", "--no-project", "--python", found.path, environment)
     python = environment / "bin" / "python"
     settings = {"CPUNMT_CACHE_DIR": str(folder / "programs"), "CPUNMT_INSTALLED_IN": str(environment)}
-    install(python, wheel, place)
+    wanted = (f"{wheel}[serve]", "pytest>=8", "hypothesis>=6.100")
+    run(uv(), "pip", "install", "--quiet", "--no-build", "--python", python, *wanted)
     versions = json.loads(run(python, "-I", "-c", _VERSIONS))
-    if versions["numba"] == "none":
-        try:
-            run(python, "-I", "-c", _TRANSLATES, MODEL, settings=settings)
-        except MissingError as error:
-            raise MissingError(f"Numba has no wheel for it, and cpunmt's has no compiled programs ({error})") from None
     made = Outcome(name, found.version, found.origin, versions)
     log = folder / f"{name}.log"
     said = pytest(python, place, log, settings)
@@ -151,21 +153,6 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
     if passed is None or re.search(r"\d+ (failed|error)", said):
         return made._replace(failed=f"{said}; see {os.path.relpath(log)}")
     return made._replace(passed=int(passed[1]))
-
-
-def install(python: Path, wheel: Path, place: Path) -> None:
-    """The package, and what its tests need. Without Numba, where that has no wheel: it is not built from its source."""
-    wanted = (f"{wheel}[serve]", "pytest>=8", "hypothesis>=6.100")
-    command = (uv(), "pip", "install", "--quiet", "--no-build", "--python", python)
-    try:
-        run(*command, *wanted)
-    except MissingError as error:
-        without = place / "without-numba"
-        without.write_text("numba ; sys_platform == 'none'\nllvmlite ; sys_platform == 'none'\n", "utf-8")
-        try:
-            run(*command, "--override", without, *wanted)
-        except MissingError:
-            raise error from None
 
 
 def pytest(python: Path, place: Path, log: Path, settings: dict[str, str]) -> str:
