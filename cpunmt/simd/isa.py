@@ -124,7 +124,9 @@ def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
         import llvmlite.binding as llvm
 
         with LOCK:  # llvmlite has a lock of its own
-            return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+            name, found = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
+        # LLVM reads what aarch64 has in /proc/cpuinfo, which a container or an emulator need not have
+        return name, ",".join([found.flatten(), *(f"+{needed}" for needed in sorted(_PATHS[isa].needs - found.keys()))])
     return _BASELINES.get(processor.machine(), ("generic", "")) if isa is Isa.GENERIC else _PATHS[isa].lowered
 
 

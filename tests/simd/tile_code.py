@@ -3,6 +3,8 @@
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from cpunmt.simd import isa
+
 _i64 = ir.IntType(64)
 
 
@@ -56,9 +58,8 @@ def loaded(code: str, name: str = "tiles"):
     """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1
-    )
+    cpu, features = isa.target_cpu(isa.supported()[0])
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=1)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
     engine.finalize_object()
     return engine, engine.get_function_address(name)

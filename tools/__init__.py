@@ -1,0 +1,1 @@
+"""Programs for those who develop cpunmt: machines to test on, comparisons between them."""
