@@ -1,4 +1,4 @@
-"""Which instructions the integer products of this process use (`simd/products`), and weights of 4 bits on top of them."""
+"""Which instructions the integer products of this process use (`simd/products`), and weights of 4 bits on top of it."""
 
 from llvmlite import ir
 

@@ -107,13 +107,15 @@ def prefetch(builder, base, offset, level=1):
     call_llvm(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, base, offset, ir.IntType(8)), *details])
 
 
-def opaque(builder, register):
-    """The same number in a vector register, or the same vector, of which the compiler does not know what it holds.
+def opaque(builder, value):
+    """The same value, of which the compiler does not know what it is: a vector or a float in a vector register, or an
+    integer.
 
     What is loaded for later ones it does not load before this one either.
     """
-    constraint = "=w,0" if processor.machine() == "aarch64" else "=v,0"
-    return builder.asm(ir.FunctionType(register.type, [register.type]), "", constraint, [register], side_effect=True)
+    registers = "w" if processor.machine() == "aarch64" else "v"
+    constraint = f"={'r' if isinstance(value.type, ir.IntType) else registers},0"
+    return builder.asm(ir.FunctionType(value.type, [value.type]), "", constraint, [value], side_effect=True)
 
 
 def in_order(builder, vector):

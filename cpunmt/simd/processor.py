@@ -26,7 +26,7 @@ _FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundred
 
 
 def machine() -> str:
-    """ "x86_64", "aarch64", or what else the operating system calls this machine."""
+    """Of this machine, as the operating system calls it: "x86_64", "aarch64", ..."""
     name = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 

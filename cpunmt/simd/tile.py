@@ -28,8 +28,8 @@ from cpunmt.simd.emission import (
     constant,
     depth_loop,
     load,
-    opaque,
     multiply_add,
+    opaque,
     pointer,
     prefetch,
     tile_function,
@@ -41,12 +41,12 @@ INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/i
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
 
-# One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of
-# its own (`chains` of the instructions), and reads the weights as one stream, prefetched AHEAD bytes before they are
-# read. With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s
-# on AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do
-# the same with vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So
-# STREAM_ROWS of them do.
+# One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of its
+# own (`chains` of the instructions), and reads the weights as one stream, prefetched AHEAD bytes before they are read.
+# With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s on
+# AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do the same with
+# vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So STREAM_ROWS of
+# them do.
 EVERY = 4  # groups that the depth is a multiple of
 AHEAD = 2048  # bytes
 
@@ -119,6 +119,9 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
     first = [part for _ in units for panel in beginning for part in panel]
     taken = max(chains, use.row_groups)  # groups of a step
     blocks, row_bytes = taken // use.groups, taken * use.group_bytes  # of a step
+    # an address of its own: LLVM would count it and the loads' from one, and add to that what a load cannot
+    soon = builder.add(tile.w, constant(AHEAD))
+    soon = opaque(builder, soon) if use.pieces > 1 else soon
     block_bytes, width = BLOCK_BYTES * use.group_bytes // GROUP_BYTES, use.parts // use.pieces
 
     def body(step, flat):
@@ -129,7 +132,7 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
             offset = builder.mul(block, constant(block_bytes))
             if stream and piece == 0:
                 for line in range(0, block_bytes, BLOCK_BYTES):
-                    prefetch(builder, tile.w, builder.add(offset, constant(AHEAD + line)))
+                    prefetch(builder, soon, builder.add(offset, constant(line)))
             elif tile.ahead is not None and panels >= WIDE and TALL <= rows <= INT8.tile_rows:
                 early = builder.mul(block, tile.ahead_step)
                 for line in range(LINES_AHEAD):

@@ -71,7 +71,8 @@ class Instructions:
     def first_sums(self, builder, vector):
         lanes = self.sums.count
         return [
-            shuffled(builder, vector, vector, list(range(first, first + lanes))) for first in range(0, INTS.count, lanes)
+            shuffled(builder, vector, vector, list(range(first, first + lanes)))
+            for first in range(0, INTS.count, lanes)
         ]
 
     def row(self, builder, rows, plane, offset):
