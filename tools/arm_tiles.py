@@ -118,11 +118,12 @@ def analyzed(tool: str, cpu: str, loop: list[str]) -> tuple[float, str]:
     made = json.loads(done.stdout)
     resources = [re.sub(r"\W.*", "", name, flags=re.S) for name in made["TargetInfo"]["Resources"]]
     (region,) = made["CodeRegions"]
-    pressure = collections.Counter()
+    pressure = collections.Counter()  # of each unit: several may have one name
     for use in region["ResourcePressureView"]["ResourcePressureInfo"]:
         if use["InstructionIndex"] == len(loop):  # the sum of all
-            pressure[resources[use["ResourceIndex"]]] += use["ResourceUsage"]
-    busiest, most = pressure.most_common(1)[0]
+            pressure[use["ResourceIndex"]] += use["ResourceUsage"]
+    ((unit, most),) = pressure.most_common(1)
+    busiest = resources[unit]
     width, cycles = region["SummaryView"]["DispatchWidth"], region["SummaryView"]["TotalCycles"] / STEPS
     return cycles, busiest if len(loop) / width < 0.95 * cycles or most >= 0.95 * cycles else "dispatch"
 

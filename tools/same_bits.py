@@ -1,6 +1,6 @@
 """Digests of translations, to compare machines and instruction sets with: equal lines mean equal pieces and scores.
 
-    python -m tools.same_bits MODEL ... --sentences FILE [--limit 2000] [--beams 1 4]
+    python -m tools.same_bits MODEL ... --sentences FILE [--limit 2000] [--words N] [--beams 1 4]
 
 For every model, beam and 100 sentences one line on stdout: what they are, and the SHA-256 of the pieces of all
 hypotheses with their scores and log-probabilities, to the last bit. stderr says which instruction set it was, and how
@@ -46,9 +46,12 @@ def main(arguments=None) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="directory of a model")
     parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="one sentence a line")
     parser.add_argument("--limit", type=int, default=2000, help="sentences at most (default: %(default)s)")
+    parser.add_argument("--words", type=int, help="of each sentence at most so many: emulated machines are slow")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 4], help="sizes (default: 1 4)")
     given = parser.parse_args(arguments)
-    sentences = given.sentences.read_text("utf-8").split("\n")[: given.limit]
+    sentences = given.sentences.read_text("utf-8").splitlines()[: given.limit]
+    if given.words:
+        sentences = [" ".join(sentence.split()[: given.words]) for sentence in sentences]
     began = time.monotonic()
     for line in lines(given.models, sentences, given.beams):
         print(*line, flush=True)

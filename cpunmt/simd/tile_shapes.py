@@ -44,8 +44,8 @@ class _Row(NamedTuple):
     int16: Shapes
     float32: Shapes
     # 4-bit weights are for few rows, one panel at a time: decoding them costs instructions and saves half of the
-    # reading. Without vpdpbusd even one row is bound by its instructions. The second number is of weights that a core's
-    # own cache does not hold (CODED_FAR): reading them takes four times as long.
+    # reading. Without vpdpbusd even one row is bound by its instructions, and with sdot nearly. The second number is of
+    # weights that a core's own cache does not hold (CODED_FAR): reading them takes four times as long.
     coded_rows: tuple[int, int]
     # So many rows read the weights of one panel as a stream, see simd/tile.
     stream_rows: int
@@ -102,8 +102,8 @@ _ROWS = {
     Isa.AVX512_VNNI: _Row(_VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, (1, 1), 1, _HEADS256, **_SPARSE_VNNI, together=1),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, (0, 0), 1, _HEADS256, **_SPARSE256),
-    Isa.I8MM: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (1, 2), 2, _HEADS256, **_SPARSE_ARM, together=1),
-    Isa.DOTPROD: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (1, 2), 2, _HEADS256, **_SPARSE_ARM, together=1),
+    Isa.I8MM: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (0, 1), 2, _HEADS256, **_SPARSE_ARM, together=1),
+    Isa.DOTPROD: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (0, 1), 2, _HEADS256, **_SPARSE_ARM, together=1),
     Isa.NEON: _Row(_ARM_BYTES, _ARM_WORDS, _ARM_FLOAT, (0, 0), 2, _HEADS256, **_SPARSE256),
     Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, (0, 0), 1, _HEADS256, **_SPARSE256),
 }

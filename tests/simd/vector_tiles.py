@@ -99,7 +99,7 @@ def main():
     from cpunmt.simd import tile, tile_shapes
 
     offset = 0 if path in emulation.ARM else 128
-    assert (tile.OFFSET, tile.PLANES) == (offset, 1)
+    assert (offset, 1) == (tile.OFFSET, tile.PLANES)
     levels = np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8)
     kinds = [
         Kind(8, tile.int8_tiles(), tile_shapes.INT8.every(), None),
