@@ -9,7 +9,7 @@ from cpunmt.serve.app import DIALECTS
 from tests.sample_models.real_model import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "models").rglob("README.md"))]
-FOLDERS = ("cpunmt", "quantize", "bench", "models", "tests", "deploy", "docs")
+FOLDERS = ("cpunmt", "quantize", "bench", "models", "tests", "tools", "deploy", "docs")
 ENGINE = ("simd", "kernels", "layers", "architectures", "search")
 FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
 NAMES = [path.relative_to(ROOT).as_posix() for path in FILES]
