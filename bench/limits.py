@@ -18,8 +18,8 @@ from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
 from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear
-from cpunmt.simd.dot_products import GROUP_BYTES, Generic, int8_products, int16_products
-from cpunmt.simd.emission import FLOATS, call_llvm, constant, depth_loop, function, load, multiply_add, pointer
+from cpunmt.simd.dot_products import Generic, int8_products, int16_products
+from cpunmt.simd.emission import FLOATS, call_llvm, constant, depth_loop, function, load, multiply_add, opaque, pointer
 from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.matrix_tile import DEPTHS, ROWS, begin, end
@@ -51,23 +51,27 @@ class _Products:
         self.use = use
 
     def operands(self, builder, data):
-        return self.use.row(builder, data, constant(0), constant(0)), self.use.weights(builder, data, constant(0))[0][0]
+        zero = constant(0)
+        row = self.use.row(builder, [data] * self.use.unit, zero, zero)[0]
+        return row, self.use.weights(builder, data, zero, 0)[0]
 
     def __call__(self, builder, operands, sums):
-        row, weights = operands
-        made = []
-        for value in sums:
+        (row, weights), width, made = operands, self.use.parts // self.use.pieces, []
+        for i in range(0, len(sums), width):
             # nothing may leave the loop: the sums are the weights of the next round, or the compiler knows no better
-            plain = isinstance(self.use, Generic)
-            weights = [value] * self.use.depths if plain else _renewed(builder, weights)
-            made += self.use.add_products(builder, [value], row, [weights])
+            if isinstance(self.use, Generic):
+                weights = [[value] * self.use.depths for value in sums[i : i + width]]
+            else:
+                weights = [_renewed(builder, operand) for operand in weights]
+            made += self.use.add_products(builder, sums[i : i + width], row, weights)
         return made
 
 
-def _renewed(builder, register):
-    """The same register, of which the compiler does not know that it is the same."""
-    kind = ir.FunctionType(register.type, [register.type])
-    return builder.asm(kind, "", "=v,0", [register], side_effect=True)
+def _renewed(builder, operand):
+    """The same registers, of which the compiler does not know that they are."""
+    return (
+        [opaque(builder, each) for each in operand] if isinstance(operand, list | tuple) else opaque(builder, operand)
+    )
 
 
 class _MultiplyAdds:
@@ -98,15 +102,15 @@ def _matrix(builder, data, steps):
     depth_loop(builder, steps, [], multiply)
 
 
-_use8, _use16 = int8_products(), int16_products()
+_use8, _use16 = int8_products(INT8.tile_rows), int16_products()
 # as many registers of sums as the largest tile has
-_sums8, _sums16 = INT8.most_sums * _use8.parts, INT16.most_sums * _use16.parts
+_sums8, _sums16 = INT8.most_sums * _use8.parts // _use8.unit, INT16.most_sums * _use16.parts
 _int8 = _rounds([_use8.sums] * _sums8, _Products(_use8))
 _int16 = _rounds([_use16.sums] * _sums16, _Products(_use16))
 _float = _rounds([FLOATS] * FLOAT32.most_sums, _MultiplyAdds())
 # multiplications of one round
-PRODUCTS8 = _sums8 * _use8.sums.count * GROUP_BYTES
-PRODUCTS16 = _sums16 * _use16.sums.count * GROUP_BYTES // 2
+PRODUCTS8 = _sums8 // _use8.parts * _use8.unit * PANEL * _use8.group_bytes
+PRODUCTS16 = _sums16 // _use16.parts * PANEL * _use16.group_bytes // 2
 FLOAT_PRODUCTS = FLOAT32.most_sums * 16
 MATRIX_PRODUCTS = 4 * ROWS * PANEL * DEPTHS
 

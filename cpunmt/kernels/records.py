@@ -100,11 +100,12 @@ SETTINGS = record(
 # What a row becomes for a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
 # widest, filled up to whole blocks of 64 columns.
 LISTS = record(
-    ("entries", ADDRESS),  # int32 [2 * depth + 32]: which weights meet
-    ("values", ADDRESS),  # bytes [2 * depth + 32]: which number
-    ("split", ADDRESS),  # int32 [depth + 32]: where the number is too large for one entry, the rest
+    ("entries", ADDRESS),  # int32 [3 * depth + 32]: which weights meet
+    ("values", ADDRESS),  # bytes [3 * depth + 32]: which number
+    ("split", ADDRESS),  # int32 [2 * depth + 32]: where the number is too large for one entry, the rest
     ("sums", ADDRESS),  # int32 [64 * blocks]
 )
+LIST_DEPTHS = (("entries", np.int32, 3), ("values", np.uint8, 3), ("split", np.int32, 2))  # of each so many depths + 32
 
 # Memory that layers work in, of `rows` rows at most.
 SCRATCH = record(

@@ -7,6 +7,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cpunmt.simd import processor
+
 _i32, _i64 = ir.IntType(32), ir.IntType(64)
 LANES = 16
 FLOATS, INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
@@ -103,6 +105,30 @@ def prefetch(builder, base, offset, level=1):
     # to read, how near, data
     details = [ir.Constant(_i32, value) for value in (0, {1: 3, 2: 2}[level], 1)]
     call_llvm(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, base, offset, ir.IntType(8)), *details])
+
+
+def opaque(builder, value):
+    """The same value, of which the compiler does not know what it is: a vector or a float in a vector register, or an
+    integer.
+
+    What is loaded for later ones it does not load before this one either.
+    """
+    registers = "w" if processor.machine() == "aarch64" else "v"
+    constraint = f"={'r' if isinstance(value.type, ir.IntType) else registers},0"
+    return builder.asm(ir.FunctionType(value.type, [value.type]), "", constraint, [value], side_effect=True)
+
+
+def in_order(builder, vector):
+    """The same FLOATS. On aarch64 sums are made in the order in which they are written: left to itself LLVM loads so
+    much so early there that registers spill."""
+    if processor.machine() != "aarch64":
+        return vector
+    kind = ir.VectorType(_i32, 4)
+    parts = (ir.Constant(kind, list(range(first, first + 4))) for first in range(0, LANES, 4))
+    parts = [opaque(builder, builder.shuffle_vector(vector, vector, mask)) for mask in parts]
+    eight = ir.Constant(ir.VectorType(_i32, 8), list(range(8)))
+    low, high = (builder.shuffle_vector(*pair, eight) for pair in (parts[:2], parts[2:]))
+    return builder.shuffle_vector(low, high, ir.Constant(INTS, list(range(LANES))))
 
 
 def _never_unrolled(module):

@@ -9,14 +9,17 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from cpunmt.simd import processor
 from cpunmt.simd.emission import (
     FLOATS,
     broadcast_constant,
     broadcast_value,
     constant,
     depth_loop,
+    in_order,
     load,
     multiply_add,
+    opaque,
     pointer,
     tile_function,
 )
@@ -59,7 +62,7 @@ def float_tiles(builder, rows, panels, tile):
         for r, address in enumerate(row_addresses):
             row = _broadcast_depth(builder, address, k, tile.a_depth_bytes)
             for p, panel in enumerate(weights):
-                made.append(multiply_add(builder, row, panel, sums[r * panels + p]))
+                made.append(in_order(builder, multiply_add(builder, row, panel, sums[r * panels + p])))
         return made
 
     _store_sums(builder, panels, _sums(builder, rows * panels, tile, body), tile)
@@ -80,14 +83,17 @@ def head_tiles(builder, heads, panels, tile):
         made = []
         for i, (place, total) in enumerate(zip(places, sums, strict=True)):
             row = _broadcast_depth(builder, rows[i // panels], k, constant(4))
-            made.append(multiply_add(builder, row, load(builder, step, place, FLOATS), total))
+            made.append(in_order(builder, multiply_add(builder, row, load(builder, step, place, FLOATS), total)))
         return made
 
     _store_sums(builder, panels, _sums(builder, len(places), tile, body), tile)
 
 
 def _broadcast_depth(builder, row, k, depth_bytes):
-    return broadcast_value(builder, load(builder, row, builder.mul(k, depth_bytes), ir.FloatType()))
+    number = load(builder, row, builder.mul(k, depth_bytes), ir.FloatType())
+    if processor.machine() == "aarch64":  # its fmla takes an element: to broadcast it would be an instruction more
+        number = opaque(builder, number)
+    return broadcast_value(builder, number)
 
 
 def _sums(builder, count, tile, body):

@@ -24,9 +24,9 @@ class Isa(enum.Enum):
     AVX512_VNNI = "avx512_vnni"  # vpdpbusd and vpdpwssd on 512-bit registers
     AVX_VNNI = "avx_vnni"  # the same on 256-bit registers
     AVX2 = "avx2"  # vpsignb, vpmaddubsw, vpmaddwd
-    I8MM = "i8mm"  # smmla: two rows by two columns; for one row the same as:
+    I8MM = "i8mm"  # smmla: two rows by two columns; for up to three rows the same as:
     DOTPROD = "dotprod"  # sdot on 128-bit registers
-    NEON = "neon"  # smull, sadalp
+    NEON = "neon"  # smull, smlal, sadalp
     GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
 
 
@@ -135,7 +135,10 @@ def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
         import llvmlite.binding as llvm
 
         with LOCK:  # llvmlite has a lock of its own
-            return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+            name, found = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
+        # LLVM reads what aarch64 has in /proc/cpuinfo, which a container or an emulator need not have
+        lacking = [f"+{needed}" for needed in sorted(_PATHS[isa].needs) if not found.get(needed)]
+        return name, ",".join([found.flatten(), *lacking])
     return _BASELINES.get(processor.machine(), ("generic", "")) if isa is Isa.GENERIC else _PATHS[isa].lowered
 
 

@@ -26,6 +26,7 @@ from cpunmt.simd.emission import (
     load,
     prefetch,
 )
+from cpunmt.simd.products.plain import concatenated
 from cpunmt.simd.vector import f32x16, i32x16
 
 _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -38,7 +39,7 @@ class _Registers:
 
     def __init__(self, use):
         self.use, self.sums = use, use.sums
-        self.size = BLOCK_BYTES // use.parts  # bytes of a register
+        self.size = use.register
         self._kind = ir.VectorType(_i32, self.size // 4)
 
     def load(self, builder, base, offset, mask=None):
@@ -67,20 +68,38 @@ class _Registers:
         return sums
 
 
-class _Plain:
-    """Plain vector code on 16 bytes; products of neighbours are added first, which many processors do in one step."""
+class _Sixteen:
+    """Registers of sixteen bytes, of which a row is a multiple."""
 
     size = 16
     sums = ir.VectorType(_i32, 4)
 
     def __init__(self, use):
-        self._kind = ir.VectorType(use.element, 16 // use.size)
+        self.use, self._kind = use, use.operand
 
     def load(self, builder, base, offset, mask=None):
         return load(builder, base, offset, self._kind)
 
     def load_vector(self, builder, a, plane, offset, mask=None):
         return self.load(builder, a, offset)
+
+    def add_products(self, builder, total, vector, row):
+        return self.use.add_lanes(builder, total, vector, row)
+
+    def add_rest(self, builder, sums, left, products):
+        """With those of the last `left` bytes, a multiple of 16."""
+
+        def body(step, sums):
+            return products(sums, builder.mul(step, constant(self.size)))
+
+        return depth_loop(builder, builder.udiv(left, constant(self.size)), sums, body)
+
+
+class _Plain(_Sixteen):
+    """Plain vector code; products of neighbours are added first, which many processors do in one step."""
+
+    def __init__(self, use):
+        self._kind = ir.VectorType(use.element, 16 // use.size)
 
     def add_products(self, builder, total, vector, row):
         pair = [builder.sext(x, ir.VectorType(_i16, x.type.count)) for x in (vector, row)]
@@ -92,14 +111,6 @@ class _Plain:
                 products.append(builder.mul(x, y))
             total = builder.add(total, builder.add(*products))
         return total
-
-    def add_rest(self, builder, sums, left, products):
-        """With those of the last `left` bytes, a multiple of 16."""
-
-        def body(step, sums):
-            return products(sums, builder.mul(step, constant(self.size)))
-
-        return depth_loop(builder, builder.udiv(left, constant(self.size)), sums, body)
 
 
 def _address(builder, rows, row_bytes, pieces, number):
@@ -180,7 +191,7 @@ def _quad_sums(builder, how, a, plane, row_bytes, addresses, early):
 
 
 def _integers(name, use):
-    how = _Plain(use) if isinstance(use, Generic) else _Registers(use)
+    how = _Plain(use) if isinstance(use, Generic) else _Sixteen(use) if use.register == 16 else _Registers(use)
 
     @function(i32x16(*(int64,) * 6), name)
     def sums(builder, a, plane, rows, row_bytes, pieces, early):
@@ -198,25 +209,16 @@ def _integers(name, use):
         while lanes > _QUAD:  # halves of what is left of each register
             lanes //= 2
             quads = [_halves_added(builder, *quads[i : i + 2], lanes) for i in range(0, len(quads), 2)]
-        return _all_joined(builder, quads)
+        return concatenated(builder, quads)
 
     return sums
-
-
-def _all_joined(builder, vectors):
-    """One vector of the lanes of a power of two of them."""
-    while len(vectors) > 1:
-        count = 2 * vectors[0].type.count
-        mask = ir.Constant(ir.VectorType(_i32, count), list(range(count)))
-        vectors = [builder.shuffle_vector(*vectors[i : i + 2], mask) for i in range(0, len(vectors), 2)]
-    return vectors[0]
 
 
 int8_row_sums = _integers("int8_row_sums", int8_products())
 int16_row_sums = _integers("int16_row_sums", int16_products())
 
 # floats of a register: a square of so many rows and depths is transposed in registers
-_SIDE = 4 if isinstance(int8_products(), Generic) else LANES // int8_products().parts
+_SIDE = 4 if isinstance(int8_products(), Generic) else int8_products().register // 4
 
 
 def _transposed(builder, rows):
@@ -265,7 +267,7 @@ def float_row_sums(builder, a, rows, row_bytes, pieces, early):
         return sums
 
     zero = [broadcast_constant(0.0, _float, _SIDE)] * (LANES // _SIDE)
-    return _all_joined(builder, depth_loop(builder, builder.udiv(row_bytes, constant(BLOCK_BYTES)), zero, body))
+    return concatenated(builder, depth_loop(builder, builder.udiv(row_bytes, constant(BLOCK_BYTES)), zero, body))
 
 
 @function(UniTuple(f32x16, _QUAD)(int64, int64))
@@ -276,7 +278,7 @@ def quadruples(builder, numbers, places):
     found = [load(builder, address, constant(0), kind) for address in addresses]
     # of every fourth place a register: its squares are neighbours' then
     made = ir.Constant(ir.ArrayType(FLOATS, _QUAD), ir.Undefined)
-    joined = [_all_joined(builder, found[i::_QUAD]) for i in range(_QUAD)]
+    joined = [concatenated(builder, found[i::_QUAD]) for i in range(_QUAD)]
     for i, vector in enumerate(_transposed(builder, joined)):
         made = builder.insert_value(made, vector, i)
     return made

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from llvmlite import ir
 from numba.core.types import int64
 
-from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Generic, int8_products
+from cpunmt.simd.dot_products import BLOCK_BYTES, GROUP_BYTES, Bytes, Generic, int8_products
 from cpunmt.simd.emission import (
     FLOATS,
     INTS,
@@ -68,7 +68,7 @@ class _Interleaved:
 
     def __init__(self, use):
         self.use = use
-        self.size = BLOCK_BYTES // use.parts  # bytes of a register
+        self.size = use.register
         self.registers = [(panel, part) for panel in range(_BLOCK_PANELS) for part in range(use.parts)]
 
     def place(self, register):
@@ -161,7 +161,30 @@ class _Widened:
         return made
 
 
-_how = _Widened() if isinstance(_use, Generic) else _Interleaved(_use)
+class _PairsWidened(_Widened):
+    """The same, with the products of two rows added up in 16 bits: values of at most 127 fit."""
+
+    def add_products(self, builder, sums, values, rows, offset):
+        made = list(sums)
+        for i in range(_BLOCK_PANELS):
+            place = builder.add(offset, constant(_LANE * i))
+            products = [
+                builder.mul(builder.sext(load(builder, row, place, ir.VectorType(_i8, _LANE)), self._words), value)
+                for value, row in zip(values, rows, strict=True)
+            ]
+            for first in range(0, ENTRIES, 2):
+                pair = builder.add(*products[first : first + 2])
+                made[i] = builder.add(made[i], builder.sext(pair, INTS))
+        return made
+
+
+def _chosen():
+    if isinstance(_use, Generic):
+        return _Widened()
+    return _PairsWidened() if isinstance(_use, Bytes) else _Interleaved(_use)
+
+
+_how = _chosen()
 
 
 @tile_function([(1, SPARSE_PANELS >> i) for i in range(SPARSE_PANELS.bit_length() - 2)], SparseTile)
@@ -252,16 +275,39 @@ def _store_permuted(builder, target, values, chosen):
 
 def _places(builder):
     """Address of bytes [256, 8]: the positions of the 1 bits of each number, the lowest first."""
-    name, module = "cpunmt_places", builder.module
+    table = []
+    for bits in range(256):
+        places = [i for i in range(8) if bits >> i & 1]
+        table += places + [0] * (8 - len(places))
+    return _table(builder, "cpunmt_places", table)
+
+
+def _table(builder, name, table):
+    """Address of constant bytes."""
+    module = builder.module
     if name not in module.globals:
-        table = []
-        for bits in range(256):
-            places = [i for i in range(8) if bits >> i & 1]
-            table += places + [0] * (8 - len(places))
         kind = ir.ArrayType(_i8, len(table))
         made = ir.GlobalVariable(module, kind, name)
         made.global_constant, made.linkage, made.initializer = True, "internal", ir.Constant(kind, table)
     return builder.ptrtoint(module.globals[name], _i64)
+
+
+def _store_looked_up(builder, target, values, chosen):
+    """Four lanes at a time, by a table of where each of 16 choices has its lanes' bytes, and one of how many it has."""
+    counts = [bits.bit_count() for bits in range(16)]
+    places = [[4 * i + byte for i in range(4) if bits >> i & 1 for byte in range(4)] for bits in range(16)]
+    places = _table(builder, "cpunmt_bytes", [byte for some in places for byte in some + [0] * (16 - len(some))])
+    counts, count = _table(builder, "cpunmt_counts", counts), constant(0)
+    kind, lanes = ir.VectorType(_i8, 16), ir.VectorType(_i32, 4)
+    for first in range(0, LANES, 4):
+        mask = ir.Constant(lanes, list(range(first, first + 4)))
+        four, wanted = (builder.shuffle_vector(vector, vector, mask) for vector in (values, chosen))
+        choice = builder.zext(builder.bitcast(wanted, ir.IntType(4)), _i64)
+        place = load(builder, places, builder.mul(choice, constant(16)), kind)
+        kept = _use.look_up(builder, builder.bitcast(four, kind), place)
+        builder.store(kept, pointer(builder, target, builder.mul(count, constant(4)), kind)).align = 4
+        count = builder.add(count, builder.zext(load(builder, counts, choice, _i8), _i64))
+    return count
 
 
 def _store_one_by_one(builder, target, values, chosen):
@@ -275,5 +321,7 @@ def _store_one_by_one(builder, target, values, chosen):
     return count
 
 
-# registers of 512 bits come with vpcompressd, those of 256 with vpermd
-_store_chosen = _store_one_by_one if isinstance(_use, Generic) else (_store_compressed, _store_permuted)[_use.parts - 1]
+# registers of 64 bytes come with vpcompressd, those of 32 with vpermd, those of 16 with tbl
+_store_chosen = {64: _store_compressed, 32: _store_permuted, 16: _store_looked_up}[_use.register]
+if isinstance(_use, Generic):
+    _store_chosen = _store_one_by_one

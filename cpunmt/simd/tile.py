@@ -14,6 +14,7 @@ the instructions add the products of neighbours:
     row r of a:                      a[r, 4g..4g+3] broadcast to all columns
 """
 
+import itertools
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -28,6 +29,7 @@ from cpunmt.simd.emission import (
     depth_loop,
     load,
     multiply_add,
+    opaque,
     pointer,
     prefetch,
     tile_function,
@@ -39,13 +41,13 @@ INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/i
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
 
-# One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of
-# its own (CHAINS registers in all), and reads the weights as one stream, prefetched AHEAD bytes before they are read.
-# With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s
-# on AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do
-# the same with vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So
-# STREAM_ROWS of them do.
-CHAINS, FEW_CHAINS = 8, 4  # the fewer for two rows, and where there is an odd multiple of that many groups
+# One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of its
+# own (`chains` of the instructions), and reads the weights as one stream, prefetched AHEAD bytes before they are read.
+# With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s on
+# AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do the same with
+# vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So STREAM_ROWS of
+# them do.
+EVERY = 4  # groups that the depth is a multiple of
 AHEAD = 2048  # bytes
 
 # Where tiles stand one upon another, the first LEADERS of them prefetch the next panels, LINES_AHEAD lines at each
@@ -62,7 +64,7 @@ class Tile(NamedTuple):
     a            address of rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET; where PLANES is 2,
                  |q| follows `plane` bytes after q; or int16
     w            address of the first of the panels of packed weights, `panel_bytes` apart
-    groups       of the depth, a multiple of FEW_CHAINS
+    groups       of GROUP_BYTES, of the depth; a multiple of EVERY
     ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
     levels       address of the int8 [16] that codes of 4 bits stand for
     start        address of int32 [16 * panels]: what the sums begin with
@@ -92,71 +94,79 @@ class Tile(NamedTuple):
 
 
 def _emit_tile(builder, rows, panels, use, tile):
-    """Choose how many groups of weights a tile takes at a time, see CHAINS."""
-    if rows == panels == 1:
-        odd = builder.trunc(builder.udiv(tile.groups, constant(FEW_CHAINS)), ir.IntType(1))
+    """Choose how many groups of weights a tile takes at a time, and which have sums of their own."""
+    if rows == panels == 1 and use.chains * use.group_bytes > EVERY * GROUP_BYTES:
+        odd = builder.trunc(builder.udiv(tile.groups, constant(EVERY)), ir.IntType(1))
         with builder.if_else(odd) as (few, many):
-            for branch, chains in ((few, FEW_CHAINS), (many, CHAINS)):
+            for branch, chains in ((few, use.few_chains), (many, use.chains)):
                 with branch:
-                    _emit_loop(builder, 1, 1, chains // use.parts, True, use, tile)
+                    _emit_loop(builder, 1, 1, chains, True, use, tile)
+    elif rows == panels == 1:
+        _emit_loop(builder, 1, 1, use.chains, True, use, tile)
     elif panels == 1 and (rows <= STREAM_ROWS or use.groups > 1):
-        _emit_loop(builder, rows, 1, FEW_CHAINS // use.parts, True, use, tile)
+        _emit_loop(builder, rows, 1, use.few_chains, True, use, tile)
     else:
         _emit_loop(builder, rows, panels, 1, False, use, tile)
 
 
 def _emit_loop(builder, rows, panels, chains, stream, use, tile):
-    """One walk down the depth, `chains` groups at a time; a `stream` prefetches later blocks."""
+    """One walk down the depth, a step of `chains` groups at a time, or of as many as a load of a row has; a `stream`
+    prefetches later blocks."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.row_bytes, constant(r))) for r in range(rows)]
+    units = [row_addresses[r : r + use.unit] for r in range(0, rows, use.unit)]
     panel_addresses = [builder.add(tile.w, builder.mul(tile.panel_bytes, constant(p))) for p in range(panels)]
-    zero = ir.Constant(use.sums, None)
     beginning = [_first_sums(builder, use, tile, p) for p in range(panels)]
-    first = [part for _ in range(rows) for panel in beginning for part in panel]
-    blocks = chains // use.groups  # at a time
+    first = [part for _ in units for panel in beginning for part in panel]
+    taken = max(chains, use.row_groups)  # groups of a step
+    blocks, row_bytes = taken // use.groups, taken * use.group_bytes  # of a step
+    # an address of its own: LLVM would count it and the loads' from one, and add to that what a load cannot
+    soon = builder.add(tile.w, constant(AHEAD))
+    soon = opaque(builder, soon) if use.pieces > 1 else soon
+    block_bytes, width = BLOCK_BYTES * use.group_bytes // GROUP_BYTES, use.parts // use.pieces
 
     def body(step, flat):
-        sums, made = iter(flat), []
-        for i in range(blocks):
+        sums = [list(flat[i : i + len(first)]) for i in range(0, len(flat), len(first))]  # of each chain
+        operands = [[] for _ in units]  # of each group that has been loaded
+        for i, piece in itertools.product(range(blocks), range(use.pieces)):
             block = builder.add(builder.mul(step, constant(blocks)), constant(i))
-            offset = builder.mul(block, constant(BLOCK_BYTES))
-            if stream:
-                prefetch(builder, tile.w, builder.add(offset, constant(AHEAD)))
+            offset = builder.mul(block, constant(block_bytes))
+            if stream and piece == 0:
+                for line in range(0, block_bytes, BLOCK_BYTES):
+                    prefetch(builder, soon, builder.add(offset, constant(line)))
             elif tile.ahead is not None and panels >= WIDE and TALL <= rows <= INT8.tile_rows:
                 early = builder.mul(block, tile.ahead_step)
                 for line in range(LINES_AHEAD):
                     prefetch(builder, tile.ahead, builder.add(early, constant(BLOCK_BYTES * line)), level=2)
-            weights = [use.weights(builder, panel, offset) for panel in panel_addresses]
-            group = builder.mul(block, constant(GROUP_BYTES * use.groups))
-            for j in range(use.groups):
-                for address in row_addresses:
-                    place = builder.add(group, constant(GROUP_BYTES * j))
-                    row = use.row(builder, address, tile.plane, place)
-                    for panel in weights:
-                        made += use.add_products(builder, [next(sums) for _ in range(use.parts)], row, panel[j])
-        return made
+            weights = [use.weights(builder, panel, offset, piece) for panel in panel_addresses]
+            for j, (u, unit) in itertools.product(range(use.groups), enumerate(units)):
+                group = use.groups * i + j
+                if group == len(operands[u]):
+                    place = builder.add(builder.mul(step, constant(row_bytes)), constant(group * use.group_bytes))
+                    operands[u] += use.row(builder, unit, tile.plane, place)
+                for p, panel in enumerate(weights):
+                    begin = (u * panels + p) * use.parts + piece * width
+                    which, chain = slice(begin, begin + width), sums[group % chains]
+                    made = use.add_products(builder, chain[which], operands[u][group], panel[j])
+                    chain[which] = [opaque(builder, value) for value in made] if use.pieces > 1 else made
+        return [value for chain in sums for value in chain]
 
-    steps = builder.udiv(tile.groups, constant(chains))
+    steps = builder.udiv(tile.groups, constant(row_bytes // GROUP_BYTES))
+    zero = ir.Constant(use.sums, None)
     made = depth_loop(builder, steps, first + [zero] * len(first) * (chains - 1), body)
     while len(made) > len(first):  # a chain more than one: add it to the first
         made, last = made[: -len(first)], made[-len(first) :]
         made[: len(first)] = [builder.add(x, y) for x, y in zip(made, last, strict=False)]
-    sums = [made[i : i + use.parts] for i in range(0, len(made), use.parts)]
-    sums = [parts[0] if use.parts == 1 else _joined(builder, *parts) for parts in sums]
-    _emit_epilogue(builder, [sums[r * panels : (r + 1) * panels] for r in range(rows)], tile)
+    joined = [use.joined(builder, made[i : i + use.parts]) for i in range(0, len(made), use.parts)]
+    units = [joined[u : u + panels] for u in range(0, len(joined), panels)]
+    sums = [[panel[r] for panel in unit] for unit in units for r in range(use.unit)]
+    _emit_epilogue(builder, sums[:rows], tile)
 
 
 def _first_sums(builder, use, tile, panel):
     """What the sums of a panel begin with, in its `parts` registers."""
     if tile.start is None:
         return [ir.Constant(use.sums, None)] * use.parts
-    vector = load(builder, tile.start, constant(64 * panel), INTS)
-    lanes = use.sums.count
-    masks = (ir.Constant(use.sums, list(range(first, first + lanes))) for first in range(0, INTS.count, lanes))
-    return [vector] if use.parts == 1 else [builder.shuffle_vector(vector, vector, mask) for mask in masks]
-
-
-def _joined(builder, low, high):
-    return builder.shuffle_vector(low, high, ir.Constant(INTS, list(range(INTS.count))))
+    return use.first_sums(builder, load(builder, tile.start, constant(64 * panel), INTS))
 
 
 def _emit_epilogue(builder, sums, tile):
@@ -191,12 +201,12 @@ def _emit_floats(builder, rows, sums, tile):
 
 
 def _tiles(name, shapes, make, doc, **missing):
-    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, tile)`."""
+    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, rows, tile)`."""
 
     @tile_function(shapes, Tile, name, doc)
     def tiles(builder, rows, panels, tile):
         tile = tile._replace(**missing)
-        _emit_tile(builder, rows, panels, make(builder, tile), tile)
+        _emit_tile(builder, rows, panels, make(builder, rows, tile), tile)
 
     return tiles
 
@@ -206,15 +216,14 @@ def int8_tiles():
 
     A group is four depths. `levels` is not looked at.
     """
-    use = int8_products()
-    return _tiles("int8_tiles", INT8.every(), lambda *_: use, int8_tiles.__doc__)
+    return _tiles("int8_tiles", INT8.every(), lambda _, rows, __: int8_products(rows), int8_tiles.__doc__)
 
 
 def coded_tiles():
     """The same for weights of 4 bits, on the shapes CODED_SHAPES."""
     use = int8_products()
 
-    def make(builder, tile):
+    def make(builder, rows, tile):
         return Coded(builder, use, tile.levels)
 
     return _tiles("coded_tiles", CODED_SHAPES, make, coded_tiles.__doc__)

@@ -44,8 +44,8 @@ class _Row(NamedTuple):
     int16: Shapes
     float32: Shapes
     # 4-bit weights are for few rows, one panel at a time: decoding them costs instructions and saves half of the
-    # reading. Without vpdpbusd even one row is bound by its instructions. The second number is of weights that a core's
-    # own cache does not hold (CODED_FAR): reading them takes four times as long.
+    # reading. Without vpdpbusd even one row is bound by its instructions, and with sdot nearly. The second number is of
+    # weights that a core's own cache does not hold (CODED_FAR): reading them takes four times as long.
     coded_rows: tuple[int, int]
     # So many rows read the weights of one panel as a stream, see simd/tile.
     stream_rows: int
@@ -74,11 +74,20 @@ _SIX_ROWS = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=6)
 _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
 _FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 _TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
+# 32 registers of 16 bytes, of which 24 are sums: what is left holds six rows and two registers of weights. Unzipped
+# words need two more; of bytes that are added up in 16 bits each column has two sums.
+_ARM = Shapes({6: 1, 5: 1, 4: 1, 3: 2, 2: 1, 1: 1}, tile_rows=6)
+_ARM_WORDS = Shapes({5: 1, 4: 1, 3: 1, 2: 1, 1: 1}, tile_rows=5)
+_ARM_BYTES = Shapes({2: 1, 1: 1}, tile_rows=2)
+_ARM_FLOAT = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 
 _HEADS512, _HEADS256 = {1: 8, 2: 8, 4: 4}, {1: 4, 2: 2, 4: 1}
 _SPARSE512 = {"sparse_panels": 16, "sparse_shares": (0.6, 0.4, 0.3, 0.25, 0.2)}
 _SPARSE256 = {"sparse_panels": 4, "sparse_shares": (0.5, 0.4)}
 _SPARSE_VNNI = {"sparse_panels": 4, "sparse_shares": (0.6, 0.4, 0.25)}
+
+# By counting instructions: of 16 columns by 4 depths a sparse row takes 12, a dense one 4.
+_SPARSE_ARM = {"sparse_panels": 4, "sparse_shares": (0.4, 0.3, 0.25)}
 
 # With matrix registers dense products of many rows are several times as fast.
 _SPARSE_AMX = {
@@ -93,6 +102,9 @@ _ROWS = {
     Isa.AVX512_VNNI: _Row(_VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, (1, 1), 1, _HEADS256, **_SPARSE_VNNI, together=1),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, (0, 0), 1, _HEADS256, **_SPARSE256),
+    Isa.I8MM: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (0, 1), 2, _HEADS256, **_SPARSE_ARM, together=1),
+    Isa.DOTPROD: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (0, 1), 2, _HEADS256, **_SPARSE_ARM, together=1),
+    Isa.NEON: _Row(_ARM_BYTES, _ARM_WORDS, _ARM_FLOAT, (0, 0), 2, _HEADS256, **_SPARSE256),
     Isa.GENERIC: _Row(_FOUR_ROWS, _FOUR_ROWS, _TWO_ROWS, (0, 0), 1, _HEADS256, **_SPARSE256),
 }
 

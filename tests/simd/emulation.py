@@ -1,4 +1,5 @@
-"""Run the program of a processor with VNNI or AMX on a machine without those instructions. A script for tests:
+"""Run the program of a processor with VNNI, AMX or those of Arm on a machine without those instructions. A script for
+tests:
 
     CPUNMT_ISA=avx512_vnni python -m tests.simd.emulation MODULE    runs MODULE's main() on that program
 
@@ -16,20 +17,22 @@ import llvmlite.binding as llvm
 
 from cpunmt.engine import compiler, prebuilt, program
 from cpunmt.simd import isa, processor
-from tests.simd import emulated_matrices, emulated_vectors
+from tests.simd import emulated_arm, emulated_matrices, emulated_vectors
 
 PROCESSORS = {path.value: row.lowered for path, row in isa._PATHS.items() if row.offset}
+ARM = [path.value for path, row in isa._PATHS.items() if "neon" in row.needs]
 
 
 def emulated(code: str) -> str:
     """LLVM `code` with functions in place of the instructions."""
-    return emulated_matrices.emulated(emulated_vectors.emulated(code))
+    return emulated_arm.emulated(emulated_matrices.emulated(emulated_vectors.emulated(code)))
 
 
 def pretend():
     """Make this process one of the processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
-    cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
-    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
+    if os.environ["CPUNMT_ISA"] not in ARM:  # what Numba makes for Arm is nothing that can be run here
+        cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
+        os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
     everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
     processor.features = lambda: everything
     isa._matrix_registers = lambda: True

@@ -103,16 +103,42 @@ def test_the_error_is_one_of_ours():
 def test_features_are_names_that_llvm_knows():
     """A misspelt name would switch its path off for ever."""
     told = llvm.get_host_cpu_features()  # of the host's own architecture only
-    others = {"x86_64": {"neon", "dotprod", "i8mm"}}.get(processor.machine(), set())
+    arm = {"neon", "dotprod", "i8mm"}
     for path, row in isa._PATHS.items():
-        if processor.machine() == "x86_64" and not row.needs & others:
+        if processor.machine() == "x86_64" and not row.needs & arm:
             assert row.needs <= set(told), path
-        assert {name for name in row.needs if told.get(name)} == row.needs & processor.features(), path
+            assert {name for name in row.needs if told.get(name)} == row.needs & processor.features(), path
+
+
+CALLS = {
+    Isa.I8MM: ("smmla", "<4 x i32> @llvm.aarch64.neon.smmla.v4i32.v16i8(<4 x i32> {}, <16 x i8> {}, <16 x i8> {})"),
+    Isa.DOTPROD: ("sdot", "<4 x i32> @llvm.aarch64.neon.sdot.v4i32.v16i8(<4 x i32> {}, <16 x i8> {}, <16 x i8> {})"),
+    Isa.NEON: ("smull", "<8 x i16> @llvm.aarch64.neon.smull.v8i16(<8 x i8> {}, <8 x i8> {})"),
+}
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_features_of_aarch64_are_names_that_llvm_knows(path):
+    """It makes the instruction that they are for; the host may be another machine."""
+    instruction, call = CALLS[path]
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple("aarch64-linux-gnu").create_target_machine(
+        cpu=isa._PATHS[path].lowered[0], features=isa._PATHS[path].lowered[1]
+    )
+    names = [f"%x{i}" for i in range(call.count("{}"))]
+    result, symbol = call.split("(")[0].split(" @")
+    given = call.split("(")[1].rstrip(")").format(*names)
+    code = f"declare {call.replace(' {}', '')}\ndefine {result} @f({given}) {{\n"
+    code += f"%r = call {result} @{symbol}({given})\nret {result} %r\n}}"
+    assert instruction in machine.emit_assembly(llvm.parse_assembly(code))
 
 
 def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
     best, *lower = filter(isa._present, Isa)
-    assert isa.target_cpu(best) == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    cpu, features = isa.target_cpu(best)
+    assert cpu == llvm.get_host_cpu_name() and features.startswith(llvm.get_host_cpu_features().flatten())
+    assert {f"+{name}" for name in isa._PATHS[best].needs} <= set(features.split(","))
     assert isa.target_cpu(best, tuned=False) == isa._PATHS[best].lowered
     if processor.machine() == "x86_64":
         for path in lower:

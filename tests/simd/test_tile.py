@@ -35,9 +35,9 @@ def test_vnni_tiles_compile_to_the_instructions(path):
         assert all(f"%{VNNI[path]}" in line for line in lines)
 
 
-@pytest.mark.parametrize("path", VNNI)
-def test_vnni_tiles_are_exact_with_the_instructions_emulated(path):
-    """The emitted code itself, with plain arithmetic in place of vpdpbusd: order of operands, offsets, layout."""
+@pytest.mark.parametrize("path", [*VNNI, "i8mm", "dotprod", "neon"])
+def test_tiles_are_exact_with_the_instructions_emulated(path):
+    """The emitted code itself, with plain arithmetic in place of them: order of operands, offsets, layout."""
     assert "shapes are exact" in run("vector_tiles", path, "run")
 
 

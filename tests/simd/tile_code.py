@@ -3,6 +3,8 @@
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from cpunmt.simd import isa
+
 _i64 = ir.IntType(64)
 
 
@@ -19,10 +21,11 @@ def _emit(builder, intrinsic, values, parameters):
     generate(_Context(), builder, None, values)
 
 
-def code_of(tiles, begin=None, end=None) -> str:
+def code_of(tiles, begin=None, end=None, shape=None) -> str:
     """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
     what the tile is given, one by one.
 
+    shape         (rows, panels) that it runs, whatever the first two are
     begin, end    intrinsics that run before it, with one more number (which comes last), and after it
     """
     count = tiles._defn(None, None, None, None)[0].args[2].count
@@ -30,6 +33,8 @@ def code_of(tiles, begin=None, end=None) -> str:
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_i64] * (2 + count + bool(begin))), "tiles")
     builder = ir.IRBuilder(function.append_basic_block())
     rows, panels, *fields = function.args
+    if shape:
+        rows, panels = (ir.Constant(_i64, number) for number in shape)
     if begin:
         _emit(builder, begin, [fields.pop()], 1)
     tile = ir.Constant(ir.ArrayType(_i64, count), ir.Undefined)
@@ -42,13 +47,16 @@ def code_of(tiles, begin=None, end=None) -> str:
     return str(llvm.parse_assembly(str(module)))  # in LLVM's own spelling
 
 
-def assembly_of(code: str, triple: str, cpu: str, features: str) -> str:
-    """Assembly of LLVM `code` for another machine."""
+def assembly_of(code: str, triple: str, cpu: str, features: str, optimize: bool = False) -> str:
+    """Assembly of LLVM `code` for another machine, after LLVM's usual passes if `optimize`."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)
     module = llvm.parse_assembly(code)
     module.triple = triple
+    if optimize:
+        passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        passes.getModulePassManager().run(module, passes)
     return machine.emit_assembly(module)
 
 
@@ -56,9 +64,8 @@ def loaded(code: str, name: str = "tiles"):
     """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1
-    )
+    cpu, features = isa.target_cpu(isa.supported()[0])
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=1)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
     engine.finalize_object()
     return engine, engine.get_function_address(name)

@@ -1,4 +1,4 @@
-"""The VNNI tiles on any machine. A script for test_tile, run with CPUNMT_ISA=avx512_vnni or avx_vnni.
+"""The tiles of VNNI and of Arm on any machine. A script for test_tile, run with CPUNMT_ISA=avx512_vnni, i8mm and so on.
 
 python -m tests.simd.vector_tiles assembly    prints the assembly for such a processor
 python -m tests.simd.vector_tiles run         runs every shape here, the instructions emulated
@@ -98,13 +98,15 @@ def main():
     emulation.pretend()
     from cpunmt.simd import tile, tile_shapes
 
-    assert tile.OFFSET == 128 and tile.PLANES == 1
+    offset = 0 if path in emulation.ARM else 128
+    assert (offset, 1) == (tile.OFFSET, tile.PLANES)
     levels = np.array([7, -127, 3, 0, 127, 50, -50, 1, -1, 2, -2, 9, 99, -99, 64, -64], np.int8)
-    kinds = (
+    kinds = [
         Kind(8, tile.int8_tiles(), tile_shapes.INT8.every(), None),
         Kind(16, tile.int16_tiles(), tile_shapes.INT16.every(), None),
-        Kind(8, tile.coded_tiles(), tile_shapes.CODED_SHAPES, levels),
-    )
+    ]
+    if tile_shapes.CODED_SHAPES:
+        kinds.append(Kind(8, tile.coded_tiles(), tile_shapes.CODED_SHAPES, levels))
     if sys.argv[1] == "assembly":
         for kind in kinds:
             print(assembly_of(code_of(kind.made), "x86_64-unknown-linux-gnu", *emulation.PROCESSORS[path]))

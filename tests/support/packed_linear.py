@@ -48,7 +48,7 @@ def rectified_record(guard: Guards, weights, scales, bias, multiplier: float = 0
 def lists_record(guard: Guards, depth: int, columns: int) -> np.ndarray:
     """LISTS [1] for a product of that size."""
     record = np.zeros(1, records.LISTS)
-    for name, dtype, length in (("entries", np.int32, 2), ("values", np.uint8, 2), ("split", np.int32, 1)):
+    for name, dtype, length in records.LIST_DEPTHS:
         record[name] = guard.empty(length * depth + 32, dtype).ctypes.data
     record["sums"] = guard.empty(-(-columns // 64) * 64, np.int32).ctypes.data
     return record

@@ -10,6 +10,7 @@ from cpunmt.architectures.recurrent.cells import cells, decoder_layers, encoder_
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.recurrent.records import MEMORY
 from cpunmt.kernels.matmul.packing import PANEL
+from cpunmt.kernels.records import LIST_DEPTHS
 from cpunmt.simd import isa
 
 
@@ -35,7 +36,7 @@ def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Callab
     quantized = buffer(scratch, "quantized", np.uint8, rows, max(2, isa.activation_planes()) * deepest)
     row_scales = buffer(scratch, "row_scales", float32, rows, 2)
     depth, lists = max((linear.depth for linear in found if linear.rectified), default=0), scratch["lists"]
-    for name, dtype, length in (("entries", np.int32, 2), ("values", np.uint8, 2), ("split", np.int32, 1)):
+    for name, dtype, length in LIST_DEPTHS:
         buffer(lists, name, dtype, length * depth + 32)
     buffer(lists, "sums", np.int32, widest + 64)
     buffer(scratch, "sums", float32, live)

@@ -10,6 +10,7 @@ from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.records import MEMORY
 from cpunmt.architectures.transformer.tensors import linears
 from cpunmt.kernels.matmul.packing import PANEL
+from cpunmt.kernels.records import LIST_DEPTHS
 from cpunmt.simd import isa
 
 
@@ -42,7 +43,7 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Ca
     row_scales = buffer(scratch, "row_scales", float32, rows, 2)
     depth = max((linear.depth for linear in found if linear.rectified), default=0)
     lists = scratch["lists"]
-    for name, dtype, length in (("entries", np.int32, 2), ("values", np.uint8, 2), ("split", np.int32, 1)):
+    for name, dtype, length in LIST_DEPTHS:
         buffer(lists, name, dtype, length * depth + 32)
     buffer(lists, "sums", np.int32, widest + 64)
     buffer(scratch, "scores", float32, max(stride, config.heads), max(stride, own_stride))

@@ -115,7 +115,11 @@ def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_s
         store_ints(entries, i, indices * apart)
         if MOST < 255:  # what is above becomes an entry of its own
             d = d & broadcast_int(255)
-            above += store_larger(w.split, above, (indices << eight) + d - largest, d, largest)
+            indices = indices << eight
+            rest = d - largest
+            above += store_larger(w.split, above, indices + minimum_ints(rest, largest), d, largest)
+            if 2 * MOST < 255:  # 255 is three entries
+                above += store_larger(w.split, above, indices + rest - largest, rest, largest)
             d = minimum_ints(d, largest)
         store_bytes(w.values, i, d)
     if MOST < 255 and above > 0:

@@ -1,0 +1,121 @@
+"""What every class of instructions has, and those that every processor has.
+
+A group is what an instruction adds up of a row, at once: four bytes of it, which are four int8 depths or two int16; or
+eight. A class says which registers hold the sums, how rows and weights are loaded, and how they meet:
+
+    register            bytes of a register
+    unit                rows that meet the weights together: 1, or 2
+    parts, sums         registers of sums of a unit and a panel of 16 columns, and the LLVM type of one
+    group_bytes         of a row
+    groups              that `weights` loads
+    pieces              of a panel, which `weights` loads one after another, so that few registers hold weights
+    row_groups          that `row` loads
+    chains, few_chains  groups that have sums of their own in a tile of one row, of two: see simd/tile
+
+    first_sums          a panel's int32 [16] in its registers of sums
+    row                 the operands of a unit of rows, of each group
+    weights             those of a piece of a panel, of each group
+    add_products        a piece's sums + the products of one group
+    joined              of a unit's sums of one panel: int32 [16] of each row
+
+Rows of unsigned bytes, of which none is above `most_unsigned`, are cheaper on some; `simd/sparse_tile` has such:
+
+    unsigned            one group of one row, broadcast
+    add_unsigned        sums + the products of each column
+"""
+
+from llvmlite import ir
+
+from cpunmt.simd.emission import INTS, broadcast_value, constant, load
+
+i8, i16, i32, i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+
+GROUP_BYTES = 4  # of a row, in the layout of weights
+BLOCK_BYTES = 64  # of a panel: a group
+
+
+def shuffled(builder, x, y, lanes):
+    """Those lanes of two vectors, the second's numbered after the first's."""
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(i32, len(lanes)), lanes))
+
+
+def load_parts(builder, base, offset, kind, count):
+    """`count` registers, one after another."""
+    size = kind.count * kind.element.width // 8
+    return [load(builder, base, builder.add(offset, constant(i * size)), kind) for i in range(count)]
+
+
+def broadcast_group(builder, row, offset, kind):
+    """Four bytes of a row, again and again in a register."""
+    scalar = load(builder, row, offset, i32)
+    return builder.bitcast(broadcast_value(builder, scalar, kind.count * kind.element.width // 32), kind)
+
+
+def concatenated(builder, vectors):
+    """One vector of the lanes of a power of two of them."""
+    while len(vectors) > 1:
+        lanes = list(range(2 * vectors[0].type.count))
+        vectors = [shuffled(builder, *vectors[i : i + 2], lanes) for i in range(0, len(vectors), 2)]
+    return vectors[0]
+
+
+class Instructions:
+    """Instructions that take rows and weights as they are stored, on registers of type `operand`."""
+
+    unit = pieces = groups = row_groups = 1
+    group_bytes = GROUP_BYTES
+    register = property(lambda self: BLOCK_BYTES // self.parts)
+    chains = property(lambda self: 8 // self.parts)  # eight registers of sums
+    few_chains = property(lambda self: 4 // self.parts)
+
+    def first_sums(self, builder, vector):
+        lanes = self.sums.count
+        return [
+            shuffled(builder, vector, vector, list(range(first, first + lanes)))
+            for first in range(0, INTS.count, lanes)
+        ]
+
+    def row(self, builder, rows, plane, offset):
+        return [broadcast_group(builder, rows[0], offset, self.operand)]
+
+    def unsigned(self, builder, row, offset):
+        return broadcast_group(builder, row, offset, self.operand)
+
+    def weights(self, builder, base, offset, piece):
+        return [load_parts(builder, base, offset, self.operand, self.parts)]
+
+    def joined(self, builder, sums):
+        return [concatenated(builder, sums)]
+
+
+class Generic(Instructions):
+    """Plain vector code: widen to 32 bits, multiply, add. LLVM makes of it what the processor has."""
+
+    parts = 1
+    sums = INTS
+    most_unsigned = 255
+
+    def __init__(self, element):
+        self.element = element
+        self.size = element.width // 8
+        self.depths = GROUP_BYTES // self.size  # of a group
+
+    def first_sums(self, builder, vector):
+        return [vector]
+
+    def row(self, builder, rows, plane, offset):
+        def depth(j):
+            return load(builder, rows[0], builder.add(offset, constant(j * self.size)), self.element)
+
+        return [[broadcast_value(builder, builder.sext(depth(j), i32)) for j in range(self.depths)]]
+
+    def weights(self, builder, base, offset, piece):
+        block = load(builder, base, offset, ir.VectorType(self.element, BLOCK_BYTES // self.size))
+        lanes = ([self.depths * i + j for i in range(16)] for j in range(self.depths))
+        return [[[builder.sext(shuffled(builder, block, block, which), INTS) for which in lanes]]]
+
+    def add_products(self, builder, sums, row, weights):
+        (total,), (columns,) = sums, weights
+        for a, w in zip(row, columns, strict=True):
+            total = builder.add(total, builder.mul(a, w))
+        return [total]

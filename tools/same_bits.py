@@ -1,0 +1,63 @@
+"""Digests of translations, to compare machines and instruction sets with: equal lines mean equal pieces and scores.
+
+    python -m tools.same_bits MODEL ... --sentences FILE [--limit 2000] [--words N] [--beams 1 4]
+
+For every model, beam and 100 sentences one line on stdout: what they are, and the SHA-256 of the pieces of all
+hypotheses with their scores and log-probabilities, to the last bit. stderr says which instruction set it was, and how
+long it took. Nothing in stdout tells the machine: `cmp` finds what differs.
+"""
+
+import argparse
+import hashlib
+import itertools
+import sys
+import time
+from pathlib import Path
+
+from cpunmt import Translator
+from cpunmt.simd import isa, processor
+
+TOGETHER = 100  # sentences of a line
+
+
+def digest(results) -> str:
+    """Of the hypotheses of translated sentences."""
+    state = hashlib.sha256()
+    for result in results:
+        for found in result.hypotheses:
+            numbers = f"{float(found.score).hex()} {float(found.log_prob).hex()}"
+            state.update(f"{' '.join(found.pieces)}\t{numbers}\n".encode())
+        state.update(b"\n")
+    return state.hexdigest()
+
+
+def lines(models, sentences, beams):
+    """(model, beam, first sentence, how many, digest) of all of them."""
+    for beam, path in itertools.product(beams, models):
+        translator = Translator(path)
+        for first in range(0, len(sentences), TOGETHER):
+            some = sentences[first : first + TOGETHER]
+            results = translator.translate(some, beam_size=beam, num_hypotheses=beam, split="none")
+            yield Path(path).name, beam, first, len(some), digest(results)
+
+
+def main(arguments=None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.same_bits", description=__doc__.split("\n")[0])
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="directory of a model")
+    parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="one sentence a line")
+    parser.add_argument("--limit", type=int, default=2000, help="sentences at most (default: %(default)s)")
+    parser.add_argument("--words", type=int, help="of each sentence at most so many: emulated machines are slow")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 4], help="sizes (default: 1 4)")
+    given = parser.parse_args(arguments)
+    sentences = given.sentences.read_text("utf-8").splitlines()[: given.limit]
+    if given.words:
+        sentences = [" ".join(sentence.split()[: given.words]) for sentence in sentences]
+    began = time.monotonic()
+    for line in lines(given.models, sentences, given.beams):
+        print(*line, flush=True)
+    taken = time.monotonic() - began
+    print(f"same_bits: {processor.machine()}, {isa.current().value}, {taken:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
