@@ -42,9 +42,9 @@ def examine() -> tuple[dict[str, str], list[str]]:
     for part in (
         surroundings.python_and_packages,
         surroundings.the_processor,
-        surroundings.folders,
-        surroundings.variables,
         _program,
+        surroundings.folders,  # as they are when the program has been loaded
+        surroundings.variables,
     ):
         try:
             lines, found = part()

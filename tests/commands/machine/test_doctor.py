@@ -18,8 +18,8 @@ from cpunmt.simd.isa import Isa
 from tests.sample_models.real_model import ROOT
 
 HEADINGS = [
-    "cpunmt", "Python", "system", "packages", "extras", "processor", "path", "cores", "cache folder", "models",
-    "variables", "program", "results", "speed",
+    "cpunmt", "Python", "system", "packages", "extras", "processor", "path", "cores", "program", "results", "speed",
+    "cache folder", "models", "variables",
 ]  # fmt: skip
 FAST = Speeds(int8=500.0, floats=120.0, reading=30.0, share=1.0, spread=1.1)
 
