@@ -24,6 +24,8 @@ ELSEWHERE = {
     "vocab.spm",
     "lex.s2t.gz",
     "onnx.checker",
+    "ld.lld",
+    "manylinux_2_17_x86_64.musllinux_1_1_x86_64",
     "threading.Event",
     "curve.jsonl",
     "curve.png",

@@ -29,9 +29,9 @@ class Usual(NamedTuple):
 # slower kind of processor, but one that is shared, throttled or emulated. The other paths have not been measured on a
 # processor that has no better one.
 _USUAL = {
-    Isa.AMX_INT8: Usual(400.0, 4.0),
-    Isa.AVX512_VNNI: Usual(80.0, 1.8),
-    Isa.AVX2: Usual(25.0, 0.9),
+    "amx_int8": Usual(400.0, 4.0),
+    "avx512_vnni": Usual(80.0, 1.8),
+    "avx2": Usual(25.0, 0.9),
 }
 _LEAST_SHARE, _MOST_SPREAD = 0.9, 2.0
 
@@ -88,7 +88,7 @@ def judged(speeds: Speeds, path: Isa) -> list[str]:
             f"the slowest calls took {speeds.spread:.1f} times as long as most: the processor's clock changes, or its "
             "host gives it to others"
         )
-    usual = _USUAL.get(path)
+    usual = _USUAL.get(path.value)
     if usual is None:
         return odd
     if speeds.int8 < usual.int8 * speeds.share:
