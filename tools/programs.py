@@ -30,7 +30,8 @@ PATHS = {
     "x86_64": (Isa.AMX_INT8, Isa.AVX512_VNNI, Isa.AVX_VNNI, Isa.AVX2, Isa.GENERIC),
     "aarch64": (Isa.I8MM, Isa.DOTPROD, Isa.NEON, Isa.GENERIC),
 }
-LINKERS = ("ld", "ld.bfd", "ld.lld")
+# an emulated machine may find its host's ld: the first of these names whose machine it is for
+LINKERS = (f"{processor.machine()}-linux-gnu-ld", "ld", "ld.bfd", "ld.lld")
 _PAGE = {"x86_64": 4096, "aarch64": 65536}  # the largest that a kernel may have
 _LINK = (
     *("-shared", "-nostdlib", "-Bsymbolic", "--strip-all", "--hash-style=both", "--build-id=none"),
