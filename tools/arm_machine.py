@@ -18,6 +18,7 @@ COMMAND runs from the current folder with FOLDER's `python` first on its PATH. P
 import argparse
 import importlib.metadata
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ MODELS = {"max": "i8mm", "neoverse-n1": "dotprod", "cortex-a72": "neon"}  # -> t
 LAUNCHER = """#!/bin/sh
 exec {emulator} -L {root} -0 "$0" {root}/usr/bin/{python} "$@"
 """
+MARK = "arm_machine"  # a file in each folder that is ours: what lies in another is left alone
 
 
 def command(*words, **options):
@@ -60,6 +62,7 @@ def fetch_packages(folder: Path, root: Path) -> None:
             sys.exit(f"arm_machine: there is no {name}, which fetches Debian's packages: this needs Debian or Ubuntu")
     if not Path(KEYS).exists():
         sys.exit(f"arm_machine: there is no {KEYS}: apt-get install debian-archive-keyring")
+    shutil.rmtree(folder, ignore_errors=True)  # older packages would be unpacked over newer ones
     for part in ("lists/partial", "archives/partial", "none"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "status").write_text("")
@@ -67,54 +70,77 @@ def fetch_packages(folder: Path, root: Path) -> None:
         f"deb [arch=arm64 signed-by={KEYS}] http://deb.debian.org/debian {SUITE} main\n"
         f"deb [arch=arm64 signed-by={KEYS}] http://deb.debian.org/debian-security {SUITE}-security main\n"
     )
+    proxy = os.environ.get("http_proxy", "")
     settings = {
+        "Dir::Etc::main": folder / "none" / "apt.conf",
+        "Dir::Etc::parts": folder / "none",
         "Dir::State::lists": folder / "lists",
         "Dir::State::status": folder / "status",
         "Dir::Cache": folder,
         "Dir::Cache::archives": folder / "archives",
         "Dir::Etc::sourcelist": folder / "sources.list",
         "Dir::Etc::sourceparts": folder / "none",
+        "Dir::Etc::preferences": folder / "none" / "preferences",
         "Dir::Etc::preferencesparts": folder / "none",
+        "Acquire::http::Proxy": proxy or "DIRECT",
         "APT::Architecture": "arm64",
         "APT::Architectures": "arm64",
         "APT::Install-Recommends": "0",
         "APT::Sandbox::User": "",
     }
-    apt = ["apt-get", "-q", "-y", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
-    command(*apt, "update")
-    command(*apt, "--download-only", "install", *PACKAGES)
+    # a file that apt reads before all others: by then options of its command line would be too late
+    (folder / "apt.conf").write_text("".join(f'{name} "{value}";\n' for name, value in settings.items()))
+    apt, heeding = ["apt-get", "-q", "-y"], {**os.environ, "APT_CONFIG": str(folder / "apt.conf")}
+    command(*apt, "update", env=heeding)
+    command(*apt, "--download-only", "install", *PACKAGES, env=heeding)
     for package in sorted((folder / "archives").glob("*.deb")):
         command("dpkg-deb", "-x", package, root)
 
 
 def fetch_wheels(target: Path) -> None:
     """Install wheels for aarch64: pip unpacks them, and runs nothing."""
-    versions = [f"{name}=={importlib.metadata.version(name)}" for name in SAME]
     tags = [word for tag in TAGS for word in ("--platform", f"{tag}_aarch64")]
     kind = ["--python-version", PYTHON.removeprefix("python"), "--only-binary=:all:"]
-    command(sys.executable, "-m", "pip", "install", "-q", *tags, *kind, "--target", target, *versions, *WHEELS)
+    command(sys.executable, "-m", "pip", "install", "-q", *tags, *kind, "--target", target, *versions(), *WHEELS)
 
 
 def set_up(folder: Path) -> Path:
-    """Make what is missing in `folder`; returns where its `python` is."""
-    folder = folder.absolute()
-    root, ready = folder / "root", folder / "ready"
+    """Make what is missing in `folder`; returns where its `python` is.
+
+    Ends with a message where `folder` holds something that this has not made.
+    """
+    folder, found = folder.absolute(), emulator()
+    if ":" in str(folder):
+        sys.exit(f"arm_machine: {folder} has a colon, which a PATH cannot hold; choose another folder")
+    root, mark = folder / "root", folder / MARK
     launchers = root / "usr" / "bin"
-    made = f"{SUITE} {PACKAGES} {WHEELS} {[importlib.metadata.version(name) for name in SAME]}\n"
-    found = emulator()
-    if not (ready.exists() and ready.read_text() == made):
+    made = f"{SUITE} {PACKAGES} {WHEELS} {versions()}\n"
+    if not mark.exists():
+        if folder.exists() and any(folder.iterdir()):
+            sys.exit(f"arm_machine: {folder} holds something else; choose a folder that is empty or not there")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark.write_text("")
+    if mark.read_text() != made:
+        mark.write_text("")  # unfinished
         shutil.rmtree(root, ignore_errors=True)
-        ready.unlink(missing_ok=True)
         print(f"arm_machine: fetching Debian's Python and wheels for aarch64 into {folder}", file=sys.stderr)
         fetch_packages(folder / "apt", root)
         fetch_wheels(root / "usr" / "lib" / "python3" / "dist-packages")
-        for name in ("python", "python3"):
-            launcher = launchers / name
-            launcher.unlink(missing_ok=True)
-            launcher.write_text(LAUNCHER.format(emulator=found, root=root, python=PYTHON))
-            launcher.chmod(0o755)
-        ready.write_text(made)
+        mark.write_text(made)
+    for name in ("python", "python3"):  # each time: the folder, or the emulator, may have been moved
+        launcher = launchers / name
+        launcher.unlink(missing_ok=True)
+        launcher.write_text(LAUNCHER.format(emulator=shlex.quote(found), root=shlex.quote(str(root)), python=PYTHON))
+        launcher.chmod(0o755)
     return launchers
+
+
+def versions() -> list[str]:
+    """Of the packages that both machines have."""
+    try:
+        return [f"{name}=={importlib.metadata.version(name)}" for name in SAME]
+    except importlib.metadata.PackageNotFoundError as error:
+        sys.exit(f"arm_machine: there is no {error} in this environment, and both machines are to have one: make test")
 
 
 def environment(folder: Path, cpu: str = "max") -> dict[str, str]:
@@ -134,7 +160,10 @@ def main() -> None:
     given = parser.parse_args(ours)
     made = environment(given.folder, given.cpu)
     if theirs:
-        os.execvpe(theirs[0], theirs, made)
+        try:
+            os.execvpe(theirs[0], theirs, made)
+        except OSError as error:
+            sys.exit(f"arm_machine: {theirs[0]} cannot be run: {error.strerror}")
     print(f"{set_up(given.folder)}/python")
 
 

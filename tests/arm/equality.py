@@ -24,18 +24,10 @@ TESTS = ("tests/simd/test_isa.py", "tests/simd/test_intrinsics.py", "tests/kerne
 GOLDEN = ("tests/search/test_options_of_peers.py",)
 
 
-def output(environment, *module) -> str:
-    """What `python -m MODULE ...` says on stdout; its stderr is shown."""
-    done = subprocess.run(
-        [environment.get("ARM_PYTHON", sys.executable), "-m", *module],
-        env=environment,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(f"equality: {' '.join(module)} failed")
-    return done.stdout
+def output(python, variables, *module) -> str:
+    """What `python -m MODULE ...` says on stdout; its stderr is shown. Empty if it fails."""
+    done = subprocess.run([python, "-m", *module], env=variables, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return "" if done.returncode else done.stdout
 
 
 def differing(ours: dict, theirs: dict, name: str = "") -> list[str]:
@@ -52,22 +44,24 @@ def main() -> None:
     parser.add_argument("--paths", nargs="+", choices=PATHS, default=list(PATHS))
     parser.add_argument("--quick", action="store_true", help="outputs only, no tests")
     given = parser.parse_args()
-    here = dict(os.environ)
-    expected = json.loads(output(here, "tests.simd.isa_outputs"))
-    translated, failed = output(here, "tools.same_bits", *TRANSLATED, *FEW), []
+    here = sys.executable, dict(os.environ)
+    expected = json.loads(output(*here, "tests.simd.isa_outputs"))
+    translated, failed = output(*here, "tools.same_bits", *TRANSLATED, *FEW), []
     for path in given.paths:
-        there = {**environment(given.folder, PATHS[path]), "CPUNMT_ISA": path}
-        there["ARM_PYTHON"] = str(given.folder.absolute() / "root" / "usr" / "bin" / "python")
-        made = json.loads(output(there, "tests.simd.isa_outputs"))
+        variables = {**environment(given.folder, PATHS[path]), "CPUNMT_ISA": path}
+        python = str(given.folder.absolute() / "root" / "usr" / "bin" / "python")
+        made = json.loads(output(python, variables, "tests.simd.isa_outputs") or "{}")
         different = differing(expected, made)
-        if output(there, "tools.same_bits", *TRANSLATED, *FEW) != translated:
+        if output(python, variables, "tools.same_bits", *TRANSLATED, *FEW) != translated:
             different.append("/translations of models")
         print(f"{path}: {'the same bits' if not different else 'DIFFERENT: ' + ', '.join(different)}", flush=True)
-        failed += different
         if not given.quick:
-            output(there, "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *TESTS, *GOLDEN)
+            words = ["-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *TESTS, *GOLDEN]
+            if subprocess.run([python, *words], env=variables, cwd=ROOT).returncode:
+                different.append("tests")
+        failed += [f"{path} {place}" for place in different]
     if failed:
-        sys.exit(1)
+        sys.exit(f"equality: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

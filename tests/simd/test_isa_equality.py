@@ -55,7 +55,7 @@ EVERY_PATH = [
     *(pytest.param(prebuilt, path.value, id=f"{path.value} prebuilt") for path in built_paths()),
     *(
         pytest.param(emulated, path, id=f"{path} emulated", marks=pytest.mark.slow)
-        for path in ("amx_int8", "avx512_vnni", "avx_vnni")
+        for path in ("amx_int8", "avx512_vnni", "avx_vnni", "i8mm", "dotprod", "neon")
     ),
 ]
 

@@ -3,6 +3,7 @@
 Whether they are right is tested elsewhere: tests/simd/test_tile by emulation, `make test-arm` on an emulated processor.
 """
 
+import functools
 import re
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from tools import arm_tiles
 
 BYTES = 16  # of a row: a step of all tiles but those of smmla, which is half of that
-PATHS = {path: arm_tiles.inner_loops(path) for path in arm_tiles.PATHS}
+PATHS = arm_tiles.PATHS
+loops_of = functools.cache(arm_tiles.inner_loops)
 
 
 def sizes(shape):
@@ -26,7 +28,7 @@ def loads(loop):
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("kind", ["int8", "int16", "coded"])
 def test_no_register_of_an_integer_tile_is_put_aside(path, kind):
-    found = PATHS[path][kind]
+    found = loops_of(path)[kind]
     assert found or (path, kind) == ("neon", "coded")
     assert {shape: arm_tiles.spilled(loop) for shape, loop in found.items()} == dict.fromkeys(found, 0)
 
@@ -34,7 +36,7 @@ def test_no_register_of_an_integer_tile_is_put_aside(path, kind):
 @pytest.mark.parametrize("path", PATHS)
 def test_tiles_are_the_instructions_of_their_path(path):
     """Of 16 columns by 16 depths a row takes 16 sdot; two rows take as many smmla; smull and smlal are 32."""
-    for shape, loop in PATHS[path]["int8"].items():
+    for shape, loop in loops_of(path)["int8"].items():
         (rows, panels), found = sizes(shape), arm_tiles.counted(loop)
         if path == "neon":
             chains = 2 if (rows, panels) == (1, 1) else 1
@@ -43,10 +45,10 @@ def test_tiles_are_the_instructions_of_their_path(path):
             assert found == {"smmla": 8 * -(-rows // 2) * panels}
         else:
             assert found == {"sdot": 16 * rows * panels}
-    for shape, loop in PATHS[path]["int16"].items():
+    for shape, loop in loops_of(path)["int16"].items():
         rows, panels = sizes(shape)
         assert arm_tiles.counted(loop) == {"smlal.4s": 32 * rows * panels}
-    for shape, loop in PATHS[path]["float32"].items():
+    for shape, loop in loops_of(path)["float32"].items():
         rows, panels = sizes(shape)
         assert arm_tiles.counted(loop) == {"fmla.4s": 4 * rows * panels}
 
@@ -54,7 +56,7 @@ def test_tiles_are_the_instructions_of_their_path(path):
 @pytest.mark.parametrize("path", ["dotprod", "i8mm"])
 def test_a_row_is_loaded_once_and_multiplied_by_element(path):
     """One load of sixteen bytes for four groups, and nothing that broadcasts; weights are loaded once for all rows."""
-    for shape, loop in PATHS[path]["int8"].items():
+    for shape, loop in loops_of(path)["int8"].items():
         rows, panels = sizes(shape)
         if "sdot" in arm_tiles.counted(loop):
             assert loads(loop) == rows + 16 * panels
@@ -64,12 +66,12 @@ def test_a_row_is_loaded_once_and_multiplied_by_element(path):
 
 def test_one_row_has_sums_enough_to_hide_the_latency():
     """Sixteen: four sdot in a cycle, three cycles each, are twelve."""
-    loop = PATHS["dotprod"]["int8"]["1 x 1"]
+    loop = loops_of("dotprod")["int8"]["1 x 1"]
     assert len({re.match(r"sdot\s+(v\d+)", line)[1] for line in loop if line.startswith("sdot")}) == 16
 
 
 def test_floats_are_multiplied_by_element():
-    loop = PATHS["neon"]["float32"]["6 x 1"]
+    loop = loops_of("neon")["float32"]["6 x 1"]
     assert all(re.search(r"\.s\[0\]$", line) for line in loop if line.startswith("fmla"))
     assert not any(line.startswith(("dup", "ld1r")) for line in loop)
 
