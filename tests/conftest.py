@@ -3,15 +3,15 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
 from tests.support.command_line import sentences
 
-# No deadline: a busy machine is no failure.
-settings.register_profile("cpunmt", deadline=None)
+# No deadline: a busy machine is no failure, nor is an emulated one.
+settings.register_profile("cpunmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cpunmt")
 
 
