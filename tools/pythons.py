@@ -76,9 +76,14 @@ def main(arguments: list[str] | None = None) -> int:
         began = time.monotonic()
         try:
             found = interpreter(name, folder, chosen.python)
-            made = tested(name, found, wheel, folder) if wheel else Outcome(name, found.version, found.origin)
         except MissingError as error:
-            made = Outcome(name, missing=str(error))
+            return Outcome(name, missing=str(error), seconds=time.monotonic() - began)
+        made = Outcome(name, found.version, found.origin)
+        if wheel:
+            try:
+                made = tested(name, found, wheel, folder)
+            except MissingError as error:  # one that is there, but cannot be given what cpunmt needs
+                made = made._replace(failed=str(error))
         return made._replace(seconds=time.monotonic() - began)
 
     with ThreadPoolExecutor(chosen.jobs) as pool:

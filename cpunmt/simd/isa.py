@@ -44,14 +44,16 @@ class _Path(NamedTuple):
     planes: int = 1
 
 
-_AVX512_VNNI = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma"}
+# All that LLVM may use of x86-64-v3 and v4, not only what we ask for: a host may hide any of it from its guests.
+_V3 = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe", "popcnt"}
+_AVX512_VNNI = {*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"}
 _PATHS = {
     Isa.AMX_INT8: _Path(
         {*_AVX512_VNNI, "amx-tile", "amx-int8"}, ("x86-64-v4", "+avx512vnni,+amx-tile,+amx-int8"), offset=128
     ),
     Isa.AVX512_VNNI: _Path(_AVX512_VNNI, ("x86-64-v4", "+avx512vnni"), offset=128),
-    Isa.AVX_VNNI: _Path({"avx2", "fma", "avxvnni"}, ("x86-64-v3", "+avxvnni"), offset=128),
-    Isa.AVX2: _Path({"avx2", "fma"}, ("x86-64-v3", ""), planes=2),
+    Isa.AVX_VNNI: _Path({*_V3, "avxvnni"}, ("x86-64-v3", "+avxvnni"), offset=128),
+    Isa.AVX2: _Path(_V3, ("x86-64-v3", ""), planes=2),
     Isa.I8MM: _Path({"neon", "dotprod", "i8mm"}, ("generic", "+neon,+dotprod,+i8mm")),
     Isa.DOTPROD: _Path({"neon", "dotprod"}, ("generic", "+neon,+dotprod")),
     Isa.NEON: _Path({"neon"}, ("generic", "+neon")),

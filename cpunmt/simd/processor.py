@@ -11,9 +11,13 @@ import sys
 
 # Linux' names (arch/x86 /proc/cpuinfo) and macOS' (sysctl hw.optional.) of what LLVM calls otherwise. A name that is
 # not here is the same.
-_LINUX = {"avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni", "amx_tile": "amx-tile", "amx_int8": "amx-int8"}
-_MACOS_X86 = {name: name for name in ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni", "fma")}
-_MACOS_X86["avx2_0"] = "avx2"
+_LINUX = {
+    **{"avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni", "amx_tile": "amx-tile", "amx_int8": "amx-int8"},
+    **{"bmi1": "bmi", "abm": "lzcnt"},
+}
+_MACOS_X86 = {name: name for name in ("fma", "bmi2", "f16c", "avx512f", "avx512bw", "avx512cd", "avx512dq")}
+_MACOS_X86 |= {"avx2_0": "avx2", "bmi1": "bmi", "avx512vl": "avx512vl", "avx512vnni": "avx512vnni"}
+_WITH_AVX2 = {"lzcnt", "movbe", "popcnt"}  # which macOS does not tell: no Mac has AVX2 without them
 _MACOS_ARM = {"arm.FEAT_DotProd": "dotprod", "arm.FEAT_I8MM": "i8mm"}
 
 # Linux, aarch64: the auxiliary vector's words and their bits (arch/arm64/include/uapi/asm/hwcap.h)
@@ -37,7 +41,9 @@ def features() -> frozenset[str]:
     if sys.platform == "darwin":
         named = _MACOS_X86 if machine() == "x86_64" else _MACOS_ARM
         found = {ours for theirs, ours in named.items() if _sysctl("hw.optional." + theirs)}
-        return frozenset(found | ({"neon"} if machine() == "aarch64" else set()))
+        if "avx2" in found:
+            found |= _WITH_AVX2
+        return frozenset(found | {"neon"} if machine() == "aarch64" else found)
     if machine() == "aarch64":
         return frozenset(name for name, (word, bit) in _ARM_BITS.items() if _auxiliary(word) >> bit & 1)
     flags = _first_processor().get("flags", "").split()

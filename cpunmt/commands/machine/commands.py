@@ -47,7 +47,7 @@ def _doctor(given) -> int:
 
     told, odd = doctor.examine()
     if given.json:
-        tell(json.dumps({"found": told, "odd": odd}, ensure_ascii=False))
+        tell(json.dumps({"found": told, "odd": odd}))
     else:
         tell(*doctor.lines_of(told, odd))
     return 1 if odd else 0

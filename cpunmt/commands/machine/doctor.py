@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from cpunmt.commands.machine import surroundings
 from cpunmt.commands.machine.self_test import BITS, Speeds, digest, measure
-from cpunmt.engine import program
+from cpunmt.engine import prebuilt, program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line
 from cpunmt.simd import isa
@@ -48,7 +48,7 @@ def examine() -> tuple[dict[str, str], list[str]]:
     ):
         try:
             lines, found = part()
-        except CpunmtError as error:
+        except (CpunmtError, OSError) as error:
             lines, found = {}, [one_line(error)]
         told |= lines
         odd += [text for text in found if text not in odd]  # a wrong CPUNMT_ISA is told by two
@@ -57,11 +57,21 @@ def examine() -> tuple[dict[str, str], list[str]]:
 
 def _program() -> surroundings.Found:
     """Where the compiled program came from, whether its results are right, and its speed."""
-    loaded = program.load()
+    loaded, odd = program.load(), []
     told = {"program": _ORIGINS[loaded.origin] + (f": {loaded.path}" if loaded.path else "")}
+    if loaded.origin != "prebuilt":
+        try:
+            prebuilt.find(isa.current())
+        except prebuilt.Damaged as damaged:
+            odd.append(f"{damaged}: install cpunmt again")
+        except prebuilt.Unfit as unfit:
+            told["program"] += f" ({unfit})"
+    if loaded.origin == "compiled" and loaded.path is None:
+        odd.append(
+            "the program cannot be kept, so that every start compiles: set CPUNMT_CACHE_DIR to a folder of your own"
+        )
     found = digest(loaded)
     told["results"] = f"the same bits as everywhere ({found})" if found == BITS else f"wrong: {found} for {BITS}"
-    odd = []
     if found != BITS:
         odd.append(
             "the compiled program makes other numbers than it should: remove the cache folder, install cpunmt again; "

@@ -7,6 +7,8 @@ import ctypes
 import importlib.util
 import os
 import platform
+import re
+import stat
 import sys
 from collections.abc import Mapping
 from importlib import metadata
@@ -14,16 +16,17 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.engine.program_files import cache_folder
+from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
 from cpunmt.simd import isa, processor
 from cpunmt.values.spelling import hint, nearest
 
 Found = tuple[dict[str, str], list[str]]
 
-_REQUIRED = ("numpy", "sentencepiece")
-_COMPILER = ("numba", "llvmlite")
+_SHOWN = ("numpy", "sentencepiece", "numba", "llvmlite")
 _EXTRAS = {"serve": "starlette", "detect": "py3langid", "pdf": "pypdf", "parquet": "pyarrow", "hf": "huggingface_hub"}
 _PREFIX = "CPUNMT_"
+_SECRET = re.compile(r"://[^/@\s]*@")  # of an address: what is sent with a report
 VARIABLES = (
     "CPUNMT_CACHE_DIR",
     "CPUNMT_FIREFOX_REGISTRY",
@@ -34,16 +37,13 @@ VARIABLES = (
     "CPUNMT_OFFLINE",
     "CPUNMT_OPUS_REGISTRY",
 )
-_LEAST_MEMORY = 200 << 20  # bytes: a small model, and Python
+_LEAST_MEMORY = 100_000_000  # bytes: a small model, and Python
 _GROUP = Path("/sys/fs/cgroup")  # what Linux grants a container, in its second and its first form
 
 
 def python_and_packages() -> Found:
     """Versions."""
-    odd, told = [], {name: _version(name) for name in (*_REQUIRED, *_COMPILER)}
-    missing = [name for name in _REQUIRED if told[name] is None]
-    if missing:
-        odd.append(f"{' and '.join(missing)} cannot be found: install cpunmt again")
+    odd, told = [], {name: _version(name) for name in _SHOWN}
     threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"
     if _is_free_threaded() and not threads:
         odd.append(
@@ -83,14 +83,17 @@ def the_processor() -> Found:
     odd = []
     if chosen is not best[0]:
         odd.append(f"CPUNMT_ISA lowers the path from {best[0].value} to {chosen.value}: unset it")
-    if chosen is isa.Isa.GENERIC:
-        odd.append("the processor has none of the instructions that make 8 bits fast, or its host hides them")
+    if best[0] is isa.Isa.GENERIC and processor.machine() in ("x86_64", "aarch64"):
+        odd.append(
+            "none of the instructions that make 8 bits fast were found: the processor lacks them, its host hides them, "
+            "or this container has no /proc/cpuinfo"
+        )
     if _is_translated():
         odd.append("this Python is for Intel's processors, and macOS translates it: install one for Apple's")
     allowed, granted = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), _quota()
     told["cores"] = f"{os.cpu_count()}, of which this process may use {allowed}"
     if granted is not None:
-        told["cores"] += f", for {granted:g} seconds in each"
+        told["cores"] += f"; it is granted the time of {granted:g}"
         if granted < 1:
             odd.append(
                 f"this container is granted {granted:g} of a core: it stands still for the rest of the time; grant it 1"
@@ -99,7 +102,9 @@ def the_processor() -> Found:
     if limit is not None and limit < 1 << 50:
         told["memory"] = f"at most {limit / 1e6:.0f} MB in this container"
         if limit < _LEAST_MEMORY:
-            odd.append(f"this container has {limit / 1e6:.0f} MB of memory; a small model needs {_LEAST_MEMORY >> 20}")
+            odd.append(
+                f"this container has {limit / 1e6:.0f} MB of memory; a small model needs {_LEAST_MEMORY / 1e6:.0f} MB"
+            )
     return told, odd
 
 
@@ -145,9 +150,15 @@ def folders() -> Found:
         odd.append(f"others can write in {cache}, so no program is taken from there: chmod go-w {cache}")
     elif state == "of another user":
         odd.append(f"{cache} belongs to another user: set CPUNMT_CACHE_DIR to a folder of your own")
-    models = store.models_folder()
-    count = len(store.installed()) if models.is_dir() else 0
-    return {"cache folder": f"{cache} ({state})", "models": f"{models} ({count} fetched)"}, odd
+    elif state == "no folder":
+        odd.append(f"{cache} is no folder: set CPUNMT_CACHE_DIR to one")
+    try:
+        models = store.models_folder()
+        count = len(store.installed()) if models.is_dir() else 0
+        told = f"{models} ({count} fetched)"
+    except CpunmtError as error:  # there is no home: nothing that a container needs
+        told = f"none ({error})"
+    return {"cache folder": f"{cache} ({state})", "models": told}, odd
 
 
 def _state(folder: Path) -> str:
@@ -157,6 +168,8 @@ def _state(folder: Path) -> str:
         return "not there yet"
     except OSError as error:
         return error.strerror or "cannot be read"
+    if not stat.S_ISDIR(status.st_mode):
+        return "no folder"
     if status.st_uid != os.getuid():
         return "of another user"
     if status.st_mode & 0o022:
@@ -164,16 +177,21 @@ def _state(folder: Path) -> str:
     return "private" if os.access(folder, os.W_OK) else "read-only"
 
 
-def _meant(name: str) -> str:
+def _meant(name: str) -> str | None:
     begin = len(_PREFIX)  # which they have in common, so that any two would look alike
     found = nearest(name[begin:], [known[begin:] for known in VARIABLES])
-    return hint(found and _PREFIX + found)
+    return found and _PREFIX + found
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> Found:
-    """Settings of the environment that cpunmt heeds."""
+    """Settings of the environment that cpunmt heeds, and what may be meant as one.
+
+    Kubernetes gives every process of a namespace with a service called cpunmt others that begin so.
+    """
     found = {name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIX)}
-    told = {"variables": ", ".join(f"{name}={value!r}" for name, value in found.items()) or "none"}
-    return told, [
-        f"{name} is set, but means nothing to cpunmt{_meant(name)}: unset it" for name in found if name not in VARIABLES
+    heeded = [f"{name}={_SECRET.sub('://', value)!r}" for name, value in found.items() if name in VARIABLES]
+    return {"variables": ", ".join(heeded) or "none"}, [
+        f"{name} is set, but means nothing to cpunmt{hint(meant)}: unset it"
+        for name in found
+        if name not in VARIABLES and (meant := _meant(name))
     ]

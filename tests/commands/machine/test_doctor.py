@@ -9,10 +9,11 @@ import pytest
 from cpunmt.commands import cli
 from cpunmt.commands.machine import doctor, self_test, surroundings
 from cpunmt.commands.machine.self_test import BITS, Speeds
-from cpunmt.engine import program
+from cpunmt.engine import prebuilt, program
 from cpunmt.engine.program_files import cache_folder
 from cpunmt.errors import CpunmtError
 from cpunmt.kernels import records
+from cpunmt.registry import store
 from cpunmt.simd import isa, tile
 from cpunmt.simd.isa import Isa
 from tests.sample_models.real_model import ROOT
@@ -142,8 +143,13 @@ def test_what_a_container_is_granted(group):
     group("cpu.max", "50000 100000\n")
     group("memory.max", f"{100 << 20}\n")
     told, odd = surroundings.the_processor()
-    assert told["cores"].endswith(", for 0.5 seconds in each") and told["memory"] == "at most 105 MB in this container"
-    assert odd[-2].startswith("this container is granted 0.5 of a core") and "105 MB of memory" in odd[-1]
+    assert (
+        told["cores"].endswith("; it is granted the time of 0.5")
+        and told["memory"] == "at most 105 MB in this container"
+    )
+    assert odd[-1].startswith("this container is granted 0.5 of a core")
+    group("memory.max", f"{80 << 20}\n")
+    assert surroundings.the_processor()[1][-1] == "this container has 84 MB of memory; a small model needs 100 MB"
 
 
 def test_what_a_container_of_the_first_kind_is_granted(group):
@@ -151,7 +157,7 @@ def test_what_a_container_of_the_first_kind_is_granted(group):
     group("cpu/cpu.cfs_period_us", "100000\n")
     group("memory/memory.limit_in_bytes", "9223372036854771712\n")
     told, _ = surroundings.the_processor()
-    assert "for" not in told["cores"] and "memory" not in told
+    assert "granted" not in told["cores"] and "memory" not in told
     group("cpu/cpu.cfs_quota_us", "150000\n")
     assert surroundings._quota() == 1.5
 
@@ -164,6 +170,40 @@ def test_folders_are_looked_at(tmp_path, monkeypatch):
     tmp_path.chmod(0o777)
     told, (odd,) = surroundings.folders()
     assert odd == f"others can write in {tmp_path}, so no program is taken from there: chmod go-w {tmp_path}"
+
+
+def test_a_folder_that_is_none_and_a_machine_without_a_home(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(file))
+    monkeypatch.setattr(store, "models_folder", lambda: (_ for _ in ()).throw(CpunmtError("there is no home")))
+    told, odd = surroundings.folders()
+    assert odd == [f"{file} is no folder: set CPUNMT_CACHE_DIR to one"]
+    assert told == {"cache folder": f"{file} (no folder)", "models": "none (there is no home)"}
+
+
+def test_variables_of_others_are_not_odd_and_secrets_are_not_told():
+    """Kubernetes names its services so."""
+    told, odd = surroundings.variables(
+        {"CPUNMT_SERVICE_HOST": "10.0.0.1", "CPUNMT_PORT": "tcp://10.0.0.1:80", "CPUNMT_PORT_80_TCP_ADDR": "10.0.0.1",
+         "CPUNMT_HF_REGISTRY": "https://me:secret@host/x", "CPUNMT_ISA": "avx2", "HOME": "/"}
+    )  # fmt: skip
+    assert told == {"variables": "CPUNMT_HF_REGISTRY='https://host/x', CPUNMT_ISA='avx2'"} and odd == []
+
+
+def test_a_damaged_program_of_the_wheel_and_one_that_cannot_be_kept_are_told(quick, group, monkeypatch):
+    loaded = program.load()
+    monkeypatch.setattr(loaded, "origin", "compiled")
+    monkeypatch.setattr(loaded, "path", None)
+
+    def damaged(path):
+        raise prebuilt.Damaged("x.so is not the file that was installed")
+
+    monkeypatch.setattr(prebuilt, "find", damaged)
+    assert doctor.examine()[1] == [
+        "x.so is not the file that was installed: install cpunmt again",
+        "the program cannot be kept, so that every start compiles: set CPUNMT_CACHE_DIR to a folder of your own",
+    ]
 
 
 def test_every_variable_that_cpunmt_heeds_is_known():
