@@ -2,11 +2,21 @@
 
 Where `make wheel` has built programs of these sources (cpunmt/engine/prebuilt), the wheel brings them, is one of a
 platform, and needs Numba only where there is no such wheel: docs/install.md.
+
+    CPUNMT_WHEEL_MACHINE    x86_64 or aarch64: make the wheel of that machine, or fail where its programs are not there;
+                            default: of this machine, where they are
+    CPUNMT_WHEEL_PATHS      incomplete: a wheel may bring some of its machine's programs only (tests make such ones)
 """
 
+import hashlib
 import importlib.util
+import inspect
 import json
+import os
+import platform
 import re
+import shutil
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, find_packages, setup
@@ -43,19 +53,49 @@ def description() -> str:
     return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
 
 
-def programs_machine() -> str | None:
-    """The machine of the prebuilt programs, if they are of these sources."""
-    try:
-        manifest = json.loads((ROOT / "cpunmt" / "engine" / "prebuilt" / "programs.json").read_bytes())
-    except OSError:
-        return None
-    place = importlib.util.spec_from_file_location("sources", ROOT / "cpunmt" / "engine" / "sources.py")
+def edited() -> bool:
+    """Whether this is an editable install: its sources will change, and the programs will not be theirs.
+
+    Its metadata is asked for by the same command as a wheel's, so that only the caller's name tells: PEP 660.
+    """
+    hooks = {"build_editable", "prepare_metadata_for_build_editable"}
+    return bool(hooks & {frame.function for frame in inspect.stack(0)} or {"develop", "editable_wheel"} & {*sys.argv})
+
+
+def programs() -> tuple[str | None, list[str]]:
+    """(machine, names of files) of the prebuilt programs, if all of them are there and of these sources."""
+    nothing = None, []
+    if edited():
+        return nothing
+    engine = ROOT / "cpunmt" / "engine"
+    folder = engine / "prebuilt"
+    place = importlib.util.spec_from_file_location("sources", engine / "sources.py")
     sources = importlib.util.module_from_spec(place)
     place.loader.exec_module(sources)
-    return manifest["machine"] if manifest["sources"] == sources.sources_digest() else None
+    wanted = os.environ.get("CPUNMT_WHEEL_MACHINE")
+    try:
+        manifest = json.loads((folder / "programs.json").read_bytes())
+        machine = manifest["machine"]
+        right = manifest["sources"] == sources.sources_digest()
+        right &= manifest["system"] == sys.platform == "linux"
+        right &= machine in MACHINES and machine == (wanted or platform.machine().lower())
+        right &= manifest["complete"] is True or os.environ.get("CPUNMT_WHEEL_PATHS") == "incomplete"
+        files = [f"{path}.so" for path in manifest["programs"]]
+        for name, entry in zip(files, manifest["programs"].values(), strict=True):
+            right &= entry["file"] == name
+            right &= hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"]
+        found = (machine, ["programs.json", *files]) if right and files else nothing
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        found = nothing
+    if wanted and found == nothing:
+        raise SystemExit(
+            f"CPUNMT_WHEEL_MACHINE is {wanted!r}, but {folder} has not all programs of these sources for such a "
+            f"machine: run `python -m tools.programs` there (machines: {', '.join(MACHINES)}), or unset it"
+        )
+    return found
 
 
-MACHINE = programs_machine()
+MACHINE, PROGRAMS = programs()
 
 
 class Platform(Distribution):
@@ -66,7 +106,19 @@ class Platform(Distribution):
         return True
 
 
-class PlatformWheel(bdist_wheel):
+class Wheel(bdist_wheel):
+    """A wheel of what is there now."""
+
+    def run(self):
+        """Files of an earlier build, removed or renamed since, would come along."""
+        build = self.get_finalized_command("build")
+        made = Path(build.build_lib).resolve()
+        if not self.skip_build and made.parent == Path(build.build_base).resolve() and made.name.startswith("lib"):
+            shutil.rmtree(made, ignore_errors=True)
+        super().run()
+
+
+class PlatformWheel(Wheel):
     """A wheel of one kind of machine, and of every Python."""
 
     def get_tag(self):
@@ -94,7 +146,7 @@ setup(
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
     package_data={
         "cpunmt": ["py.typed"],
-        "cpunmt.engine": ["prebuilt/*.so", "prebuilt/programs.json"] if MACHINE else [],
+        "cpunmt.engine": [f"prebuilt/{name}" for name in PROGRAMS],
         "cpunmt.serve": ["openapi.json", "swagger.json"],
         "cpunmt.serve.page": ["*.html", "*.js", "*.css", "*.svg"],
         "quantize": ["py.typed"],
@@ -176,5 +228,6 @@ setup(
         ]
     },
     zip_safe=False,
-    **({"distclass": Platform, "cmdclass": {"bdist_wheel": PlatformWheel}} if MACHINE else {}),
+    cmdclass={"bdist_wheel": PlatformWheel if MACHINE else Wheel},
+    distclass=Platform if MACHINE else Distribution,
 )

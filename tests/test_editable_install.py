@@ -5,12 +5,15 @@ it unless a later folder of sys.path has a real package, so the clone must stand
 setup.py sees to; a finder of setuptools' would come too late.
 """
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from cpunmt.engine.prebuilt import MANIFEST
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.built_programs import built_programs
 from tests.support.environments import environment, outside_variables, run
 
 
@@ -24,6 +27,10 @@ def clone(tmp_path_factory):
     for name in ("cpunmt", "quantize", "bench"):
         leave_out = shutil.ignore_patterns("__pycache__", "prebuilt")
         shutil.copytree(ROOT / name, parent / "cpunmt" / name, ignore=leave_out)
+    # As after `make wheel`.
+    programs = shutil.copytree(built_programs(), parent / "cpunmt" / "cpunmt" / "engine" / "prebuilt")
+    manifest = json.loads((programs / MANIFEST).read_bytes())
+    (programs / MANIFEST).write_text(json.dumps({**manifest, "complete": True}))
     return environment(tmp_path_factory.mktemp("editable") / "venv", "--editable", parent / "cpunmt"), parent
 
 
@@ -41,3 +48,14 @@ def test_a_script_finds_the_package_wherever_it_lies(clone, folder):
     text, file = shown.splitlines()
     script.unlink()
     assert "Fahrrad" in text and Path(file) == parent / "cpunmt" / "cpunmt" / "__init__.py"
+
+
+def test_it_needs_numba_for_what_will_be_edited(clone):
+    """Whatever programs lie there; and it is a wheel of every machine."""
+    python, parent = clone
+    code = (
+        "from importlib import metadata; found = metadata.distribution('cpunmt'); "
+        "print([need for need in found.requires if need.startswith('numba')], found.read_text('WHEEL'))"
+    )
+    told = run(python, "-c", code, cwd=parent, env=outside_variables())
+    assert "'numba>=0.61', " in told and "Tag: py3-none-any" in told and "sys_platform" not in told

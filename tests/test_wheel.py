@@ -1,6 +1,8 @@
 """The wheels, installed where nothing else of the project is, translate with the shipped model: the one that any
 machine can use, which compiles, and the one with programs, which needs no compiler."""
 
+import json
+import os
 import platform
 import re
 import shutil
@@ -20,6 +22,19 @@ from tests.support.built_programs import built_programs, paths
 from tests.support.environments import environment, outside_variables, run
 
 SENTENCE = "A man is riding a bicycle."
+INCOMPLETE = {"CPUNMT_WHEEL_PATHS": "incomplete"}
+# What setup.py would make of its folder, without making it. An argument: in a function of this name, as a backend's.
+WOULD_BE = """
+import json, runpy, sys, setuptools
+def said(**settings):
+    needs = [need for need in settings["install_requires"] if need.startswith("numba")]
+    files = sorted(settings["package_data"]["cpunmt.engine"])
+    print(json.dumps([settings["cmdclass"]["bdist_wheel"].__name__, files, ";" not in needs[0]]))
+setuptools.setup = said
+hook = sys.argv.pop()
+exec(f"def {hook}(): runpy.run_path('setup.py')")
+globals()[hook]()
+"""
 
 
 def copy_of_the_sources(folder) -> Path:
@@ -30,10 +45,12 @@ def copy_of_the_sources(folder) -> Path:
     return folder
 
 
-def wheel_of(sources, built) -> Path:
+def wheel_of(sources, built, **variables) -> Path:
+    """The tests build programs of the paths that this machine runs only: no wheel brings these unless it is told to."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", built, sources),
+        env={**os.environ, **INCOMPLETE, **variables},
     )
     (found,) = built.iterdir()
     return found
@@ -131,9 +148,82 @@ def test_programs_of_other_sources_are_left_out(with_programs, tmp_path_factory,
     shutil.copytree(with_programs, sources, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.egg-info"))
     with open(sources / "cpunmt" / "kernels" / "softmax.py", "a") as file:
         file.write("# edited\n")
+    stale = sources / "build" / "lib" / "cpunmt" / "removed.py"  # of a build before the module was removed
+    stale.parent.mkdir(parents=True)
+    stale.write_text("")
     made = wheel_of(sources, tmp_path_factory.mktemp("wheel"))
     assert made.name == wheel.name and "numba" in needed(made)
     assert set(zipfile.ZipFile(made).namelist()) == set(zipfile.ZipFile(wheel).namelist())
+
+
+def would_be(sources, hook="build_wheel", **variables):
+    """(whether the wheel is of a platform, files of programs, whether Numba is needed everywhere)."""
+    told = run(sys.executable, "-c", WOULD_BE, hook, cwd=sources, env={**os.environ, **variables})
+    command, files, needs = json.loads(told)
+    return command == "PlatformWheel", files, needs
+
+
+NONE = False, [], True
+
+
+@pytest.fixture
+def changed(with_programs, tmp_path):
+    """A function that sets entries of the manifest, in a copy of the sources with programs; it gives the folder."""
+    ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    sources = shutil.copytree(with_programs, tmp_path / "sources", ignore=ignored)
+
+    def change(**entries):
+        file = sources / "cpunmt" / "engine" / "prebuilt" / MANIFEST
+        file.write_text(json.dumps({**json.loads(file.read_bytes()), **entries}))
+        return sources
+
+    return change
+
+
+def test_a_wheel_brings_programs_only_if_every_path_is_there(changed):
+    files = sorted(f"prebuilt/{name}" for name in (MANIFEST, *(f"{path.value}.so" for path in paths())))
+    assert would_be(changed(complete=True)) == (True, files, False)
+    assert would_be(changed(complete=False)) == NONE
+    assert would_be(changed(complete=False), **INCOMPLETE) == (True, files, False)
+
+
+@pytest.mark.parametrize("hook", ["build_editable", "prepare_metadata_for_build_editable"])
+def test_what_will_be_edited_needs_numba(changed, hook):
+    assert would_be(changed(complete=True), hook) == NONE
+
+
+@pytest.mark.parametrize(
+    "entries", [{"system": "darwin"}, {"programs": {}}, {"programs": []}, {"programs": {"generic": 1}}, {"sources": 1}]
+)
+def test_a_wheel_claims_no_programs_that_do_not_fit(changed, entries):
+    assert would_be(changed(complete=True, **entries)) == NONE
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b"null"])
+def test_a_wheel_claims_no_programs_of_a_broken_manifest(changed, content):
+    sources = changed(complete=True)
+    (sources / "cpunmt" / "engine" / "prebuilt" / MANIFEST).write_bytes(content)
+    assert would_be(sources) == NONE
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no program"])
+def test_a_wheel_claims_no_program_that_is_missing_or_changed(changed, content):
+    sources = changed(complete=True)
+    file = sources / "cpunmt" / "engine" / "prebuilt" / f"{paths()[-1].value}.so"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    assert would_be(sources) == NONE
+
+
+def test_a_wheel_of_another_machine_is_made_only_when_it_is_named(changed):
+    (other,) = {"x86_64", "aarch64"} - {platform.machine()}
+    assert would_be(changed(complete=True, machine=other)) == NONE
+    assert would_be(changed(), CPUNMT_WHEEL_MACHINE=other)[::2] == (True, False)
+    changed(machine=platform.machine())
+    for name in (other, "riscv64"):
+        with pytest.raises(AssertionError, match=f"CPUNMT_WHEEL_MACHINE is '{name}', but .* has not all programs"):
+            would_be(changed(), CPUNMT_WHEEL_MACHINE=name)
 
 
 def test_the_archive_of_the_sources_has_no_programs(with_programs, tmp_path):

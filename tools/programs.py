@@ -97,10 +97,17 @@ def _tools() -> dict[str, str]:
     return {"python": platform.python_version(), **versions, "linker": told[0] if told else linker()}
 
 
+def _facts(paths) -> dict:
+    """What the manifest says of all programs."""
+    machine = processor.machine()
+    complete = set(paths) >= set(PATHS[machine])
+    return {"sources": sources_digest(), "system": sys.platform, "machine": machine, "complete": complete}
+
+
 def _is_up_to_date(folder: Path, paths) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        right = manifest["sources"] == sources_digest()
+        right = _facts(paths).items() <= manifest.items()
         right &= _tools().items() <= manifest["tools"].items()
         right &= set(manifest["programs"]) == {path.value for path in paths}
         return right and all(
@@ -113,6 +120,7 @@ def _is_up_to_date(folder: Path, paths) -> bool:
 
 def build(folder: Path, paths, processes: int = 1) -> None:
     """Build the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
+    folder = folder.resolve()  # each is compiled elsewhere: in the checkout's folder
     if _is_up_to_date(folder, paths):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,9 +130,7 @@ def build(folder: Path, paths, processes: int = 1) -> None:
     with ThreadPoolExecutor(processes) as pool:
         made = list(pool.map(lambda path: _compiled(path, folder), paths))
     manifest = {
-        "sources": sources_digest(),
-        "system": sys.platform,
-        "machine": processor.machine(),
+        **_facts(paths),
         "tools": {"llvm": made[0]["llvm"], **_tools()},
         "programs": {path.value: one["entry"] for path, one in zip(paths, made, strict=True)},
     }

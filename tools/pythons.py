@@ -132,7 +132,8 @@ def built(folder: Path, with_programs: bool = True) -> Path:
         if with_programs:
             chosen = ("--paths", isa.current().value, "--out", sources / "cpunmt" / "engine" / "prebuilt")
             run(sys.executable, "-m", "tools.programs", *chosen, settings={"PYTHONPATH": str(ROOT)})
-        run(uv(), "build", "--quiet", "--wheel", "--python", sys.executable, "--out-dir", out, sources)
+        command = (uv(), "build", "--quiet", "--wheel", "--python", sys.executable, "--out-dir", out, sources)
+        run(*command, settings={"CPUNMT_WHEEL_PATHS": "incomplete"})
     except MissingError as error:
         sys.exit(f"The wheel cannot be built: {error}")
     (wheel,) = out.glob("*.whl")

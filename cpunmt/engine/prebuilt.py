@@ -1,12 +1,13 @@
 """The programs that a wheel brings: a shared object for each path, which the operating system's loader maps.
 
-`prebuilt/` beside this file holds them and a manifest, both made by `tools/programs.py`; a checkout has none. They need
-nothing from outside, not even a C library, and neither Numba nor LLVM.
+`prebuilt/` beside this file holds them and a manifest, both made by `tools/programs.py`; a checkout has them only after
+`make wheel`. They need nothing from outside, not even a C library, and neither Numba nor LLVM.
 
 programs.json:
     sources     digest of the sources that they were compiled from (`sources.sources_digest`)
     system      sys.platform
     machine     as `processor.machine` says
+    complete    whether every path of that machine is there; setup.py makes a wheel of no others
     tools       name -> version of what has compiled and linked them
     programs    path -> {"file", "sha256", "cpu", "features", "signatures": {kernel: letters}}
 """
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from cpunmt.engine.sources import sources_digest
+from cpunmt.engine.sources import NoSources, sources_digest
 from cpunmt.simd import processor
 from cpunmt.simd.isa import Isa
 
@@ -72,6 +73,8 @@ def find(path: Isa) -> Prebuilt:
             raise Unfit(f"no prebuilt program is for {path.value}")
         entry = manifest["programs"][path.value]
         file, expected, signatures = folder / entry["file"], entry["sha256"], entry["signatures"]
+    except NoSources as error:
+        raise Unfit(str(error)) from None
     except (KeyError, TypeError) as error:
         raise Damaged(f"{folder / MANIFEST} is damaged ({error!r})") from None
     try:

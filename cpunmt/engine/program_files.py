@@ -17,7 +17,7 @@ import stat
 import sys
 from pathlib import Path
 
-from cpunmt.engine.sources import sources_digest
+from cpunmt.engine.sources import NoSources, sources_digest
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.output_files import replacing_file
@@ -31,11 +31,17 @@ _DIGEST = 32  # bytes
 
 @functools.cache
 def program_digest() -> str | None:
-    """Of those, of the compilers and of this processor; None where there are no compilers."""
+    """Of those, of the compilers and of this processor; None where there are no compilers.
+
+    Raises CpunmtError if there are compilers, but the sources cannot be read.
+    """
     compilers = [version_of("numba"), version_of("llvmlite")]
     if None in compilers:
         return None
-    state = hashlib.sha256(sources_digest().encode())
+    try:
+        state = hashlib.sha256(sources_digest().encode())
+    except NoSources as error:
+        raise CpunmtError(str(error)) from error
     for fact in (
         *compilers,
         platform.python_version(),
@@ -102,9 +108,11 @@ def parts(data: bytes) -> tuple[bytes, dict[str, str]]:
 def read(path: Path) -> bytes | None:
     """The content of a cache file; None if there is none, it is damaged, or others could have written it."""
     try:
-        if not _private(path.parent):
-            return None
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place would wait for a writer
+        with _opened_folder(path.parent) as folder:
+            if not _private(os.fstat(folder)):
+                return None
+            # a pipe in its place would wait for a writer
+            descriptor = os.open(path.name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=folder)
         with open(descriptor, "rb") as file:
             data = file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
@@ -113,9 +121,21 @@ def read(path: Path) -> bytes | None:
     return data if data.startswith(_MAGIC) and digest == hashlib.sha256(body).digest() else None
 
 
-def _private(folder: Path) -> bool:
-    """Whether only this user can write in `folder`."""
-    status = folder.stat()
+@contextlib.contextmanager
+def _opened_folder(path: Path):
+    """Its descriptor, so that the folder that is checked is the one that is read, whatever its name leads to later.
+
+    It may be a link of the user's own.
+    """
+    folder = os.open(os.path.realpath(path), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _private(status: os.stat_result) -> bool:
+    """Whether only this user can write in the folder of that status."""
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -123,7 +143,7 @@ def write(path: Path, data: bytes) -> bool:
     """Keep `data` for later starts; where that is impossible, say so and go on. Whether it is kept."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not _private(path.parent):
+        if not _private(path.parent.stat()):
             raise PermissionError("the folder belongs to someone else, or others can write in it")
         if path.exists() and not path.is_file():
             raise FileExistsError(f"{path.name} is there, and is no file")

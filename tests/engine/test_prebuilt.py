@@ -1,5 +1,6 @@
 """Prebuilt programs: used where they fit, never where they do not, and enough without any compiler."""
 
+import compileall
 import json
 import os
 import shutil
@@ -177,9 +178,7 @@ def test_a_warmup_without_numba_says_what_is_used(tmp_path):
 
 def test_edited_sources_never_run_a_program_of_others(tmp_path):
     """Even where the folder that holds it is the package's own."""
-    package = tmp_path / "cpunmt"
-    shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
-    shutil.copytree(built_programs(), package / "engine" / "prebuilt")
+    package = copy_of_the_package(tmp_path)
     arguments = package / "engine" / "prebuilt", tmp_path / "cache", *COMPILERS
     place = {"cwd": tmp_path, "PYTHONPATH": str(tmp_path)}
     (_, origin, _), _ = translate(*arguments, **place)
@@ -188,3 +187,35 @@ def test_edited_sources_never_run_a_program_of_others(tmp_path):
     kernel.write_bytes(kernel.read_bytes() + b"# edited\n")
     (told,), _ = translate(*arguments, **place)
     assert "the prebuilt programs are of other sources than the installed ones" in told
+
+
+def copy_of_the_package(folder):
+    """The package, with programs, in a folder of a test's own."""
+    package = folder / "cpunmt"
+    shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
+    shutil.copytree(built_programs(), package / "engine" / "prebuilt")
+    return package
+
+
+def test_hidden_files_are_no_sources(tmp_path):
+    """Editors' locks, which lead nowhere, and copies."""
+    package = copy_of_the_package(tmp_path)
+    (package / "kernels" / ".#softmax.py").symlink_to("someone@somewhere.1234")
+    (package / "kernels" / ".ipynb_checkpoints").mkdir()
+    (package / "kernels" / ".ipynb_checkpoints" / "softmax-checkpoint.py").write_text("# another\n")
+    arguments = package / "engine" / "prebuilt", tmp_path / "cache", *COMPILERS
+    (_, origin, _), _ = translate(*arguments, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert origin.startswith(f"prebuilt {package}")
+
+
+@pytest.mark.parametrize("missing", [(), COMPILERS], ids=["with Numba", "without"])
+def test_without_sources_one_error_says_what_to_do(tmp_path, missing):
+    """An installation of bytecode alone."""
+    package = copy_of_the_package(tmp_path)
+    compileall.compile_dir(package, legacy=True, quiet=2)
+    for source in package.rglob("*.py"):
+        source.unlink()
+    arguments = package / "engine" / "prebuilt", tmp_path / "cache", *missing
+    (told,), errors = translate(*arguments, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert "the sources of cpunmt, which tell what its compiled program is of, are not there as files (" in told
+    assert "install cpunmt unpacked, with its .py files" in told and errors == ""

@@ -62,6 +62,7 @@ def test_the_manifest_tells_how_they_were_made():
     folder = built_programs()
     manifest = json.loads((folder / MANIFEST).read_bytes())
     assert manifest["sources"] == sources_digest() and manifest["machine"] == processor.machine()
+    assert manifest["complete"] is (set(paths()) == set(programs.PATHS[processor.machine()]))
     assert set(manifest["tools"]) == {"python", "numba", "llvmlite", "llvm", "linker"}
     assert set(manifest["programs"]) == {path.value for path in paths()}
     for path, entry in manifest["programs"].items():
@@ -96,6 +97,22 @@ def test_what_is_up_to_date_is_not_built_again(monkeypatch):
 
     monkeypatch.setattr(programs, "_compiled", compile_again)
     programs.build(built_programs(), paths())
+
+
+@pytest.mark.parametrize("entries", [{"system": "darwin"}, {"machine": "riscv64"}, {"sources": ""}, {"complete": None}])
+def test_what_is_of_something_else_is_built_again(tmp_path, entries):
+    folder = shutil.copytree(built_programs(), tmp_path / "programs")
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    assert programs._is_up_to_date(folder, paths())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, **entries}))
+    assert not programs._is_up_to_date(folder, paths())
+
+
+def test_a_relative_folder_is_where_the_command_was_given(tmp_path):
+    command = (sys.executable, "-m", "tools.programs", "--paths", "generic", "--out", "made")
+    run(*command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert {path.name for path in (tmp_path / "made").iterdir()} == {MANIFEST, "generic.so"}
+    assert json.loads((tmp_path / "made" / MANIFEST).read_bytes())["complete"] is False
 
 
 def test_a_program_that_wants_something_from_outside_is_refused(tmp_path):
