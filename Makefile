@@ -5,6 +5,8 @@ RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
 # Processes that share the tests; a file's tests stay together.
 TESTERS ?= 2
+# What wheels are made for: x86_64 or aarch64.
+MACHINE ?= $(shell uname -m)
 # Pythons that must be tested by test-pythons, or it fails.
 PYTHONS ?= 1
 
@@ -25,7 +27,7 @@ help:
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
 	@echo "make check        style and types: ruff, mypy"
-	@echo "make wheel        a wheel with programs for this architecture, in dist/: docs/install.md"
+	@echo "make wheel        a wheel with programs, in dist/, for this architecture or MACHINE=aarch64: docs/install.md"
 	@echo "make clean        remove what the others made"
 
 demo: $(VENV)/runtime.done
@@ -72,9 +74,8 @@ check: $(VENV)/test.done
 	$(RUN) -m mypy
 
 wheel: $(VENV)/wheel.done
-	$(RUN) -m tools.programs
-	rm -rf build/lib* build/bdist*
-	$(RUN) -m build --wheel
+	$(RUN) -m tools.programs --machine $(MACHINE)
+	CPUNMT_WHEEL_MACHINE=$(MACHINE) $(RUN) -m build --wheel
 
 clean:
 	rm -rf $(VENV) build dist cpunmt/engine/prebuilt *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -1,7 +1,7 @@
 """Compile for another architecture than this machine's, in a process that runs nothing of what it compiles.
 
-Numba and LLVM compile for the machine that they find. `compile_on_behalf_of` lets them find another one: the same passes
-with the same target give the code that the other machine would have compiled.
+Numba and LLVM compile for the machine that they find. Here they find another one: the same passes with the same target
+give the code that it would have compiled itself.
 """
 
 import llvmlite.binding as llvm

@@ -2,10 +2,11 @@
 
     python -m tools.programs                     every path of this architecture, whatever this processor can do
     python -m tools.programs --paths avx2 --out DIR
+    python -m tools.programs --machine aarch64   those of another architecture, compiled here
 
 Each is compiled in a process of its own, for a processor that has what the path needs and no more, and linked with
 binutils' ld or LLVM's ld.lld. The bytes depend on the sources and on the versions of the tools, and on nothing of the
-machine. What is up to date stays. On another architecture run it there, or under an emulator.
+machine. What is up to date stays.
 """
 
 import argparse
@@ -25,13 +26,12 @@ from cpunmt.engine.sources import sources_digest
 from cpunmt.files.output_files import replacing_file
 from cpunmt.simd import isa, processor
 from cpunmt.simd.isa import Isa
+from tools.other_machine import compile_on_behalf_of
 
 PATHS = {
     "x86_64": (Isa.AMX_INT8, Isa.AVX512_VNNI, Isa.AVX_VNNI, Isa.AVX2, Isa.GENERIC),
     "aarch64": (Isa.I8MM, Isa.DOTPROD, Isa.NEON, Isa.GENERIC),
 }
-# an emulated machine may find its host's ld: the first of these names whose machine it is for
-LINKERS = (f"{processor.machine()}-linux-gnu-ld", "ld", "ld.bfd", "ld.lld")
 _PAGE = {"x86_64": 4096, "aarch64": 65536}  # the largest that a kernel may have
 _LINK = (
     *("-shared", "-nostdlib", "-Bsymbolic", "--strip-all", "--hash-style=both", "--build-id=none"),
@@ -40,11 +40,16 @@ _LINK = (
 
 
 def linker() -> str:
-    """The linker that is there. Raises SystemExit."""
-    for name in LINKERS:
+    """A linker for the machine that programs are built for. Raises SystemExit if there is none."""
+    machine = processor.machine()
+    names = [f"{machine}-linux-gnu-ld", "ld.lld"]
+    if platform.machine() == machine:
+        names[1:1] = ["ld", "ld.bfd"]
+    for name in names:
         if found := shutil.which(name):
             return found
-    raise SystemExit(f"there is no linker ({', '.join(LINKERS)}): install binutils, or LLVM's lld")
+    package = "binutils" if "ld" in names else f"binutils-{machine.replace('_', '-')}-linux-gnu"
+    raise SystemExit(f"there is no linker ({', '.join(names)}): install {package}, or LLVM's lld")
 
 
 def link(code: bytes, target: Path) -> None:
@@ -66,6 +71,8 @@ def link(code: bytes, target: Path) -> None:
 def compile_path(path: Isa, folder: Path) -> None:
     """Compile one path in this process, which is to compile nothing else; its manifest entry goes to stdout."""
     isa.compile_for(path)
+    if processor.machine() != platform.machine():
+        compile_on_behalf_of(processor.machine())
     from cpunmt.engine import compiler  # Numba is imported only now: its settings are the path's
 
     target = compiler.Target(*isa.target_cpu(path, tuned=False))
@@ -83,7 +90,8 @@ def compile_path(path: Isa, folder: Path) -> None:
 
 
 def _compiled(path: Isa, folder: Path) -> dict:
-    command = [sys.executable, "-m", "tools.programs", "--compile", path.value, "--out", str(folder)]
+    command = [sys.executable, "-m", "tools.programs", "--machine", processor.machine(), "--compile", path.value]
+    command += ["--out", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
     if done.returncode:
         raise SystemExit(f"{path.value} cannot be built")
@@ -143,17 +151,21 @@ def main(arguments=None) -> int:
     machine = processor.machine()
     if sys.platform != "linux" or machine not in PATHS:
         raise SystemExit(f"programs are built on Linux, on {' or '.join(PATHS)}; this is {sys.platform} on {machine}")
-    known = [path.value for path in PATHS[machine]]
     parser = argparse.ArgumentParser(prog="python -m tools.programs", description=__doc__.splitlines()[0])
-    parser.add_argument("--paths", nargs="+", choices=known, default=known, metavar="PATH", help=", ".join(known))
+    parser.add_argument("--machine", choices=PATHS, default=machine, help="to build for; default: this one")
+    parser.add_argument("--paths", nargs="+", metavar="PATH", help="some only: those of the machine in cpunmt.simd.isa")
     parser.add_argument("--out", type=Path, default=FOLDER, help="default: %(default)s")
     parser.add_argument("--processes", type=int, default=1, help="paths at a time; default: %(default)s")
-    parser.add_argument("--compile", choices=known, help=argparse.SUPPRESS)
+    parser.add_argument("--compile", metavar="PATH", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    known = [path.value for path in PATHS[given.machine]]
+    if wrong := [name for name in given.paths or () if name not in known]:
+        parser.error(f"--paths: {given.machine} has no {wrong[0]!r}, but {', '.join(known)}")
+    processor.machine = lambda: given.machine
     if given.compile:
         compile_path(Isa(given.compile), given.out)
         return 0
-    build(given.out, [Isa(name) for name in given.paths], given.processes)
+    build(given.out, [Isa(name) for name in given.paths or known], given.processes)
     for file in sorted(given.out.glob("*.so")):
         print(f"{file}: {file.stat().st_size / 1000:.0f} KB")
     return 0

@@ -135,6 +135,37 @@ def test_without_a_linker_one_line_says_what_to_install(monkeypatch, tmp_path):
         programs.linker()
 
 
+def test_another_machine_needs_a_linker_of_its_own(monkeypatch, tmp_path):
+    """This one's would refuse."""
+    other = "aarch64" if processor.machine() == "x86_64" else "x86_64"
+    for name in ("ld", "ld.bfd"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(processor, "machine", lambda: other)
+    with pytest.raises(SystemExit, match=f"install binutils-{other.replace('_', '-')}-linux-gnu, or LLVM's lld$"):
+        programs.linker()
+
+
+def test_paths_are_those_of_the_machine(capsys):
+    with pytest.raises(SystemExit):
+        programs.main(["--machine", "aarch64", "--paths", "avx2"])
+    assert "--paths: aarch64 has no 'avx2', but i8mm, dotprod, neon, generic" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(processor.machine() != "x86_64", reason="the other machine is aarch64")
+def test_a_program_of_another_machine_is_compiled_here(tmp_path):
+    """That it is right an emulator of that machine shows: docs/arm.md."""
+    run(sys.executable, "-m", "tools.programs", "--machine", "aarch64", "--paths", "dotprod", "--out", tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_bytes())
+    assert (manifest["machine"], manifest["complete"], list(manifest["programs"])) == ("aarch64", False, ["dotprod"])
+    header = (tmp_path / "dotprod.so").read_bytes()[:20]
+    assert header[:6] == b"\x7fELF\x02\x01" and header[18:20] == b"\xb7\x00"  # 64 bits, little-endian, AArch64
+    ours = json.loads((built_programs() / MANIFEST).read_bytes())["programs"].values()
+    assert all(entry["signatures"] == manifest["programs"]["dotprod"]["signatures"] for entry in ours)
+
+
 def test_another_system_is_told_where_they_are_built(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(SystemExit, match="programs are built on Linux, on x86_64 or aarch64; this is darwin on"):
