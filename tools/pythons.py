@@ -162,7 +162,7 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
 
 
 def pytest(python: Path, place: Path, log: Path, settings: dict[str, str]) -> str:
-    """The last line that pytest says of the quick set, all of which is in `log`."""
+    """Run the quick set, write what it prints to `log`, and return the last line."""
     import subprocess
 
     ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # of whoever runs this, not of a user

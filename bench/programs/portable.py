@@ -32,7 +32,7 @@ def programs() -> dict[str, program.Program]:
     if tuned is None:
         raise CpunmtError("the tuned program cannot be kept")
     return {
-        "portable": program.Program(found.library, found.signatures, "prebuilt", found.path),
+        "portable": program.Program(found.code, found.signatures, "prebuilt", found.path),
         "tuned": program.of_file(tuned, "cached"),
     }
 

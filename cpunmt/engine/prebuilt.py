@@ -39,17 +39,17 @@ class SharedObject:
     """A shared object in memory."""
 
     def __init__(self, path: Path):
-        self._library = ctypes.CDLL(str(path))
+        self._loaded = ctypes.CDLL(str(path))
 
     def function(self, symbol: str, prototype):
         """What `prototype` (ctypes.CFUNCTYPE) calls by the name `symbol`."""
-        return prototype((symbol, self._library))
+        return prototype((symbol, self._loaded))
 
 
 class Prebuilt(NamedTuple):
     """A program in memory, kernel -> letters of its types, and its file."""
 
-    library: SharedObject
+    code: SharedObject
     signatures: dict[str, str]
     path: Path
 

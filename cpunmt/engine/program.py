@@ -33,11 +33,11 @@ class Program:
     path      its file; None if it could not be kept
     """
 
-    def __init__(self, library, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None):
-        """`library`: an ObjectCode or a SharedObject. `signatures` maps a kernel's name to one letter for its result
+    def __init__(self, code, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None):
+        """`code`: an ObjectCode or a SharedObject. `signatures` maps a kernel's name to one letter for its result
         and one for each argument.
         """
-        self._library = library  # the machine code stays in memory with it
+        self._code = code  # the machine code stays in memory with it
         self.origin, self.path = origin, path
         for name, letters in signatures.items():
             if hasattr(self, name):
@@ -46,7 +46,7 @@ class Program:
 
     def _function(self, name, letters):
         types = [_TYPES[letter] for letter in letters]
-        call = self._library.function("cpunmt_" + name, ctypes.CFUNCTYPE(*types))
+        call = self._code.function("cpunmt_" + name, ctypes.CFUNCTYPE(*types))
 
         def run(*arguments):
             return call(*[_address(a) if isinstance(a, np.ndarray) else a for a in arguments])
@@ -78,7 +78,7 @@ def _load_once() -> Program:
         return of_file(data, "cached", path)
     try:
         found = prebuilt.find(isa.current())
-        return Program(found.library, found.signatures, "prebuilt", found.path)
+        return Program(found.code, found.signatures, "prebuilt", found.path)
     except prebuilt.Unfit as unfit:
         if path is None:
             raise _nothing_compiles(unfit) from None

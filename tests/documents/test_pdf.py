@@ -134,6 +134,8 @@ def bomb():
         (pdf(PAGES)[:400], "is not a PDF that can be read|has no text|cannot be read"),
         (pdf([], b"0 0 m 9 9 l S"), "has no text, perhaps it is a scan"),
         (encrypted("secret"), "is encrypted; save it without a password"),
+        (encrypted("").replace(b"/V 2", b"/V 9"), "is encrypted in a way that pypdf does not know .Encryption V=9"),
+        (encrypted("").replace(b"/Standard", b"/Unheardof"), "is encrypted in a way that pypdf does not know"),
         (pdf([], b"0 0 m " * 3_000_000), "page 1: its drawing is larger"),
     ],
 )

@@ -90,20 +90,17 @@ def _reader(content: bytes) -> PdfReader:
     with _said("is not a PDF that can be read"):
         if b"%PDF-" not in content[:1024]:
             raise ValueError("it does not begin with %PDF-")
-        reader = PdfReader(io.BytesIO(content))
-        if reader.is_encrypted and not _opens(reader):
+        try:
+            reader = PdfReader(io.BytesIO(content))
+        except NotImplementedError as error:  # of what it reads at once: a kind of encryption
+            raise DocumentError(
+                f"is encrypted in a way that pypdf does not know ({error}); save it without (qpdf --decrypt IN OUT)"
+            ) from None
+        if reader.is_encrypted and not reader.decrypt(""):  # most encrypted ones can be read without a password
             raise DocumentError("is encrypted; save it without a password (qpdf --decrypt --password=... IN OUT)")
         if len(reader.pages) > _PAGES:
             raise DocumentError(f"has more than {_PAGES} pages; cut it into parts")
     return reader
-
-
-def _opens(reader: PdfReader) -> bool:
-    """Whether it can be read without a password, as most encrypted ones can."""
-    try:
-        return bool(reader.decrypt(""))
-    except (NotImplementedError, ValueError):  # a kind of encryption that pypdf does not know
-        return False
 
 
 def _pages(reader: PdfReader) -> Iterator[tuple[int, PageObject]]:
