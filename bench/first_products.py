@@ -11,10 +11,10 @@ could be saved. Least CPU time of interleaved rounds, greedy search.
 """
 
 import argparse
-import time
 from pathlib import Path
 
 from bench.peers.workloads import evenly, read_lines
+from bench.programs.in_turn import seconds_in_turn
 from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED
 from cpunmt import Translator
@@ -59,30 +59,10 @@ def repeating(side: str, times: int):
 
 def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
     """Of each mode and side, what a repetition costs as a share of the whole: of the second, and of the third time."""
-    engine = translator._model.engine
-    made = {(side, times): repeating(side, times) for side in SIDES for times in TIMES}
-    modes = {
-        "one at a time": lambda: [translator.translate(line, split="none") for line in lines],
-        "bulk": lambda: translator.translate(lines, split="none"),
-    }
-    found, own, expected = {}, engine._program, translator.translate(lines, split="none")
-    try:
-        for mode, run in modes.items():
-            seconds = dict.fromkeys(made, float("inf"))
-            for number in range(rounds + 1):
-                for key, program in made.items():
-                    engine._program = program
-                    began = time.process_time()
-                    said = run()
-                    if number:  # the first round is for the caches
-                        seconds[key] = min(seconds[key], time.process_time() - began)
-                    if said != expected:
-                        raise RuntimeError("translations have changed")
-            found[mode] = {
-                side: [seconds[side, times] / seconds[side, times - 1] - 1 for times in TIMES[1:]] for side in SIDES
-            }
-    finally:
-        engine._program = own
+    made, found = {(side, times): repeating(side, times) for side in SIDES for times in TIMES}, {}
+    for mode, taken in seconds_in_turn(translator, made, lines, rounds).items():
+        best = {key: min(seconds) for key, seconds in taken.items()}
+        found[mode] = {side: [best[side, times] / best[side, times - 1] - 1 for times in TIMES[1:]] for side in SIDES}
     return found
 
 

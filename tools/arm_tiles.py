@@ -43,7 +43,7 @@ def emitted(path: str) -> dict[str, dict[str, str]]:
     needs, (cpu, features) = isa._PATHS[isa.Isa(path)].needs, isa._PATHS[isa.Isa(path)].lowered
     processor.features, processor.machine = lambda: frozenset(needs), lambda: "aarch64"
     from cpunmt.simd import float_tile, tile, tile_shapes
-    from tests.simd.tile_code import assembly_of, code_of
+    from tools.tile_code import assembly_of, code_of
 
     kinds = {
         "int8": (tile.int8_tiles, tile_shapes.INT8.every()),

@@ -10,10 +10,10 @@ is that of `cpunmt warmup`, which is compiled where there is none yet.
 
 import argparse
 import statistics
-import time
 from pathlib import Path
 
 from bench.peers.workloads import evenly, read_lines
+from bench.programs.in_turn import seconds_in_turn
 from bench.timing import machine, positive, save
 from bench.translate import SENTENCES, SHIPPED
 from cpunmt import Translator
@@ -39,32 +39,15 @@ def programs() -> dict[str, program.Program]:
 
 def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
     """Of each mode, the median time of both programs and that of the ratios of neighbours."""
-    engine, made = translator._model.engine, programs()
-    modes = {
-        "one at a time": lambda: [translator.translate(line, split="none") for line in lines],
-        "bulk": lambda: translator.translate(lines, split="none"),
-    }
-    found, own, expected = {}, engine._program, translator.translate(lines, split="none")
-    try:
-        for mode, run in modes.items():
-            seconds = {name: [] for name in made}
-            for number in range(rounds + 1):
-                for name in list(made)[:: 1 if number % 2 else -1]:  # each is the first as often as the second
-                    engine._program = made[name]
-                    began = time.process_time()
-                    said = run()
-                    if number:  # the first round is for the caches
-                        seconds[name].append(time.process_time() - began)
-                    if said != expected:
-                        raise RuntimeError("translations differ")
-            ratios = [a / b for a, b in zip(seconds["portable"], seconds["tuned"], strict=True)]
-            found[mode] = {
-                **{name: statistics.median(times) for name, times in seconds.items()},
-                "ratio": statistics.median(seconds["portable"]) / statistics.median(seconds["tuned"]),
-                "ratio of neighbours": statistics.median(ratios),
-            }
-    finally:
-        engine._program = own
+    found = {}
+    for mode, seconds in seconds_in_turn(translator, programs(), lines, rounds).items():
+        medians = {name: statistics.median(times) for name, times in seconds.items()}
+        ratios = [a / b for a, b in zip(seconds["portable"], seconds["tuned"], strict=True)]
+        found[mode] = {
+            **medians,
+            "ratio": medians["portable"] / medians["tuned"],
+            "ratio of neighbours": statistics.median(ratios),
+        }
     return found
 
 

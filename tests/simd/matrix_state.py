@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from tests.simd.tile_code import loaded
+from tests.simd.loaded_code import loaded
 
 _ARCH_PRCTL, _GET_PERMISSIONS, _CONFIGURATION, _DATA = 158, 0x1022, 17, 18  # docs.kernel.org/arch/x86/xstate.html
 

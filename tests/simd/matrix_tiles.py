@@ -11,9 +11,10 @@ import numpy as np
 
 from cpunmt.kernels.matmul.packing import PANEL, pack
 from tests.simd import emulation
-from tests.simd.tile_code import assembly_of, code_of, loaded
+from tests.simd.loaded_code import loaded
 from tests.support.float_steps import fma
 from tests.support.guarded import Guards
+from tools.tile_code import assembly_of, code_of
 
 
 def check(tiles, shape, rows, steps, mode, generator):

@@ -13,8 +13,9 @@ import numpy as np
 
 from cpunmt.kernels.matmul.packing import PANEL, pack, pack_codes
 from tests.simd import emulation
-from tests.simd.tile_code import assembly_of, code_of, loaded
+from tests.simd.loaded_code import loaded
 from tests.support.guarded import Guards
+from tools.tile_code import assembly_of, code_of
 
 
 class Kind(NamedTuple):

@@ -3,8 +3,6 @@
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from cpunmt.simd import isa
-
 _i64 = ir.IntType(64)
 
 
@@ -58,14 +56,3 @@ def assembly_of(code: str, triple: str, cpu: str, features: str, optimize: bool 
         passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
         passes.getModulePassManager().run(module, passes)
     return machine.emit_assembly(module)
-
-
-def loaded(code: str, name: str = "tiles"):
-    """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    cpu, features = isa.target_cpu(isa.supported()[0])
-    machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=1)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
-    engine.finalize_object()
-    return engine, engine.get_function_address(name)
