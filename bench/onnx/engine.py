@@ -25,7 +25,7 @@ class OnnxEngine:
     def __init__(self, folder: Path, config: ModelConfig, shortlist=None, batch: int = 32):
         """`batch`: sentences side by side, at most."""
         self.model = SimpleNamespace(config=config)
-        self.shortlist = shortlist
+        self.shortlist, self.clusters = shortlist, None
         self.batch = batch
         self._sessions = {}
         self._folder = folder
