@@ -76,6 +76,20 @@ class Block:
     def has_tags(self) -> bool:
         return bool(self.root.children or self.root.points)
 
+    def stand_ins(self) -> dict[str, int]:
+        """What stands in `plain` for what is held -> where."""
+        return {self.plain[at : self.plain.index("}", at) + 1]: at for at in self.holds}
+
+    def edges(self) -> list[int]:
+        """Where tags stand in `plain`, ascending."""
+        found: set[int] = set()
+        waiting = [self.root]
+        while waiting:
+            element = waiting.pop()
+            found.update((element.begin, element.end), [point.offset for point in element.points])
+            waiting += element.children
+        return sorted(found)
+
 
 def blocks_of(html: str, content: Content) -> Iterator[Block]:
     """The blocks of a block element's content: more than one where tags do not nest, and none without letters."""
