@@ -17,6 +17,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
+_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of what is not letter by letter a part of the word before it
+_ADDRESS = re.compile(r"(?:[a-zA-Z][\w+.-]{1,15}://|www\.)\S*")
+_MOST_PARTS = 16  # of an address
 _VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
 
 
@@ -75,6 +78,20 @@ class Block:
     @property
     def has_tags(self) -> bool:
         return bool(self.root.children or self.root.points)
+
+    def stand_ins(self) -> dict[str, int]:
+        """What stands in `plain` for what is held -> where."""
+        return {self.plain[at : self.plain.index("}", at) + 1]: at for at in self.holds}
+
+    def edges(self) -> list[int]:
+        """Where tags stand in `plain`, ascending."""
+        found: set[int] = set()
+        waiting = [self.root]
+        while waiting:
+            element = waiting.pop()
+            found.update((element.begin, element.end), [point.offset for point in element.points])
+            waiting += element.children
+        return sorted(found)
 
 
 def blocks_of(html: str, content: Content) -> Iterator[Block]:
@@ -179,6 +196,7 @@ class _Builder:
         self.opened = [self.root]
         self.text: list[str] = []
         self.length = 0
+        self.link: int | None = None  # where in `text` that begins which stands in the link that is open
         self.last = ""  # character of the text
         self.letters = False
         self.spellings: Spellings = {}
@@ -197,8 +215,12 @@ class _Builder:
                     self.separated, self.closed = element, None
                 self.opened[-1].children.append(element)
                 self.opened.append(element)
+                if name == "a":
+                    self.link = len(self.text)
             elif kind == END:
                 self._end(begin, end)
+                if name == "a":
+                    self.link = None
             elif kind == HOLD and self.hold:
                 self._hold(begin, end)
             else:
@@ -245,13 +267,19 @@ class _Builder:
 
     def _separate(self, text: str) -> None:
         """A space before `text`, where something separates it from the word before that is not in the text."""
-        if self.last.isalnum() and (text[0].isalnum() or text[0] == "{"):
+        if self.last.isalnum() and _BEGINS_WORD.match(text) and not self._in_address():
             self._put(" ")
             if isinstance(self.separated, Point):
                 self.separated.joined = True
         elif isinstance(self.separated, Element):
             self.separated.joined = None
         self.separated = None
+
+    def _in_address(self) -> bool:
+        """Whether the text of the link that is open is an address so far: its parts are one word."""
+        if self.link is None or len(self.text) - self.link > _MOST_PARTS:
+            return False
+        return _ADDRESS.fullmatch("".join(self.text[self.link :])) is not None
 
     def _put(self, text: str) -> None:
         self.text.append(text)

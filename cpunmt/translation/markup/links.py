@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from cpunmt.translation.markup.units import overlapping, units_of
+from cpunmt.translation.markup.units import overlapping, parted, units_of
 from cpunmt.translation.texts.aligned import Aligned, Span
+
+_MOST_SHARES = 16  # source units of a piece that has many: it is no word
 
 
 @dataclass(slots=True)
@@ -15,38 +18,89 @@ class Links:
 
     origins  for each target unit the source unit that it comes from, most of all; -1: from none
     reach    for each source unit the first and the last target unit that come from it; (-1, -1): none does
+    kept     target units that are the same as the source units that they come from
     """
 
     sources: list[Span]
     targets: list[Span]
     origins: list[int]
     reach: list[Span]
+    kept: frozenset[int]
 
 
-def unit_links(aligned: Aligned, has_stand_ins: bool = False) -> Links:
-    """The links of units. Where a layer gives none at all, units are linked by their place; stand-ins by their text."""
-    sources = units_of(aligned.source, aligned.source_spans)
-    targets = units_of(aligned.target, aligned.target_spans)
-    origins = _voted(aligned, sources, targets) if aligned.links else _by_place(len(sources), len(targets))
-    if has_stand_ins:
-        numbers = {
-            aligned.source[begin:end]: number
-            for number, (begin, end) in enumerate(sources)
-            if aligned.source[begin] == "{"
-        }
-        for number, (begin, end) in enumerate(targets):
-            if aligned.target[begin] == "{" and end - begin > 1:
-                origins[number] = numbers.get(aligned.target[begin:end], origins[number])
+def unit_links(aligned: Aligned, cuts: Sequence[int] = (), stand_ins: Collection[str] = ()) -> Links:
+    """The links of units. Where a layer gives none at all, units are linked by their place.
+
+    Parameters
+    ----------
+    cuts : offsets in the source, ascending, at which units of what was kept end: where tags stand
+    stand_ins : units that are linked to those with the same text
+    """
+    kept = [pair for pair in aligned.kept if pair[0][1] - pair[0][0] == pair[1][1] - pair[1][0]]
+    sources, targets, copies = _copied(aligned, kept, cuts) if kept else (*_units(aligned), {})
+    if aligned.links:
+        origins = _voted(aligned, sources, targets, copies)
+    else:
+        origins = _by_place(len(sources), len(targets))
+    if stand_ins:
+        numbers = _places_of(stand_ins, aligned.source, sources)
+        for name, number in _places_of(stand_ins, aligned.target, targets).items():
+            if name in numbers:
+                copies[number] = numbers[name]
+    for number, origin in copies.items():
+        origins[number] = origin
+    copied = frozenset(copies.values())
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for number, origin in enumerate(origins):
-        first.setdefault(origin, number)
-        last[origin] = number
+        if number in copies or origin not in copied:
+            first.setdefault(origin, number)
+            last[origin] = number
     reach = [(first.get(source, -1), last.get(source, -1)) for source in range(len(sources))]
-    return Links(sources, targets, origins, reach)
+    return Links(sources, targets, origins, reach, frozenset(copies))
 
 
-def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span]) -> list[int]:
+def _units(aligned: Aligned) -> tuple[list[Span], list[Span]]:
+    return units_of(aligned.source, aligned.source_spans), units_of(aligned.target, aligned.target_spans)
+
+
+def _places_of(names: Collection[str], text: str, units: Sequence[Span]) -> dict[str, int]:
+    found = {text[begin:end]: number for number, (begin, end) in enumerate(units) if text[begin] == "{"}
+    return {name: number for name, number in found.items() if name in names}
+
+
+def _copied(
+    aligned: Aligned, kept: Sequence[tuple[Span, Span]], cuts: Sequence[int]
+) -> tuple[list[Span], list[Span], dict[int, int]]:
+    """The units of both sides where parts are kept, and which of the target's came from which of the source's there."""
+    source, target = aligned.source, aligned.target
+    sources, targets = _units(aligned)
+    spans = sorted(span for span, _ in kept)
+    edges = [edge for span in spans for edge in span]
+    for begin, end in spans:
+        edges += cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]
+    sources = parted(source, sources, sorted(edges))
+    targets = parted(target, targets, sorted([edge for _, span in kept for edge in span]))
+    begins = [begin for begin, _ in sources]
+    made: list[Span] = []
+    copies: dict[int, int] = {}
+    at = 0  # of the target's units
+    for (begin, end), (low, high) in sorted(kept, key=lambda pair: pair[1]):
+        while at < len(targets) and targets[at][0] < low:
+            made.append(targets[at])
+            at += 1
+        while at < len(targets) and targets[at][0] < high:
+            at += 1
+        for number in range(bisect_left(begins, begin), bisect_left(begins, end)):
+            copies[len(made)] = number
+            made.append((sources[number][0] - begin + low, sources[number][1] - begin + low))
+    return sources, made + targets[at:], copies
+
+
+def _voted(
+    aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span], copies: Collection[int]
+) -> list[int]:
+    """The source unit that most pieces of each target unit come from; of those in `copies` it is known."""
     of_source = overlapping(sources, aligned.source_spans)
     of_target = overlapping(targets, aligned.target_spans)
     origins = [-1] * len(targets)
@@ -60,9 +114,11 @@ def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span]) -
             least = units[0][0]
             for unit in [unit for unit in votes if unit < least]:
                 origins[unit] = _first_of_most(votes.pop(unit))
-        shares = of_source[source]
+        shares = of_source[source][:_MOST_SHARES]
         total = sum([count for _, count in shares]) if len(shares) > 1 else 0
         for unit, weight in units:
+            if unit in copies:
+                continue
             known = votes.setdefault(unit, {})
             for origin, count in shares:
                 known[origin] = known.get(origin, 0.0) + (weight * count / total if total else weight)

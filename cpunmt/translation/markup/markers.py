@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cpunmt.translation.markup.document import HOLD, POINT, START, TEXT, Item
+from cpunmt.translation.markup.document import END, HOLD, POINT, START, TEXT, Item
 from cpunmt.translation.markup.entities import decoded
 
 MARK = "sup"  # the name of a point that was an element
@@ -14,6 +14,7 @@ _WORD = 40  # characters of a word that is looked at
 _LETTER = re.compile(r"[^\W\d_]")
 _NOTE = re.compile(r"\s*\[[\d\s,*\u2013-]+\]\s*")
 _SYMBOLS = re.compile(r"[^\w.,;:!?\u2026'\"()\u2018-\u201f\u3001\u3002\uff01\uff1f\u2013\u2014-]+")
+_WITHIN = re.compile(r"[@#$%&=+~/\\{}`]")  # signs that are part of the word which they stand in or before
 _TAIL = re.compile(r"[\w.]*\w\Z")
 _HEAD = re.compile(rf"\w{{1,{_WORD}}}")
 
@@ -29,7 +30,7 @@ def without_markers(html: str, items: list[Item], partners: dict[int, int]) -> l
     while place < len(rest):
         item = rest[place]
         last = partners.get(place, -1) if item[0] == START else -1
-        if not place < last <= place + _MOST or not _is_marker(html, rest[place : last + 1]):
+        if not place < last <= place + _MOST or not _is_marker(html, rest, place, last):
             if item[0] != TEXT or item[1] < item[2]:
                 made.append(item)
             place += 1
@@ -37,7 +38,7 @@ def without_markers(html: str, items: list[Item], partners: dict[int, int]) -> l
         begin, end = item[1], rest[last][2]
         tail = _tail(html, made, begin)
         after = rest[last + 1] if last + 1 < len(rest) else item
-        head = _HEAD.match(html, after[1], after[2]) if after[0] == TEXT else None
+        head = _head(html, after)
         if tail < begin and (item[3] == "sub" or (head and item[3] == "sup")):
             if head:
                 end = head.end()
@@ -50,16 +51,25 @@ def without_markers(html: str, items: list[Item], partners: dict[int, int]) -> l
     return made
 
 
-def _is_marker(html: str, items: list[Item]) -> bool:
+def _is_marker(html: str, all_items: list[Item], first: int, last: int) -> bool:
+    items = all_items[first : last + 1]
     names = {name for kind, _, _, name in items if kind == START}
     if any(kind == HOLD for kind, _, _, _ in items):
         return False
     text = decoded("".join([html[begin:end] for kind, begin, end, _ in items if kind == TEXT]), {})
     if not text.strip() or _LETTER.search(text):
         return False
-    if "sup" in names or "sub" in names or _SYMBOLS.fullmatch(text):
+    if "sup" in names or "sub" in names:
         return True
+    if _SYMBOLS.fullmatch(text):
+        after = [item for item in all_items[last + 1 : last + _MOST] if item[0] not in (START, END)][:1]
+        return not (_WITHIN.search(text) and after and _head(html, after[0]))
     return "a" in names and _NOTE.fullmatch(text) is not None
+
+
+def _head(html: str, item: Item) -> re.Match[str] | None:
+    """The word that an item begins with."""
+    return _HEAD.match(html, item[1], item[2]) if item[0] == TEXT else None
 
 
 def _tail(html: str, made: list[Item], end: int) -> int:

@@ -1,9 +1,10 @@
 """Where the inline elements of a block stand in its translation.
 
 Each element gets one range of units of the translation, within its parent's and beside its siblings': the one that
-fits best to the units that come from its words, by F1 over characters, so that a stray link does not stretch it. One
-none of whose words has a translation takes the unit of the word beside it, if that is free: a link with no text can
-not be clicked. What has no text stands before or behind the unit of its neighbour.
+fits best to the units that come from its words, by F1 over characters, so that a stray link does not stretch it. What
+was kept outweighs all words: it stands in its own element, and in no other. An element none of whose words has a
+translation takes the unit of the word beside it, if that is free: a link with no text can not be clicked. What has no
+text stands before or behind the unit of its neighbour.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Place:
 
 def placed(block: Block, aligned: Aligned) -> tuple[Place, Links]:
     """The tree of places over the units of the translation, and these."""
-    links = unit_links(aligned, bool(block.holds))
+    links = unit_links(aligned, block.edges() if aligned.kept else (), block.stand_ins())
     found = _Placement(block, links)
     root = Place(block.root, 0, len(links.targets))
     waiting = [root]
@@ -50,6 +51,9 @@ class _Placement:
         self.links = links
         self.plain = block.plain
         self.weights = [end - begin for begin, end in links.targets]
+        heavy = sum(self.weights) + 1
+        for unit in links.kept:
+            self.weights[unit] *= heavy
         self.begins = [begin for begin, _ in links.sources]
         self.ends = [end for _, end in links.sources]
         parents = _parents(block.root)
@@ -178,7 +182,7 @@ class _Placement:
         return Place(element, at, at)
 
     def _is_word(self, unit: int) -> bool:
-        return self.weights[unit] > 1
+        return self.weights[unit] > 1 and unit not in self.links.kept
 
     def _free(self, at: int, begin: int, end: int) -> int:
         """The first place from `at` on that is not inside what is taken."""

@@ -12,7 +12,7 @@ from cpunmt.translation.markup.links import Links
 from cpunmt.translation.markup.placement import Place, placed
 from cpunmt.translation.markup.scanner import SPACE
 from cpunmt.translation.markup.units import is_unspaced
-from cpunmt.translation.texts.aligned import Aligned, Span
+from cpunmt.translation.texts.aligned import Aligned
 
 _STAND_IN = re.compile(r"\{\d+\}")
 _ENDS = frozenset(".,;:!?)]}%")  # marks that no word follows at once
@@ -49,17 +49,12 @@ class Edits:
         return "".join(made) + self.html[begin:end]
 
 
-def stand_ins(block: Block) -> dict[str, Span]:
-    """What stands in the block's text for what is held -> its span in the HTML."""
-    return {block.plain[at : block.plain.index("}", at) + 1]: span for at, span in block.holds.items()}
-
-
 def has_all(block: Block, target: str) -> bool:
     """Whether each stand-in is in the translation, once."""
     if not block.holds:
         return True
     counts = Counter(_STAND_IN.findall(target))
-    return all(counts[name] == 1 for name in stand_ins(block))
+    return all(counts[name] == 1 for name in block.stand_ins())
 
 
 def rendered(block: Block, aligned: Aligned, edits: Edits) -> str:
@@ -80,7 +75,8 @@ class _Writer:
         self.target = aligned.target
         self.units = links.targets
         self.edits = edits
-        self.held = stand_ins(block)
+        self.held = block.stand_ins()  # name -> where it stands in the source
+        self.held_at = list(block.holds)  # ascending
         self.parts: list[str] = []
 
     def inside(self, place: Place) -> None:
@@ -135,7 +131,8 @@ class _Writer:
         name = self.edits.html[element.opening[0] + 1 : element.opening[0] + 3]
         if name[:1] not in "aA" or name[1:] not in f"{SPACE}>":
             return False
-        if any(element.begin <= at < element.end for at in block.holds):
+        first = bisect_left(self.held_at, element.begin)
+        if first < len(self.held_at) and self.held_at[first] < element.end:
             return False
         return any(map(str.isalnum, block.plain[element.begin : element.end]))
 
@@ -162,7 +159,8 @@ class _Writer:
         for found in _STAND_IN.finditer(text):
             if (name := found[0]) in self.held:
                 before, after = self._spaces(name, first + found.start())
-                self.parts += encoded(text[at : found.start()], spellings), before, self.edits.text(*self.held[name])
+                span = self.block.holds[self.held[name]]
+                self.parts += encoded(text[at : found.start()], spellings), before, self.edits.text(*span)
                 self.parts.append(after)
                 at = found.end()
         self.parts.append(encoded(text[at:], spellings))
@@ -170,7 +168,7 @@ class _Writer:
     def _spaces(self, name: str, begin: int) -> tuple[str, str]:
         """What is missing before and after the stand-in at `begin`: no word grows together with what is held."""
         source, target = self.block.plain, self.target
-        at, end = source.index(name), begin + len(name)
+        at, end = self.held[name], begin + len(name)
         left, right = target[begin - 1 : begin] if begin else "", target[end : end + 1]
         was_left, was_right = source[at - 1 : at] if at else " ", source[at + len(name) : at + len(name) + 1] or " "
         before = _grows(left, was_left) or (left in _ENDS and was_left.isspace())

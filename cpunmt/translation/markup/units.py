@@ -41,6 +41,21 @@ def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
     return found
 
 
+def parted(text: str, units: Sequence[Span], edges: Sequence[int]) -> list[Span]:
+    """The `units` of a text, each of which but stand-ins ends at the `edges` that are within it; both ascend."""
+    found: list[Span] = []
+    at = 0
+    for begin, end in units:
+        is_stand_in = text[begin] == "{" and end - begin > 1
+        while at < len(edges) and edges[at] < end:
+            if begin < edges[at] and not is_stand_in:
+                found.append((begin, edges[at]))
+                begin = edges[at]
+            at += 1
+        found.append((begin, end))
+    return found
+
+
 def overlapping(units: Sequence[Span], pieces: Sequence[Span]) -> list[list[tuple[int, int]]]:
     """For each piece the units that it has characters of: (number of the unit, how many)."""
     found: list[list[tuple[int, int]]] = []

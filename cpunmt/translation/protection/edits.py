@@ -113,19 +113,23 @@ class Edits(NamedTuple):
 def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[int, int]]) -> Aligned:
     """`below` with its source and its target edited, and their pieces and links moved.
 
-    `pairs` are the edits that became one another (of source, of target): each is linked to the other alone.
+    `pairs` are the edits that became one another (of source, of target), ascending in the target: each is linked to the
+    other alone, and is the same text but for spaces around it.
     """
     sources, targets = moved(below.source_spans, *source[1:]), moved(below.target_spans, *target[1:])
     for text, found in ((source.text, sources), (target.text, targets)):
         for number in found.edits:
             found.spans[number] = _without_spaces(text, found.spans[number])
+    kept = [
+        (_without_spaces(source.text, source.new[s]), _without_spaces(target.text, target.new[t])) for s, t in pairs
+    ]
     known: dict[int, set[int]] = {}
     for s, t in pairs:
         known.setdefault(targets.edits[t], set()).add(sources.edits[s])
     links = {(sources.pieces[s], targets.pieces[t]) for s, t in below.links}
     links = {(s, t) for s, t in links if t not in known} | {(s, t) for t, all_s in known.items() for s in all_s}
     ordered = sorted(links, key=lambda link: link[::-1])
-    return Aligned(source.text, target.text, sources.spans, targets.spans, ordered)
+    return Aligned(source.text, target.text, sources.spans, targets.spans, ordered, kept=kept)
 
 
 def _without_spaces(text: str, span: Span) -> Span:

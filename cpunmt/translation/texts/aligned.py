@@ -25,6 +25,8 @@ class Aligned(NamedTuple):
     target_spans  the same of each target piece in `target`
     links         (source piece, target piece), ascending by target piece: what each comes from, most of all
     found         what the engine found, with its scores; a layer that changes the texts hands it on as it is
+    kept          (span of the source, span of the target), ascending in the target: parts that were not translated, each
+                  of whose characters comes from the same one of the source
     """
 
     source: str
@@ -33,6 +35,7 @@ class Aligned(NamedTuple):
     target_spans: Sequence[Span] = ()
     links: Sequence[tuple[int, int]] = ()
     found: Result | None = None
+    kept: Sequence[tuple[Span, Span]] = ()
 
 
 # (texts, whether their alignment is wanted) -> as many translations, in order

@@ -37,7 +37,11 @@ def _without(one: Aligned, count: int) -> Aligned:
     found = one.found
     if found is not None:
         found = _result_without(found, count)
-    return one._replace(source=one.source[count:], source_spans=_back(one.source_spans, count), found=found)
+    sources = _back([source for source, _ in one.kept], count)
+    kept = list(zip(sources, [target for _, target in one.kept], strict=True))
+    return one._replace(
+        source=one.source[count:], source_spans=_back(one.source_spans, count), found=found, kept=kept
+    )
 
 
 def _result_without(result: Result, count: int) -> Result:

@@ -90,13 +90,26 @@ def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligne
     sources: list[Span] = []
     targets: list[Span] = []
     links: list[tuple[int, int]] = []
-    places = [part.target[0] for part in found_of(made).hypotheses[0]._parts]
-    for part, (begin, _), place in zip(below, cut.spans, places, strict=True):
+    kept: list[tuple[Span, Span]] = []
+    places = [part.target for part in found_of(made).hypotheses[0]._parts]
+    last = (cut.begin, 0)  # the ends of the sentences before, in both texts
+    for part, (begin, end), (place, place_end) in zip(below, cut.spans, places, strict=True):
+        kept += _between(made, last, (begin, place))
+        last = (end, place_end)
         links += [(s + len(sources), t + len(targets)) for s, t in part.links]
         by = begin - cut.begin
         sources += [(max(b + by, begin), max(e + by, begin)) for b, e in part.source_spans]
         targets += [shifted(span, place) for span in part.target_spans]
-    return made._replace(source_spans=sources, target_spans=targets, links=links)
+        kept += [(shifted(source, by), shifted(target, place)) for source, target in part.kept]
+    kept += _between(made, last, (len(made.source), len(made.target)))
+    return made._replace(source_spans=sources, target_spans=targets, links=links, kept=kept)
+
+
+def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Span]]:
+    """What stands between two sentences, if it has signs: from their ends, of the source and the target, to begins."""
+    source, target = (last[0], following[0]), (last[1], following[1])
+    text = made.source[slice(*source)]
+    return [(source, target)] if text == made.target[slice(*target)] and not (text.isspace() or not text) else []
 
 
 def found_of(aligned: Aligned) -> Result:

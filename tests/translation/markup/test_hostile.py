@@ -43,6 +43,11 @@ TEXTS = {
     "only points": ("<img>", "a ", " b"),
     "empty elements": ("<b></b>", "a ", " b"),
     "held": ("<code>x</code> ", "a ", " b"),
+    "held without space": ("<code>1</code>", "a ", " b"),
+    "held without space, beside a tag": ("<code>1</code>", "a <b>b</b> ", " b"),
+    "addresses": ("http://a<wbr>b<i>c</i><u>d</u> ", "a <b>b</b> ", " b"),
+    "an address": ("<i>c</i><u>d</u>", "a <a>http://b", "</a> b"),
+    "marks in words": ("<b>/</b>", "a <b>b</b> ", " b"),
     "held without an end": ("<code>x", "a ", " b"),
     "left without an end": ("<p translate=no>x", "a ", " b"),
     "stand-ins": ("{1} <code></code>", "a ", " b"),
@@ -94,6 +99,20 @@ def test_time_is_linear(name):
 @pytest.mark.parametrize("name", TEXTS)
 def test_time_is_linear_in_large_texts(name):
     is_linear(name, 40_000)
+
+
+def test_many_that_are_held():
+    """Not looked for from the beginning, each: eight times as many take eight times as long, not 64 times."""
+
+    def seconds_of(count):
+        html = "a " + "<code>1</code>" * count
+        began = time.process_time()
+        (result,) = translate_html([html], lambda texts, align: [Aligned(text, f"{text} b") for text in texts])
+        assert result.count("<code>1</code>") == count
+        return time.process_time() - began
+
+    small, large = (min(seconds_of(count) for _ in range(2)) for count in (2_500, 20_000))
+    assert large < 20 * small, (small, large)
 
 
 @pytest.mark.parametrize("name", TEXTS)

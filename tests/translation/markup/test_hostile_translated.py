@@ -62,6 +62,22 @@ def test_time_is_linear_in_large_texts(translator, name):
     is_linear(translator, name, 20_000)
 
 
+@pytest.mark.parametrize(
+    ("part", "options"), [("<code>1</code>", {"html": True}), ("<b>@x</b>", {"html": True}), ("&x;", {"xml": True})]
+)
+def test_runs_of_what_is_kept(translator, part, options):
+    """Its parts are linked one by one, not each with each: eight times as many take no 64 times as long."""
+
+    def seconds_of(count):
+        began = time.process_time()
+        result = translator.translate(f"<b>a</b> dog {part * count}", max_length=3, **options)
+        assert result.text.count(part) == count
+        return time.process_time() - began
+
+    small, large = (min(seconds_of(count) for _ in range(2)) for count in (500, 4_000))
+    assert large < 24 * max(small, 0.01), (small, large)
+
+
 def test_no_end_is_no_work(translator):
     """Forty thousand characters after a quotation mark without an end are one thing that stays as it is."""
     html = '<p>A dog.</p><a "' + '<a "' * 10_000

@@ -51,6 +51,13 @@ def test_nothing_else_is_not_sent(html):
     assert shout(html) == (html, [])
 
 
+@pytest.mark.parametrize(
+    ("html", "sent"), [("<b>@</b>ann runs", "@ann runs"), ("see /usr<b>/</b>lib now", "see /usr/lib now")]
+)
+def test_a_sign_in_a_word_is_part_of_it(html, sent):
+    assert shout(html)[1] == [sent]
+
+
 @pytest.mark.parametrize("html", ["<b>4</b> dogs", "a <b>!</b> b", "so <i>&mdash;</i> he"])
 def test_numbers_and_marks_of_sentences_are_text(html):
     assert "4" in shout(html)[1][0] or "!" in shout(html)[1][0] or "\u2014" in shout(html)[1][0]
