@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from cpunmt.translation.protection.edits import Edit, Edits, edited, moved_each, rebuilt
+from cpunmt.translation.protection.quantities import (
+    LEAST_DIGITS,
+    Quantity,
+    Writing,
+    quantities,
+    resembles,
+    rewritten,
+    writing,
+)
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
 
-_NUMBER = re.compile(r"\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*(?:[ \u00a0\u202f]\d{3}(?!\d))*")
-_HALF_DAY = re.compile(r"\s?[ap]\.?\s?m\b", re.IGNORECASE)
-_NO_DIGIT = re.compile(r"\D+")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
 
@@ -21,8 +27,9 @@ _DIGITS = re.compile(r"\d+")
 def number_layer(below: Layer) -> Layer:
     """A layer that sees to it that a translation has the numbers of its source.
 
-    Numbers agree if their digits do: how thousands and decimals are separated is the model's. A number of the target
-    that is none of the source's is replaced by the one that it is aligned with, if the target lacks that.
+    Numbers agree if they may say the same: "1,200" and "1.200", "12 million" and "12,000,000". A number of the target
+    that none of the source's says is replaced by the one that it is aligned with, if the target lacks that, if it looks
+    like a bad copy of it, and if its digits are the same in all languages (`quantities.writing`).
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -49,19 +56,65 @@ def agree(source: str, target: str) -> bool:
     """Whether two texts have the same numbers."""
     if not _DIGIT.search(source):
         return True
-    return Counter(_digits(source)) == Counter(_digits(target))
+    return not any(_unmatched(source, target))
 
 
 def is_doubtful(source: str, target: str) -> bool:
-    """Whether a number of the source is missing, and another one there, so that it may be in its place."""
+    """Whether a number of the source is missing, and what looks like a bad copy of it is there."""
     runs = _DIGITS.findall(source)
     if not runs or sorted(runs) == sorted(_DIGITS.findall(target)):  # most sentences: in a tenth of the time
         return False
-    return bool(_unmatched(source, target) and _unmatched(target, source))
+    missing, surplus = _unmatched(source, target)
+    return bool(missing and surplus) and not _writings(source, filter(_is_long, missing)).isdisjoint(
+        _writings(target, surplus)
+    )
 
 
-def _digits(text: str) -> list[str]:
-    return [_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text)]
+def _is_long(number: Quantity) -> bool:
+    return len(number.digits) >= LEAST_DIGITS
+
+
+def _writings(text: str, numbers: Iterable[Quantity]) -> set[Writing]:
+    return {written for number in numbers if (written := writing(text, number)) is not None}
+
+
+def _unmatched(source: str, target: str) -> tuple[list[Quantity], list[Quantity]]:
+    """The numbers of the source that the target lacks, and those of the target that the source lacks, ascending."""
+    missing, surplus = quantities(source), quantities(target)
+    for says in (_in_digits, _in_value):
+        missing, surplus = _without_pairs(missing, surplus, says)
+    return missing, surplus
+
+
+def _in_digits(quantity: Quantity) -> Sequence[Hashable]:
+    return ((quantity.digits, quantity.factors),)
+
+
+def _in_value(quantity: Quantity) -> Sequence[Hashable]:
+    return quantity.values
+
+
+def _without_pairs(
+    ones: Sequence[Quantity], others: Sequence[Quantity], says: Callable[[Quantity], Sequence[Hashable]]
+) -> tuple[list[Quantity], list[Quantity]]:
+    """Those on either side that do not say what one of the other side says, each paired at most once."""
+    places: dict[Hashable, list[int]] = {}
+    for number, other in enumerate(others):
+        for said in says(other):
+            places.setdefault(said, []).append(number)
+    paired: set[int] = set()
+    left = []
+    for one in ones:
+        for said in says(one):
+            free = places.get(said, [])
+            while free and free[-1] in paired:
+                free.pop()
+            if free:
+                paired.add(free.pop())
+                break
+        else:
+            left.append(one)
+    return left, [other for number, other in enumerate(others) if number not in paired]
 
 
 def _copied(below: Aligned, align: bool) -> Aligned:
@@ -83,19 +136,32 @@ def _copied(below: Aligned, align: bool) -> Aligned:
 
 def _edits(aligned: Aligned) -> list[Edit]:
     """What must be replaced in the target, ascending."""
-    missing = _unmatched(aligned.source, aligned.target)
-    surplus = _unmatched(aligned.target, aligned.source)
+    missing, surplus = _unmatched(aligned.source, aligned.target)
     linked = _Linked(aligned)
-    begins = [begin for begin, _ in surplus]
-    found: dict[Span, str] = {}
-    for begin, end in missing:
-        if (place := linked.range_of(begin, end)) is None:
-            continue
-        first = max(bisect_right(begins, place[0]) - 1, 0)
-        touched = [span for span in surplus[first : first + 3] if span[0] < place[1] and span[1] > place[0]]
-        if len(touched) == 1 and touched[0] not in found:
-            found[touched[0]] = _separated(aligned.source[begin:end], aligned.target[slice(*touched[0])])
-    return [Edit(*span, text) for span, text in sorted(found.items())]
+    begins = [number.begin for number in surplus]
+    touched: list[list[Quantity]] = []
+    for number in missing:
+        found: list[Quantity] = []
+        if (place := linked.range_of(number.begin, number.end)) is not None:
+            first = max(bisect_right(begins, place[0]) - 1, 0)
+            found = [one for one in surplus[first : first + 3] if one.begin < place[1] and one.end > place[0]]
+        touched.append(found)
+    several = Counter(one.begin for some in touched for one in some)
+    edits = []
+    for number, some in zip(missing, touched, strict=True):
+        if len(some) == 1 and several[some[0].begin] == 1:
+            text = _copy(aligned.source, number, aligned.target, some[0])
+            if text is not None:
+                edits.append(Edit(some[0].begin, some[0].end, text))
+    return sorted(edits)
+
+
+def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | None:
+    """A number of the source as it is written in the target in the place of `wrong`; None if it must not be."""
+    written = writing(source, number) if _is_long(number) else None
+    if written is None or written != writing(target, wrong) or not resembles(wrong.digits, number.digits):
+        return None
+    return rewritten(source[number.begin : number.end], target[wrong.begin : wrong.end])
 
 
 class _Linked:
@@ -116,23 +182,3 @@ class _Linked:
                 break
             found += self._targets.get(number, [])
         return (min(b for b, _ in found), max(e for _, e in found)) if found else None
-
-
-def _separated(number: str, like: str) -> str:
-    """`number` with the separator that another one has, if each has but one kind."""
-    own, other = set(_NO_DIGIT.findall(number)), set(_NO_DIGIT.findall(like))
-    return number.replace(own.pop(), other.pop()) if len(own) == len(other) == 1 else number
-
-
-def _unmatched(text: str, other: str) -> list[Span]:
-    """The numbers of `text` that are not in `other`, or not as often."""
-    there = Counter(_digits(other))
-    found = []
-    for match in _NUMBER.finditer(text):
-        if _HALF_DAY.match(text, match.end()):  # 5:30 p.m. is 17:30 elsewhere
-            continue
-        digits = _NO_DIGIT.sub("", match.group())
-        there[digits] -= 1
-        if there[digits] < 0:
-            found.append(match.span())
-    return found

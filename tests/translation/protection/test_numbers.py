@@ -22,7 +22,7 @@ def below_that_writes(target):
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        ("It has 2,200,112 people", "Es hat 2.200,12 Leute", "Es hat 2,200,112 Leute"),
+        ("It has 2,200,112 people", "Es hat 2.200,12 Leute", "Es hat 2.200.112 Leute"),
         ("It costs 290.4 today", "Es kostet 2,4 heute", "Es kostet 290,4 heute"),
         ("Of 777 and 50", "Von 77777 und 50", "Von 777 und 50"),
         ("It has 2,200 people", "Es hat 2.200 Leute", "Es hat 2.200 Leute"),  # the model's separators

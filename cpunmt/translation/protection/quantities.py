@@ -1,0 +1,260 @@
+# ruff: noqa: RUF001 - words in other scripts
+"""The numbers of a text: what each says, and whether its digits may be copied into a translation.
+
+Only a number that is written alike in all languages, but for its separators, may be copied. A unit, a clock, a date, a
+fraction or a word that counts ("dozen", "lakh") may say the same elsewhere with other digits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+LEAST_DIGITS = 3  # of a number that is copied: shorter ones are hours, days, dozens, and models know them
+MOST_DIGITS = 24  # of one that is multiplied, or compared digit by digit
+_RUN = 40  # characters before and behind a number that are looked at
+
+# A value is its digits without zeros at either end, and the power of ten of the last: that of 1,200 is ("12", 2)
+Value = tuple[str, int]
+
+_NUMBER = re.compile(
+    r"(?<!\d)\d{1,3}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*"  # "12 000", "1,5"
+)
+_SEPARATOR = re.compile(r"\D")
+_DATE = re.compile(r"\d{1,2}[./]\d{1,2}[./](?:\d{2}|\d{4})")
+
+# (what a word multiplies by, whole words, beginnings of words); "milliard" and "million" before "mil"
+_SCALES: tuple[tuple[tuple[int, ...], str, str], ...] = (
+    (
+        (10**9,),
+        "mrd mld md bn tỷ",
+        "milliard miljard miliard miliárd milyar миллиард млрд мільярд مليار میلیارد 十億 十亿",
+    ),
+    (
+        (10**6,),
+        "mio mln mn mill juta triệu",
+        "million millón millon milhão milhõe milió milio miljo milj milyon миллион мільйон млн милион εκατομμ"
+        " مليون ملايين میلیون मिलियन ล้าน 百万 百萬 백만",
+    ),
+    ((10**9, 10**12), "bio", "billion billón billon bilhão bilhõe bilió bilyon biljo"),
+    ((10**12, 10**18), "tn trn", "trillion trillón trillon trilhão trilhõe trilió trilyon"),
+    ((10**12,), "", "兆 조"),
+    ((10**8,), "", "億 亿 억"),
+    ((10**7,), "cr", "crore करोड 千万 千萬 천만"),
+    ((10**5,), "lac lacs", "lakh लाख แสน"),
+    ((10**4,), "", "万 萬 만 หมื่น"),
+    (
+        (10**3,),
+        "k tsd mil mille mila tys bin ribu nghìn ngàn elfu",
+        "thousand tausend duizend tusen tusind tysi tisíc тысяч тыс тисяч хиляд χιλιάδ हज़ार हजार ألف آلاف هزار พัน 千"
+        " 천",
+    ),
+    ((100,), "", "hundred hundert honderd hundra"),
+    ((12,), "", "dozen dutzend douzaine docena dúzia dozzin dozijn dussin tuzin tucet düzine дюжин 打 ダース"),
+)
+# What a number counts of, if another language may count something else: units, the hours of a day
+_UNITS = """
+    ft yd yds mph lb lbs oz qt gal hp psi inch inches foot feet yards? miles? pounds? ounces? pints?
+    quarts? gallons? stones? acres? degrees? fahrenheit celsius fuß füße zoll meilen? pfund unzen? gallonen? morgen grad
+    pieds? pouces? livres? onces? degrés? pies? pulgadas? millas? libras? onzas? grados? piedi pollici miglia
+    libbre gradi polegadas? graus
+    h hrs? hours? a\\.\\s?m p\\.\\s?m o['’]?clock uhr heures? horas? ore uur kl час\\w* godz\\w*
+    hodin\\w* óra saat gmt utc [cem]e?s?t
+"""
+_SIGNS = "[\"″'′’°º℃℉年月日時时點点分秒년월일시]"
+_WHOLE = r"(?![^\W\d_])"  # the end of a word
+_GAP = "[ \u00a0\u202f-]{0,2}"
+_SCALE = re.compile(
+    f"{_GAP}(?:"
+    + "|".join(
+        "(" + "|".join([*(f"{word}{_WHOLE}" for word in whole.split()), *begun.split()]) + ")"
+        for _, whole, begun in _SCALES
+    )
+    + ")",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(f"{_GAP}(?:(?:{'|'.join(_UNITS.split())}){_WHOLE}|{_SIGNS})", re.IGNORECASE)
+
+# Scripts that write no spaces between words: there a number's neighbours are other words
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
+_LETTER = rf"[^\W\d_{_UNSPACED}]"
+_APART = re.compile(f"[\\s{_UNSPACED}]")
+_GLUED, _ENDING = re.compile(f"{_LETTER}+-?$"), re.compile(f"{_LETTER}+")  # "A300", "777X"
+# A word with a number in it, or two with a hyphen between them; not a fraction, a power, an equation, a code
+_SIGN = "[-.,;:!?%‰'\"\u2018-\u201f\u2039\u203a\u00ab\u00bb\u2026()\\[\\]\u2013\u2014$£€¥₹]"
+_WORD_OF_ONE = re.compile(rf"(?:{_LETTER}|{_SIGN})*(?:\d+[-\u2013])?0(?:[-\u2013]\d+)?(?:{_LETTER}|{_SIGN})*")
+_NUMBER_BEFORE = re.compile(r"\d[\s\u00a0\u202f](?:[x×*/^·][\s\u00a0\u202f])?[(]?$", re.IGNORECASE)
+_NUMBER_BEHIND = re.compile(r"[.,]\s000|\)?[\s\u00a0\u202f](?:[x×*/^·][\s\u00a0\u202f])?[(]?[\d½¼¾⅓⅔⅛]", re.IGNORECASE)
+
+
+class Quantity(NamedTuple):
+    """A number in a text.
+
+    begin, end  where it stands, in code points
+    digits      its digits, in ASCII, without separators
+    values      what it may say: "2,200" is 2200 or 2.2; with a word behind it that counts, so many of these
+    factors     what that word multiplies by: a billion is 10^9 or 10^12
+    """
+
+    begin: int
+    end: int
+    digits: str
+    values: tuple[Value, ...]
+    factors: tuple[int, ...]
+
+
+class Writing(NamedTuple):
+    """How a number is written. Of two one may replace the other only if all of this is the same.
+
+    factors         as of a `Quantity`
+    unit            the unit, hour or date that it counts, in small letters
+    before, behind  letters that are written with it as one word
+    """
+
+    factors: tuple[int, ...]
+    unit: str
+    before: str
+    behind: str
+
+
+class _Marks(NamedTuple):
+    """What separates the digits of a number; empty: nothing does, or it is not written as numbers are."""
+
+    group: str = ""
+    decimal: str = ""
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Finds the numbers of a text, ascending."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        scale = _SCALE.match(text, match.end())
+        factors = _SCALES[scale.lastindex - 1][0] if scale and scale.lastindex else (1,)
+        values = tuple(dict.fromkeys(_times(value, factor) for value in _readings(match[0]) for factor in factors))
+        found.append(Quantity(*match.span(), _digits(match[0]), values, factors))
+    return found
+
+
+def writing(text: str, quantity: Quantity) -> Writing | None:
+    """How a number of `text` is written; None if its digits may be others elsewhere.
+
+    They may if it is a clock's or a date's, a part of a fraction, a power, a longer row of numbers or a code.
+    """
+    begin, end = quantity.begin, quantity.end
+    number = text[begin:end]
+    if ":" in number or _DATE.fullmatch(number) or (number[0] == "0" and number.isdecimal()):
+        return None
+    before, behind = text[max(0, begin - _RUN) : begin], text[end : end + _RUN]
+    if before.endswith((".", ",")):
+        return None
+    head, tail = _APART.split(before)[-1], _APART.split(behind, maxsplit=1)[0]
+    if len(head) == _RUN or len(tail) == _RUN or not _WORD_OF_ONE.fullmatch(f"{head}0{tail}"):
+        return None
+    if _NUMBER_BEFORE.search(before) or _NUMBER_BEHIND.match(behind):
+        return None
+    unit, glued, ending = _UNIT.match(behind), _GLUED.search(head), _ENDING.match(tail)
+    return Writing(
+        quantity.factors,
+        unit[0].strip(" \u00a0\u202f-").lower() if unit else "",
+        glued[0] if glued else "",
+        ending[0] if ending else "",
+    )
+
+
+def resembles(digits: str, others: str) -> bool:
+    """Whether a number with these digits looks like a bad copy of another, which has `others`.
+
+    A model stutters, leaves digits out, or gets some wrong. It does not count anew: 160 km are no copy of 100 miles.
+    """
+    if 2 * len(digits) < len(others) or (len(others) == 4 and digits == others[2:]):  # the year 92 is 1992
+        return False
+    if _is_within(others, digits) or _is_within(digits, others):
+        return True
+    return len(digits) <= 2 * len(others) and 2 * _distance(digits, others) <= len(others)
+
+
+def rewritten(number: str, like: str) -> str | None:
+    """`number` with the separators of the language in which `like` is one; None if they cannot be told."""
+    own, other = _marks(number), _marks(like)
+    if own == _Marks():
+        return number
+    if own is _EITHER or other is _EITHER:  # "2,200" is 2.2 or 2200, and so is "9.300"
+        same = own is other or (own is _EITHER and other.group)
+        return _SEPARATOR.sub(_first_separator(like), number) if same else None
+    decimal = other.decimal or _OTHER.get(other.group, "")
+    if not decimal:
+        return number  # nothing shows how numbers are written there; it is not mistaken anywhere
+    group = _OTHER[decimal] if own.group in _OTHER else own.group
+    return number.translate({ord(own.group or "."): group, ord(own.decimal or "."): decimal})
+
+
+_OTHER = {",": ".", ".": ","}
+_EITHER = _Marks("?", "?")
+
+
+def _marks(number: str) -> _Marks:
+    """The separators of a number; `_EITHER` if its only one may separate thousands or decimals."""
+    kinds, (first, *parts) = _SEPARATOR.findall(number), _SEPARATOR.split(number)
+    if not kinds or ":" in kinds:
+        return _Marks()
+    are_groups = first != "0" and len(first) <= 3 and all(len(part) == 3 for part in parts[:-1])
+    is_group = are_groups and len(parts[-1]) == 3
+    if len(kinds) == 1 and kinds[0] in _OTHER:
+        return _EITHER if is_group else _Marks("", kinds[0])
+    if len(set(kinds)) == 1:
+        return _Marks(kinds[0]) if is_group else _Marks()
+    if are_groups and len(set(kinds[:-1])) == 1 and kinds[-1] in _OTHER and kinds[-1] != kinds[0]:
+        return _Marks(kinds[0], kinds[-1])
+    return _Marks()
+
+
+def _first_separator(number: str) -> str:
+    return next(character for character in number if not character.isdigit())
+
+
+def _readings(number: str) -> list[Value]:
+    """What a number may say, without the word behind it."""
+    marks = _marks(number)
+    found = []
+    if marks.decimal or ":" in number:
+        whole, _, part = number.rpartition(_SEPARATOR.findall(number)[-1])
+        found.append(_value(_digits(whole), _digits(part)))
+    if not marks.decimal or marks is _EITHER:
+        found.append(_value(_digits(number), ""))
+    return found
+
+
+def _digits(number: str) -> str:
+    """Its digits, in ASCII."""
+    digits = _SEPARATOR.sub("", number)
+    return digits if digits.isascii() else "".join(str(unicodedata.decimal(digit)) for digit in digits)
+
+
+def _value(whole: str, part: str) -> Value:
+    digits = (whole + part).lstrip("0")
+    short = digits.rstrip("0")
+    return short, len(digits) - len(short) - len(part) if short else 0
+
+
+def _times(value: Value, factor: int) -> Value:
+    if factor == 1 or len(value[0]) > MOST_DIGITS or not value[0]:
+        return value
+    product, power = _value(str(int(value[0]) * factor), "")
+    return product, power + value[1]
+
+
+def _is_within(digits: str, others: str) -> bool:
+    """Whether `digits` are what is left of `others` when some are left out."""
+    left = iter(others)
+    return all(digit in left for digit in digits)
+
+
+def _distance(one: str, other: str) -> int:
+    """How many digits must be changed, put in or left out (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for number, a in enumerate(one, 1):
+        last, row[0] = row[0], number
+        for place, b in enumerate(other, 1):
+            last, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, last + (a != b))
+    return row[-1]
