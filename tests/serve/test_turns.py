@@ -17,8 +17,8 @@ from cpunmt.translation.texts.aligned import Aligned
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, until
 
 KINDS = {"greedy": (SETTINGS, 1), "beam": (OTHERS, 2)}  # settings, hypotheses side by side
-ROOM = 8
-TEXTS = [name * 4 * size for name, size in zip("abcdefgh", (0, 1, 2, 3, 6, 7, 8, 20), strict=True)]  # 1 to 21 pieces
+ROOM = 32
+TEXTS = [name * 4 * size for name, size in zip("abcdefgh", (0, 1, 3, 6, 12, 24, 31, 80), strict=True)]  # 1 to 81 pieces
 
 
 def capitals(texts, forced, options):
@@ -74,7 +74,7 @@ class Definition:
         while order and room > 0:
             request = order.pop(0)
             if request.credit <= 0:
-                request.credit += {0: ROOM // 4, 1: ROOM // 2, 2: ROOM}.get(request.turns, ROOM // 4)
+                request.credit += {0: 2, 1: 4, 2: 8, 3: 16, 4: 32}.get(request.turns, 8)
                 request.turns += 1
             while request.credit > 0 and (left := self.left(request)):
                 size = self.size(kind, left[0])
@@ -179,8 +179,8 @@ test_requests_are_served_in_turns = Turns.TestCase
 
 
 def test_turns():
-    assert [turn(number, 1024) for number in range(6)] == [256, 512, 1024, 256, 256, 256]
-    assert [turn(0, batch) for batch in (1, 3, 4, 7, 8)] == [1, 1, 1, 1, 2]
+    assert [turn(number, 1024) for number in range(8)] == [64, 128, 256, 512, 1024, 256, 256, 256]
+    assert [turn(0, batch) for batch in (1, 15, 16, 31, 32)] == [1, 1, 1, 1, 2]
 
 
 @settings(max_examples=30, deadline=None)
@@ -204,8 +204,8 @@ def test_a_list_goes_on_whatever_comes(sentences, others, pieces):
         batches += 1
         for number in range(number + 1, number + 1 + others - (scheduler.queued > others + sentences)):
             ask(number, 1)
-    # Three turns at most, and in each round others have what they have asked for.
-    rounds = 1 + (sentences * (pieces + 3) > 256) + (sentences * (pieces + 3) > 768)
+    # Five turns at most, and in each round others have what they have asked for.
+    rounds = sum(sentences * (pieces + 3) > before for before in (0, 64, 192, 448, 960))
     assert batches <= 1 + rounds * (1 + (others + 1) * (pieces + 3) // 512)
     scheduler.stop()
 

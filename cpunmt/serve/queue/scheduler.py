@@ -7,7 +7,7 @@ the load. Where a worker has nothing to do when a thread comes to wait, that doe
 wake, and wake the first one again, takes a tenth of the time of a short sentence.
 
 Who comes first: groups take turns, and so do the requests of a group, in the order in which they came (deficit round
-robin). A turn is a quarter of a batch, then a half, then a whole one, then quarters (`waiting.turn`): between two turns
+robin). Turns grow from a sixteenth of a batch to a whole one, and are quarters then (`waiting.turn`): between two turns
 of a request each other one has one turn at most, so that nobody starves and nobody waits for a whole document.
 
 A batch that takes long, which is a sentence without an end or a wide beam, lets others pass: each time that the engine
