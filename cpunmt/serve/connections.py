@@ -35,7 +35,7 @@ class Connection(HttpToolsProtocol):
     most: int
     """Connections at a time."""
     seconds: float
-    """That a request may take to arrive as a whole, from the connection or its first byte on; and an answer to leave."""
+    """That a request may take to arrive as a whole, from the connection or its first byte on, and an answer wait."""
     unread: dict[Connection, int]
     """Those whose client does not read, the longest first, and how many bytes waited when that was looked at last."""
 

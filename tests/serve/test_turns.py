@@ -12,7 +12,7 @@ from cpunmt.process.stopping import check
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue import running
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from cpunmt.serve.queue.waiting import turn
+from cpunmt.serve.queue.waiting import pieces_before, turn
 from cpunmt.translation.texts.aligned import Aligned
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, until
 
@@ -194,15 +194,16 @@ def test_a_list_goes_on_whatever_comes(sentences, others, pieces):
         task = scheduler.task(lambda: done.add(name))
         scheduler.ask(task, kind, capitals, [f"{name} {n}".ljust(4 * pieces, "x") for n in range(count)], [[]] * count)
 
-    done, number, batches = set(), 0, 0
-    for number in range(others):
-        ask(number, 1)
+    done, number, batches = set(), others, 0
+    for first in range(others):
+        ask(first, 1)
     ask("list", sentences)
     while "list" not in done:
         assert batches < 10 + others * pieces // 100
         scheduler._batch(*take(scheduler))
         batches += 1
-        for number in range(number + 1, number + 1 + others - (scheduler.queued > others + sentences)):
+        for _ in range(others - (scheduler.queued > others + sentences)):
+            number += 1
             ask(number, 1)
     # Five turns at most, and in each round others have what they have asked for.
     rounds = sum(sentences * (pieces + 3) > before for before in (0, 64, 192, 448, 960))
@@ -344,13 +345,55 @@ def test_as_many_may_wait_as_the_limit_says(waiting, count, is_taken):
 
 @pytest.mark.parametrize("pieces, retry", [(60_000, None), (60_001, 1), (100_000, 1), (100_001, 2)])
 def test_what_waits_longer_than_the_deadline_is_refused(pieces, retry):
-    scheduler, _ = driven(deadline=1.5)
-    scheduler._queued_pieces = pieces  # at 20,000 in a second and worker, of which there are two
+    """Of 20,000 pieces in a second and worker, of which there are two."""
+    scheduler, _ = driven(deadline=1.5, batch=1 << 20)
     kind = ("model", SETTINGS)
+
+    def ask(pieces):
+        return scheduler.ask(scheduler.task(lambda: None), kind, capitals, ["a" * (4 * pieces - 4)], [[]])
+
+    assert ask(pieces).waits  # as nothing does
     if retry is None:
-        assert scheduler.ask(scheduler.task(lambda: None), kind, capitals, ["a"], [[]]).waits
+        assert ask(pieces + 1).waits
     else:
         with pytest.raises(ServeError) as refused:
-            scheduler.ask(scheduler.task(lambda: None), kind, capitals, ["a"], [[]])
+            ask(pieces + 1)
         assert refused.value.retry_after == retry
-    scheduler._queued_pieces = 0
+    scheduler.stop()
+
+
+def test_a_short_request_is_not_refused_because_of_long_ones():
+    scheduler, _ = driven()
+    kind = ("model", SETTINGS)
+    for number in range(10):
+        texts = [f"{number}.{n}".ljust(4000, "x") for n in range(200)]
+        scheduler.ask(scheduler.task(lambda: None), kind, capitals, texts, [[]] * 200)
+        if scheduler.wait() > 30:
+            break
+    with pytest.raises(ServeError, match="busy"):
+        scheduler.ask(scheduler.task(lambda: None), kind, capitals, [t + "y" for t in texts], [[]] * 200)
+    assert scheduler.ask(scheduler.task(lambda: None), kind, capitals, ["short"], [[]]).waits
+    scheduler.stop()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.integers(1, 300))
+def test_no_more_pieces_of_others_come_before_than_is_reckoned(others, pieces):
+    """Sentences are short, so that turns are kept."""
+    scheduler, _ = driven(batch=64)
+    done = set()
+
+    def ask(name, pieces):
+        texts = [f"{name}.{n}".ljust(11, "x") for n in range(-(-pieces // 3))]  # of three pieces
+        scheduler.ask(scheduler.task(lambda: done.add(name)), ("m", SETTINGS), capitals, texts, [[]] * len(texts))
+        return 3 * len(texts)
+
+    sizes = [ask(number, count) for number, count in enumerate(others)]
+    own = ask("own", pieces)
+    before = 0
+    while "own" not in done:
+        group, jobs = take(scheduler)
+        scheduler._batch(group, jobs)
+        before += sum(job.size for job in jobs if not job.text.startswith("own"))
+    assert before <= pieces_before(own, sizes, 64) + 64 + 3 * 8 * len(others)  # a batch, and what turns overdraw
+    scheduler.stop()

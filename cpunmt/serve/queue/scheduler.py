@@ -32,7 +32,7 @@ from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
 from cpunmt.serve.queue.running import RunningBatch, Speed
-from cpunmt.serve.queue.waiting import Group, Job, Task
+from cpunmt.serve.queue.waiting import Group, Job, Task, pieces_before
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.interface.whole_texts import Sentences
 from cpunmt.translation.texts.aligned import Aligned
@@ -53,7 +53,7 @@ class Limits(NamedTuple):
 
     batch     pieces of a batch, about; those of a beam count for each hypothesis
     sentences that may wait
-    deadline  seconds that may pass until all that waits is translated
+    deadline  seconds that a request may have to wait, by what others have before it is done
     """
 
     batch: int = 1024
@@ -135,8 +135,8 @@ class Scheduler:
             found = [self._cache.get(key) for key in keys]
             missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
             if missing:
-                self._check(task, len(missing))
                 group = self._groups.get(number) or Group(number, sentences, kind[1])
+                self._check(task, len(missing), sum(group.size(texts[n]) for n in missing.values()))
                 self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
         self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
         return Asked(keys, found, bool(missing), began)
@@ -193,11 +193,14 @@ class Scheduler:
             self._numbers.popitem(last=False)
         return number
 
-    def _check(self, task: Task, count: int) -> None:
+    def _check(self, task: Task, count: int, pieces: int) -> None:
         """Raise unless so many sentences more may wait. Where nothing waits, any request may."""
         if self._closed or task.cancelled:
             raise _cancelled()
         wait = self.wait()
+        if wait > self._limits.deadline:  # of all: what takes its turn between others may be done before
+            others = (other.left for group in self._groups.values() for other in group.tasks)
+            wait = self._speed.seconds_of(pieces_before(pieces, others, self._limits.batch)) / self._count
         late = wait > self._limits.deadline
         if late or (self.queued and self.queued + count > self._limits.sentences):
             retry = max(1, math.ceil(wait - self._limits.deadline if late else wait / 2))
@@ -208,7 +211,7 @@ class Scheduler:
         for key, text, forced in wanted:
             job = self._flying.get(key)
             if job is None:
-                job = self._flying[key] = Job(key, text, forced, group.rows)
+                job = self._flying[key] = Job(key, text, forced, group.size(text))
                 self.queued += 1
                 self._queued_pieces += job.size
             jobs.append(job)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from cpunmt.translation.calls import LETTERS, Settings
 from cpunmt.translation.interface.whole_texts import Sentences
@@ -23,14 +23,15 @@ class Task:
         self.turns = 0  # that it has had
         self.jobs: deque[Job] = deque()  # that no worker has taken for it
         self.wanted: list[Job] = []  # all that it waits for
-        self.missing = 0  # how many of those are not done
+        self.left = 0  # pieces of those that no worker has, about
+        self.missing = 0  # how many are not done
         self.group: Group | None = None
         self._is_done = None if tell else threading.Event()
 
     def begin(self, jobs: list[Job], group: Group) -> None:
         """Wait for these, too."""
         self.wanted, self.group, self.jobs = jobs, group, deque(job for job in jobs if not job.taken)
-        self.missing = len(jobs)
+        self.missing, self.left = len(jobs), sum(job.size for job in self.jobs)
         for job in jobs:
             job.tasks.add(self)
         if self._is_done:
@@ -55,7 +56,7 @@ class Task:
     def next(self) -> Job | None:
         """Returns the first of its jobs that no worker has."""
         while self.jobs and self.jobs[0].taken:
-            self.jobs.popleft()
+            self.left -= self.jobs.popleft().size
         return self.jobs[0] if self.jobs else None
 
 
@@ -64,10 +65,8 @@ class Job:
 
     __slots__ = ("error", "forced", "key", "result", "size", "taken", "tasks", "text")
 
-    def __init__(self, key: Hashable, text: str, forced: list[int], rows: int = 1):
-        """`rows`: hypotheses that are searched side by side."""
-        self.key, self.text, self.forced = key, text, forced
-        self.size = rows * (len(text) // LETTERS + 1)
+    def __init__(self, key: Hashable, text: str, forced: list[int], size: int):
+        self.key, self.text, self.forced, self.size = key, text, forced, size
         self.tasks: set[Task] = set()
         self.taken = False
         self.result: Aligned | None = None
@@ -79,9 +78,12 @@ class Group:
 
     def __init__(self, number: int, sentences: Sentences, settings: Settings):
         self.number, self._sentences, self._settings = number, sentences, settings
-        self.rows = settings.search.beam_size
         self.tasks: OrderedDict[Task, None] = OrderedDict()
         self._was_long = False
+
+    def size(self, text: str) -> int:
+        """Returns how many pieces a sentence has, about; those of a beam count for each hypothesis."""
+        return self._settings.search.beam_size * (len(text) // LETTERS + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
         """What the jobs ask for, in order."""
@@ -128,3 +130,16 @@ def turn(number: int, batch: int) -> int:
     What is longer is a document: others do not wait for it as for a list.
     """
     return max(1, batch // 16) * (1, 2, 4, 8, 16, 4)[min(number, 5)]
+
+
+def pieces_before(pieces: int, others: Iterable[int], batch: int) -> int:
+    """Returns how many pieces of others are translated before a request of `pieces` is done, at most, about.
+
+    `others`: what each of them waits for. Until a request is done, each other one has as many turns as it has.
+    """
+    number = granted = 0
+    while granted < pieces and number < 1000:
+        granted += turn(number, batch)
+        number += 1
+    most = max(granted, number * turn(5, batch))
+    return sum(min(left, most) for left in others)
