@@ -30,8 +30,8 @@ ALONE = 300  # sentences that are translated one by one
 class Running:
     """A server in a process of its own, on one core."""
 
-    def __init__(self, model, core, cache_mb=0):
-        self._model, self._core, self._cache_mb, self.port = model, core, cache_mb, 0
+    def __init__(self, model, core, cache_mb=0, keys=()):
+        self._model, self._core, self._cache_mb, self._keys, self.port = model, core, cache_mb, keys, 0
         self.start_again()
 
     def start_again(self):
@@ -47,9 +47,13 @@ class Running:
             "--preload",
         ]
         command += ["--cache-mb", str(self._cache_mb)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        os.sched_setaffinity(self.process.pid, {self._core})
-        self.port = int(self.process.stderr.readline().rpartition(":")[2])
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("\n".join(self._keys))
+            file.flush()
+            command += ["--api-keys", file.name] if self._keys else []
+            self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            os.sched_setaffinity(self.process.pid, {self._core})
+            self.port = int(self.process.stderr.readline().rpartition(":")[2])
         while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/ready").close()

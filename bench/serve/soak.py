@@ -176,12 +176,17 @@ def report(soak, chosen):
     print(", ".join(f"p{100 * part:.0f} {value:.1f} ms" for part, value in at.items()))
     if chosen.connections:
         print(f"{soak.held} of {chosen.connections} idle connections were answered, each every {_ALIVE:.0f} s")
-    settled = [memory / 1e6 for passed, memory in soak.memory if passed > _SETTLED * 60 * chosen.minutes]
-    if settled and not chosen.kill:
-        part = -(-len(settled) // 5)
-        means = [statistics.mean(settled[begin : begin + part]) for begin in range(0, len(settled), part)]
-        fifths = " ".join(f"{mean:.1f}" for mean in means)
-        print(f"memory {min(settled):.1f} to {max(settled):.1f} MB; means of fifths: {fifths}")
+    if not chosen.kill:
+        print(memory_line(soak.memory, 60 * chosen.minutes))
+
+
+def memory_line(memory, seconds):
+    """What memory was, as text, from [(seconds since the beginning, bytes)]."""
+    settled = [count / 1e6 for passed, count in memory if passed > _SETTLED * seconds] or [0.0]
+    part = -(-len(settled) // 5)
+    means = [statistics.mean(settled[begin : begin + part]) for begin in range(0, len(settled), part)]
+    fifths = " ".join(f"{mean:.1f}" for mean in means)
+    return f"memory {min(settled):.1f} to {max(settled):.1f} MB; means of fifths: {fifths}"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from urllib.parse import unquote_plus
 
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.errors import ServeError
@@ -12,6 +16,11 @@ from cpunmt.serve.errors import ServeError
 _SCHEMES = ("deepl-auth-key ", "bearer ")
 _HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
+_NAMES = "|".join(_PARAMETERS).encode()
+_MOST_KEYS = 20  # of a body: it has one
+_IN_JSON = re.compile(rb'"(?:%b)"\s*:\s*("(?:[^"\\]|\\.){1,1000}")' % _NAMES)
+_HEADS = rb"(?:[^\r\n]+\r\n){0,9}\r\n"  # the other headers of a part of a multipart form
+_IN_FORM = re.compile(rb'(?:(?:^|&)(?:%b)=|name="?(?:%b)"?\r\n%b)([^&\r\n]{1,1000})' % (_NAMES, _NAMES, _HEADS))
 
 
 def given_key(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> str:
@@ -47,15 +56,25 @@ class Keys:
         """Whether a request must have one."""
         return bool(self._digests)
 
+    def knows(self, key: str) -> bool:
+        """Whether it is one of them, compared with all of them, whichever it is."""
+        given, known = _digest(key), False
+        for digest in self._digests:
+            known |= hmac.compare_digest(digest, given)
+        return known
+
     def check(self, key: str) -> None:
         """Raises ServeError for a key that is none of them."""
-        if not self._digests:
-            return
-        given, known = _digest(key), False
-        for digest in self._digests:  # all of them, whichever it is
-            known |= hmac.compare_digest(digest, given)
-        if not known:
+        if self._digests and not self.knows(key):
             raise ServeError(403, "Invalid API key" if key else "An API key is required", detail="Send a valid API key")
+
+    def check_body(self, content: bytes) -> None:
+        """Raises ServeError for a body that has no key where a request has one, before it is parsed."""
+        literals = [found[1] for found in islice(_IN_JSON.finditer(content), _MOST_KEYS)]
+        values = [found[1] for found in islice(_IN_FORM.finditer(content), _MOST_KEYS)]
+        given = [*map(_unescaped, literals), *(unquote_plus(value.decode("utf-8", "replace")) for value in values)]
+        if not any(map(self.knows, given)):
+            self.check(given[0] if given else "")
 
 
 def read_keys(path: str) -> tuple[str, ...]:
@@ -79,3 +98,11 @@ def read_keys(path: str) -> tuple[str, ...]:
 
 def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _unescaped(literal: bytes) -> str:
+    """The text of a JSON literal; "" for one that is broken."""
+    try:
+        return str(json.loads(literal))
+    except ValueError:
+        return ""

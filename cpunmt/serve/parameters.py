@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,8 @@ _MOST_FIELDS = 10_000
 _READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # lists and objects in one another
+_SHORT = 64 << 10  # bytes of a body that the event loop parses; of JSON without its texts, which could be all brackets
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)  # linear where the last one has no end
 
 
 class Parameters(dict[str, Any]):
@@ -71,30 +74,52 @@ class Parameters(dict[str, Any]):
         raise bad(f"Invalid request: {name} must be true or false")
 
 
-async def read_parameters(request: Request, settings: ServeSettings) -> Parameters:
+async def read_parameters(
+    request: Request,
+    settings: ServeSettings,
+    held: Callable[[int], None] = lambda count: None,
+    allow: Callable[[Parameters, bytes], None] = lambda query, content: None,
+    parser: Executor | None = None,
+) -> Parameters:
     """All parameters of a request; those of the body win over those of the query.
+
+    Parameters
+    ----------
+    held : called with the number of bytes of the body that have come, again and again
+    allow : called with the query and the body before the body is parsed; it may raise
+    parser : parses long bodies, beside the event loop
 
     Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for one that is broken.
     """
     found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = _limited(request, settings.max_body)
+    body = _limited(request, settings.max_body, held)
     try:
-        if kind == "multipart/form-data":
-            found.update(await _within(settings.body_seconds, _multipart(request, body, settings)))
-            return found
         content = await _within(settings.body_seconds, _joined(body))
     except (TimeoutError, asyncio.TimeoutError):
         raise ServeError(408, "The request took too long to arrive", detail="Send it faster, or less") from None
-    if not content.strip():
-        return found
-    if kind == "application/x-www-form-urlencoded":
-        found.update(_pairs(_decoded(content), "form"))
-    elif kind in ("application/json", "text/json", "") or content.lstrip()[:1] == b"{":
-        found.update(_json(content))
+    if len(content) <= _SHORT:
+        allow(found, content)
     else:
-        raise ServeError(415, "Invalid request: the body must be JSON or a form")
+        await asyncio.get_running_loop().run_in_executor(parser, allow, found, content)
+    if kind == "multipart/form-data":
+        found.update(await _multipart(request, _slices(content), settings))
+    elif len(content) <= _SHORT:
+        found.update(_parsed(kind, content))
+    else:
+        found.update(await asyncio.get_running_loop().run_in_executor(parser, _parsed, kind, content))
     return found
+
+
+def _parsed(kind: str, content: bytes) -> dict[str, Any]:
+    """The parameters of a form or JSON."""
+    if not content.strip():
+        return {}
+    if kind == "application/x-www-form-urlencoded":
+        return _pairs(_decoded(content), "form")
+    if kind in ("application/json", "text/json", "") or content.lstrip()[:1] == b"{":
+        return _json(content)
+    raise ServeError(415, "Invalid request: the body must be JSON or a form")
 
 
 def checked_texts(texts: Sequence[str], settings: ServeSettings, named: str = "request") -> list[str]:
@@ -115,11 +140,12 @@ def _whole(text: str, name: str) -> str:
     return text
 
 
-async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+async def _limited(request: Request, most: int, held: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size <= most:
+            held(len(chunk))
             yield chunk
         elif size > most * _READ_ON:
             break
@@ -137,6 +163,13 @@ async def _within(seconds: float, work: Awaitable[T]) -> T:
 
 async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
+
+
+async def _slices(content: bytes) -> AsyncGenerator[bytes, None]:
+    """Parts of a body, between which the event loop does what else there is."""
+    for begin in range(0, len(content), _SHORT):
+        yield content[begin : begin + _SHORT]
+        await asyncio.sleep(0)
 
 
 async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
@@ -181,6 +214,8 @@ def _decoded(content: bytes, what: str = "body") -> str:
 
 def _json(content: bytes) -> dict[str, Any]:
     text = _decoded(content)
+    if len(content) > _SHORT and len(_STRING.sub(b"", content)) > _SHORT:
+        raise bad(f"Invalid request: the JSON has more than {_SHORT} bytes outside of its texts")
     try:
         found = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -19,6 +19,7 @@ except ImportError:  # Windows
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.app import create_app
 from cpunmt.serve.connections import connection_of
+from cpunmt.serve.errors import ServeError
 from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
@@ -60,14 +61,17 @@ class Server(uvicorn.Server):
         self._draining = asyncio.ensure_future(self._drain())
 
     async def _drain(self) -> None:
-        await self._until_idle(self.service.settings.drain)
+        patience = self.service.settings.drain
+        await self._until_idle(min(patience, _LAST))
+        self.service.arriving.end_all(ServeError(503, "The server is shutting down", retry_after=5))
+        await self._until_idle(patience)
         self.service.scheduler.stop()  # whoever still waits is told
         await self._until_idle(_LAST)
         self.should_exit = True
 
     async def _until_idle(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while self.service.in_flight and time.monotonic() < end:
+        while (self.service.in_flight or self.service.arriving) and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
 
 
@@ -116,7 +120,8 @@ def _may_open(connections: int) -> None:
 def run(server: Server) -> None:
     """Serve until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
     _may_open(server.service.settings.max_connections)
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # our own errors say what they may
+    for name in ("uvicorn.error", "python_multipart", "asyncio"):  # our own errors say what they may
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the latter where it cannot bind
         server.run()
     if not server.started:

@@ -22,6 +22,7 @@ from cpunmt.serve.keys import Keys
 from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.metrics import Metrics
 from cpunmt.serve.model_host import Hosted, ModelHost
+from cpunmt.serve.queue.arriving import Arriving
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
@@ -78,6 +79,8 @@ class Service:
         self.pool = ThreadPoolExecutor(
             settings.max_requests + _BESIDE, "cpunmt request"
         )  # else they wait for long ones
+        self.arriving = Arriving()
+        self.parser = ThreadPoolExecutor(1, "cpunmt parser")  # one at a time: it takes turns with the event loop
         self._kept: dict[type, Any] = {}
         self._keeping: asyncio.Task[None] | None = None
 
@@ -106,7 +109,8 @@ class Service:
         if self._keeping is not None:
             self._keeping.cancel()
         await asyncio.get_running_loop().run_in_executor(None, self.scheduler.close)
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self.pool, self.parser):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _warm_up(self) -> None:
         try:

@@ -137,6 +137,7 @@ def make_result(
             for some, length, last in zip(found, lengths, ends, strict=True)
         ]
         ranks = range(max(map(len, parts)))
+        check()  # parts may be many
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
     count = sum(lengths)
     if not keep or source.pieces is None:

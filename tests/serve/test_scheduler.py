@@ -1,7 +1,6 @@
 """Sentences of many requests, translated together: by a function that tells which batches it was given."""
 
 import threading
-import time
 
 import pytest
 from hypothesis import given
@@ -146,24 +145,6 @@ def test_too_much_is_refused(schedulers):
     assert first.result() and len(many.result()) == 10
 
 
-def test_what_would_wait_too_long_is_refused(schedulers):
-    scheduler, _ = schedulers(batch=1, deadline=0.001)
-    slow = Sentences(False)
-    first = Asking(scheduler, slow, ["first"])
-    assert slow.begun.acquire(timeout=WAIT)
-    time.sleep(0.1)
-    slow.go.release()
-    assert first.result() == ["FIRST"]  # two pieces in a tenth of a second, or less
-    asked = [Asking(scheduler, slow, ["a", "b", "c"])]
-    assert slow.begun.acquire(timeout=WAIT)
-    assert scheduler.wait() > 0.001
-    with pytest.raises(ServeError) as refused:
-        Asking(scheduler, slow, ["late"]).result()
-    assert refused.value.status == 503
-    slow.open()
-    assert asked[0].result() == ["A", "B", "C"]
-
-
 @given(
     st.lists(st.lists(st.sampled_from("abcdefgh").map(lambda x: x * 9), max_size=12), min_size=1, max_size=12),
     st.integers(1, 3),
@@ -186,20 +167,3 @@ def test_everybody_gets_their_own(requests, workers, batch, cache, leaving):
     assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
     stayed = sum(len(texts) for number, texts in enumerate(requests) if number not in leaving)
     assert stayed <= watched.asked <= sum(map(len, requests)) and sum(watched.batches) <= watched.asked
-
-
-def test_a_slow_beginning_tells_little_and_slowness_that_lasts_much(schedulers):
-    scheduler, _ = schedulers()
-    scheduler._queued_pieces = 1000
-    before = scheduler.wait()
-    scheduler._queued_pieces = 0
-    slow = Sentences(False)
-    first = Asking(scheduler, slow, ["first"])
-    assert slow.begun.acquire(timeout=WAIT)
-    time.sleep(0.2)
-    slow.open()
-    first.result()
-    scheduler._queued_pieces = 1000
-    after = scheduler.wait()
-    scheduler._queued_pieces = 0
-    assert before < after < 2 * before

@@ -67,12 +67,14 @@ def add_document_routes(deepl: Dialect, options: Options, said: Callable[[ServeE
             raise bad("Value for 'output_format' not supported.", "Expected that of the file")
         source, target = given.text("source_lang", "") or AUTO, given.text("target_lang")
         text, of_file = translated_file(name, sent[1])
+        files = ask.service.kept(FileStore)
+        files.check(ask.owner, len(sent[1]))
         try:
             ((_, result),) = await ask.translated([text], source, target, {**options(ask, source, target), **of_file})
         except ServeError as error:
             raise said(error) from None
         key = secrets.token_hex(32).upper()
-        stored = ask.service.kept(FileStore).put(name, "document", result.text.encode())
+        stored = files.put(ask.owner, name, "document", result.text.encode())
         number = ask.service.kept(_DocumentStore).add(_Document(key, stored, len(text)))
         return JSONResponse({"document_id": number, "document_key": key})
 

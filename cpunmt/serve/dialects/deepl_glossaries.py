@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import uuid
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from cpunmt.translation.glossary.glossary import Glossary
 
 MOST_TERMS = 10_000
 MOST_BYTES = 64 << 20  # of the terms of all glossaries together
+SHARE = 10  # a client may have a tenth of all glossaries, and of their bytes
 
 
 Pair = tuple[str, str]  # source and target language
@@ -56,7 +58,7 @@ class StoredGlossary:
     def _dictionaries(self) -> list[dict[str, Any]]:
         return [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
 
-    @property
+    @functools.cached_property
     def bytes(self) -> int:
         """About how much memory it takes."""
         every = [one for terms in self.terms.values() for one in terms.items()]
@@ -83,7 +85,7 @@ class GlossaryStore:
     def add(self, owner: str, name: str, terms: dict[Pair, Glossary], most: int) -> StoredGlossary:
         """Keep one more. Raises ServeError if there is no room for it."""
         made = StoredGlossary(str(uuid.uuid4()), owner, name, terms, datetime.now(timezone.utc))
-        if len(self._all) >= most:
+        if len(self._all) >= most or len(self.all_of(owner)) >= -(-most // SHARE):
             raise _no_room()
         return self._kept(made, 0)
 
@@ -92,8 +94,10 @@ class GlossaryStore:
         return self._kept(replace(glossary, name=name, terms=terms), glossary.bytes)
 
     def _kept(self, made: StoredGlossary, freed: int) -> StoredGlossary:
-        if self._bytes - freed + made.bytes > MOST_BYTES:
-            raise _no_room()
+        own = sum(one.bytes for one in self.all_of(made.owner))
+        for before, most in ((self._bytes, MOST_BYTES), (own, MOST_BYTES // SHARE)):
+            if before - freed + made.bytes > most:
+                raise _no_room()
         self._all[made.number] = made
         self._bytes += made.bytes - freed
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -101,14 +102,16 @@ class Dialect:
             if keyed:
                 if service.draining:
                     raise _ending()
-                if service.in_flight >= service.settings.max_requests:
-                    raise ServeError(503, "The server is busy: too many requests are in progress", retry_after=1)
+                _check_room(service)
+            with service.arriving.one() as held:
+                allow = functools.partial(_allow, request, service, keyed)
+                parameters = await read_parameters(request, service.settings, held, allow, service.parser)
+            key = given_key(request.scope["headers"], parameters)
+            if keyed:
+                service.keys.check(key)
+                _check_room(service)  # others may have come while it arrived
             service.in_flight += 1
             try:
-                parameters = await read_parameters(request, service.settings)
-                key = given_key(request.scope["headers"], parameters)
-                if keyed:
-                    service.keys.check(key)
                 return await answer(Ask(request, parameters, service, key))
             finally:
                 service.in_flight -= 1
@@ -124,6 +127,18 @@ class Dialect:
             LOG.error("a request failed: %s", type(error).__name__)
             said = "The translation failed" if isinstance(error, CpunmtError) else "Internal server error"
             return self.failed(ServeError(500, said))
+
+
+def _check_room(service: Service) -> None:
+    if service.in_flight >= service.settings.max_requests:
+        raise ServeError(503, "The server is busy: too many requests are in progress", retry_after=1)
+
+
+def _allow(request: Request, service: Service, keyed: bool, query: Parameters, content: bytes) -> None:
+    """Raises ServeError before a body is parsed of which it is clear that it has no right key."""
+    keys = service.keys
+    if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query)):
+        keys.check_body(content)
 
 
 def _ending() -> ServeError:

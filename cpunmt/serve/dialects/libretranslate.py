@@ -105,8 +105,10 @@ async def translate_file(ask: Ask) -> Response:
     name, content = _file(given.get("file"))
     source, target = given.text("source"), given.text("target")
     text, options = translated_file(name, content)
+    files = ask.service.kept(FileStore)
+    files.check(ask.owner, len(content))
     ((wanted, result),) = await ask.translated([text], source, target, options)
-    number = ask.service.kept(FileStore).put(name, libretranslate(wanted.target), result.text.encode())
+    number = files.put(ask.owner, name, libretranslate(wanted.target), result.text.encode())
     url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
     return JSONResponse({"translatedFileUrl": str(url)})
 

@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-from cpunmt.serve.errors import bad
+from cpunmt.serve.errors import ServeError, bad
 
 SUFFIXES = (".txt", ".html", ".htm")
 _SECONDS = 600.0
-_MOST_BYTES = 32 << 20
+MOST_BYTES = 64 << 20
+SHARE = 4  # a client may have a fourth of it, as long as nobody fetches its files
+
+
+_EMPTY = 4 << 10  # bytes that a file counts for besides its own, so that there are not too many
+
+
+class _File:
+    """A file: when it was kept and for whom, and whether it was fetched."""
+
+    __slots__ = ("began", "content", "is_fetched", "owner", "size")
+
+    def __init__(self, owner: str, content: bytes):
+        self.owner, self.content, self.began, self.is_fetched = owner, content, time.monotonic(), False
+        self.size = _EMPTY + len(content)
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self.began > _SECONDS
 
 
 class FileStore:
-    """Contents by names that cannot be guessed. For one thread: that of the event loop."""
+    """Contents by names that cannot be guessed. For one thread: that of the event loop.
+
+    A file stays for its time. Before, it leaves only if it was fetched and room is needed.
+    """
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
-        self._bytes = 0
+        self._files: OrderedDict[str, _File] = OrderedDict()
 
-    def put(self, name: str, language: str, content: bytes) -> str:
-        """Keep a file; the name under which it can be fetched has its suffix, but no other part of its name."""
+    def check(self, owner: str, size: int) -> None:
+        """Raises ServeError if there is no room for a file of so many bytes."""
+        self._forget([name for name, one in self._files.items() if one.is_old])
+        waiting = [one for one in self._files.values() if not one.is_fetched]
+        of_all, own = (
+            _EMPTY + size + sum(one.size for one in some)
+            for some in (waiting, [one for one in waiting if one.owner == owner])
+        )
+        if of_all > MOST_BYTES or own > MOST_BYTES // SHARE:
+            first = next((one for one in waiting if of_all > MOST_BYTES or one.owner == owner), None)
+            retry = 1 if first is None else math.ceil(first.began + _SECONDS - time.monotonic())
+            raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=max(1, retry))
+
+    def put(self, owner: str, name: str, language: str, content: bytes) -> str:
+        """Keep a file; the name under which it can be fetched has its suffix, but no other part of its name.
+
+        Raises ServeError if there is no room for it.
+        """
+        self.check(owner, len(content))
         made = f"{secrets.token_hex(16)}_{language}{_suffix(name)}"
-        self._files[made] = time.monotonic(), content
-        self._bytes += len(content)
-        while self._files and (self._bytes > _MOST_BYTES or self._is_old(next(iter(self._files.values()))[0])):
-            self._bytes -= len(self._files.popitem(last=False)[1][1])
+        self._files[made] = _File(owner, content)
+        fetched = [name for name, one in self._files.items() if one.is_fetched]
+        while sum(one.size for one in self._files.values()) > MOST_BYTES:
+            self._forget([fetched.pop(0)])
         return made
 
     def get(self, name: str) -> bytes | None:
         """A file, if it is still there."""
-        began, content = self._files.get(name, (0.0, None))
-        return None if content is None or self._is_old(began) else content
+        found = self._files.get(name)
+        if found is None or found.is_old:
+            return None
+        found.is_fetched = True
+        return found.content
 
-    @staticmethod
-    def _is_old(began: float) -> bool:
-        return time.monotonic() - began > _SECONDS
+    def _forget(self, names: Iterable[str]) -> None:
+        for name in names:
+            del self._files[name]
 
 
 def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:

@@ -6,9 +6,13 @@ group, which are those of the same model and options. So a batch is small while 
 the load. Where a worker has nothing to do when a thread comes to wait, that does its work: another thread that has to
 wake, and wake the first one again, takes a tenth of the time of a short sentence.
 
-Who comes first: groups in turns; in a group the request that waits longest has one sentence in each batch, so that it
-goes on whatever comes, and the rest is for those of which least has been translated so far. A short request so waits
-for one batch of a long one at most.
+Who comes first: groups take turns, and so do the requests of a group, in the order in which they came (deficit round
+robin). Turns grow from a sixteenth of a batch to a whole one, and are quarters then (`waiting.turn`): between two turns
+of a request each other one has one turn at most, so that nobody starves and nobody waits for a whole document.
+
+A batch that takes long, which is a sentence without an end or a wide beam, lets others pass: each time that the engine
+asks whether to go on, its thread translates what waits for as long as the batch has taken since. The batch ends when
+all who waited for it have left.
 
 A translation depends on model, options and sentence and on nothing else. So equal sentences that wait are translated
 once, and what has been translated is kept (`ByteCache`), which no answer can be told by.
@@ -24,17 +28,16 @@ from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
 from typing import NamedTuple, Protocol
 
-from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
-from cpunmt.serve.queue.waiting import Group, Job, Task
+from cpunmt.serve.queue.running import RunningBatch, Speed
+from cpunmt.serve.queue.waiting import Group, Job, Task, pieces_before
 from cpunmt.translation.calls import Settings
 from cpunmt.translation.interface.whole_texts import Sentences
 from cpunmt.translation.texts.aligned import Aligned
 
 _KNOWN_GROUPS = 1000
-_PIECES, _SECONDS = 2000.0, 2.0  # what the speed of a worker begins with: the first batches are slow, and tell little
-_HALF_LIFE = 5.0  # seconds of work after which a batch counts half in the measured speed
 
 
 class Watcher(Protocol):
@@ -48,9 +51,9 @@ class Watcher(Protocol):
 class Limits(NamedTuple):
     """What is translated together, and how much may wait.
 
-    batch     pieces of a batch, about
+    batch     pieces of a batch, about; those of a beam count for each hypothesis
     sentences that may wait
-    deadline  seconds that may pass until all that waits is translated
+    deadline  seconds that a request may have to wait, by what others have before it is done
     """
 
     batch: int = 1024
@@ -85,7 +88,7 @@ class Scheduler:
         self._groups: OrderedDict[int, Group] = OrderedDict()  # those with something to do, next first
         self._numbers: OrderedDict[Hashable, int] = OrderedDict()
         self._next = 0
-        self._pieces, self._seconds = _PIECES, _SECONDS  # that batches had, the older the less
+        self._speed = Speed()
         self._closed = False
         self._working = 0  # threads that translate, as many as there are workers at most
         self.queued = 0  # sentences that wait
@@ -132,8 +135,8 @@ class Scheduler:
             found = [self._cache.get(key) for key in keys]
             missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
             if missing:
-                self._check(task, len(missing))
                 group = self._groups.get(number) or Group(number, sentences, kind[1])
+                self._check(task, len(missing), sum(group.size(texts[n]) for n in missing.values()))
                 self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
         self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
         return Asked(keys, found, bool(missing), began)
@@ -158,7 +161,7 @@ class Scheduler:
 
     def wait(self) -> float:
         """Seconds until all that waits is translated, about."""
-        return self._queued_pieces * self._seconds / (self._pieces * self._count)
+        return self._speed.seconds_of(self._queued_pieces) / self._count
 
     def stop(self) -> None:
         """Nothing that waits is translated any more, and nothing is taken."""
@@ -190,11 +193,14 @@ class Scheduler:
             self._numbers.popitem(last=False)
         return number
 
-    def _check(self, task: Task, count: int) -> None:
+    def _check(self, task: Task, count: int, pieces: int) -> None:
         """Raise unless so many sentences more may wait. Where nothing waits, any request may."""
         if self._closed or task.cancelled:
             raise _cancelled()
         wait = self.wait()
+        if wait > self._limits.deadline:  # of all: what takes its turn between others may be done before
+            others = (other.left for group in self._groups.values() for other in group.tasks)
+            wait = self._speed.seconds_of(pieces_before(pieces, others, self._limits.batch)) / self._count
         late = wait > self._limits.deadline
         if late or (self.queued and self.queued + count > self._limits.sentences):
             retry = max(1, math.ceil(wait - self._limits.deadline if late else wait / 2))
@@ -205,7 +211,7 @@ class Scheduler:
         for key, text, forced in wanted:
             job = self._flying.get(key)
             if job is None:
-                job = self._flying[key] = Job(key, text, forced)
+                job = self._flying[key] = Job(key, text, forced, group.size(text))
                 self.queued += 1
                 self._queued_pieces += job.size
             jobs.append(job)
@@ -236,15 +242,21 @@ class Scheduler:
 
     def _take(self) -> tuple[Group, list[Job]] | None:
         """The next batch, for whoever has the lock and takes a worker's place; None: there is none, or no place."""
-        while self._groups and self._working < self._count:
-            group = self._groups.pop(next(iter(self._groups)))
-            jobs = group.batch(self._limits.batch)
+        if self._working >= self._count or (taken := self._next_batch()) is None:
+            return None
+        self._working += 1
+        self._call_others()
+        return taken
+
+    def _next_batch(self, long: bool = True) -> tuple[Group, list[Job]] | None:
+        """The next batch; without `long` none that is a sentence of more pieces than a batch has."""
+        for number in list(self._groups):
+            group = self._groups.pop(number)
+            jobs = group.batch(self._limits.batch, long)
             if group.tasks:
-                self._groups[group.number] = group
+                self._groups[number] = group
             if jobs:
                 self._leave(jobs)
-                self._working += 1
-                self._call_others()
                 return group, jobs
         return None
 
@@ -272,44 +284,54 @@ class Scheduler:
 
     def _batch(self, group: Group, jobs: list[Job]) -> None:
         """Translate a batch and give its place back."""
-        began = time.monotonic()
-        _translate(group, jobs)
-        seconds, pieces = time.monotonic() - began, sum(job.size for job in jobs)
+        self._translate(group, RunningBatch(jobs, self._forget, self._let_pass), jobs)
         with self._lock:
-            kept = 0.5 ** (seconds / _HALF_LIFE)
-            self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
-            for job in jobs:
-                self._finish(job)
             self._working -= 1
             if self._closed:
                 self._work.notify_all()
             self._call_others()
-        self._watcher.batch(pieces, len(jobs), seconds)
+
+    def _let_pass(self, seconds: float) -> None:
+        """Translate what waits in the place of a batch that takes long, for about so many seconds."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with self._lock:
+                taken = self._next_batch(long=False)
+            if taken is None:
+                return
+            group, jobs = taken  # not under what ends the other batch
+            Context().run(self._translate, group, RunningBatch(jobs, self._forget, None), jobs)
+
+    def _translate(self, group: Group, batch: RunningBatch, jobs: list[Job]) -> None:
+        batch.translate(group)
+        seconds = batch.seconds()
+        with self._lock:
+            self._speed.add(batch.pieces, seconds)
+            for job in jobs:
+                self._finish(job)
+        self._watcher.batch(batch.pieces, len(jobs), seconds)
+
+    def _forget(self, jobs: Sequence[Job]) -> bool:
+        """Whether nobody waits for these jobs any more, which a worker has; nobody will then."""
+        with self._lock:
+            if not self._closed and any(job.tasks for job in jobs):
+                return False
+            for job in jobs:
+                self._fly_no_more(job)
+            return True
 
     def _finish(self, job: Job) -> None:
-        self._flying.pop(job.key, None)
+        self._fly_no_more(job)
         if job.result is not None:
             self._cache.put(job.key, job.result)
         for task in job.tasks:
-            task.left -= job.size
             task.missing -= 1
             if not task.missing:
                 task.end()
 
-
-def _translate(group: Group, jobs: Sequence[Job]) -> None:
-    """Give each job its result. If a batch raises, each is translated alone: what is wrong with one harms no other."""
-    try:
-        for job, aligned in zip(jobs, group.translate(jobs), strict=True):
-            job.result = aligned
-    except BaseException as error:  # whatever it is, the worker's place is given back and nobody waits for ever
-        if len(jobs) == 1:
-            jobs[0].error = (
-                error if isinstance(error, Exception) else CpunmtError(f"it ended by {type(error).__name__}")
-            )
-            return
-        for job in jobs:
-            _translate(group, [job])
+    def _fly_no_more(self, job: Job) -> None:
+        if self._flying.get(job.key) is job:  # else it was forgotten, and somebody has asked for another one
+            del self._flying[job.key]
 
 
 def _cancelled() -> CancelledError:

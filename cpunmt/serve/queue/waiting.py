@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from cpunmt.translation.calls import LETTERS, Settings
 from cpunmt.translation.interface.whole_texts import Sentences
@@ -19,18 +19,19 @@ class Task:
         when what it waits for is done or it is cancelled; None: a thread waits."""
         self._cancel, self._tell = cancel, tell
         self.cancelled = False
-        self.attained = 0  # pieces of it that have been translated
+        self.credit = 0  # pieces of its turn that are left; below 0 it had more than its turn
+        self.turns = 0  # that it has had
         self.jobs: deque[Job] = deque()  # that no worker has taken for it
         self.wanted: list[Job] = []  # all that it waits for
-        self.left = 0  # pieces of those that are not done
-        self.missing = 0  # how many these are
+        self.left = 0  # pieces of those that no worker has, about
+        self.missing = 0  # how many are not done
         self.group: Group | None = None
         self._is_done = None if tell else threading.Event()
 
     def begin(self, jobs: list[Job], group: Group) -> None:
         """Wait for these, too."""
         self.wanted, self.group, self.jobs = jobs, group, deque(job for job in jobs if not job.taken)
-        self.missing, self.left = len(jobs), sum(job.size for job in jobs)
+        self.missing, self.left = len(jobs), sum(job.size for job in self.jobs)
         for job in jobs:
             job.tasks.add(self)
         if self._is_done:
@@ -52,20 +53,11 @@ class Task:
         """Nobody waits for the answer any more."""
         self._cancel(self)
 
-    def take(self, room: int, one: bool = False) -> list[Job]:
-        """Jobs of it for a worker, as many as there is room for; `one`: the next, however large."""
-        found: list[Job] = []
-        while self.jobs and (room > 0 or self.jobs[0].taken):
-            job = self.jobs[0]
-            if not job.taken:
-                if job.size > room and not one:
-                    break
-                job.taken = True
-                found.append(job)
-                room = 0 if one else room - job.size
-                self.attained += job.size
-            self.jobs.popleft()
-        return found
+    def next(self) -> Job | None:
+        """Returns the first of its jobs that no worker has."""
+        while self.jobs and self.jobs[0].taken:
+            self.left -= self.jobs.popleft().size
+        return self.jobs[0] if self.jobs else None
 
 
 class Job:
@@ -73,9 +65,8 @@ class Job:
 
     __slots__ = ("error", "forced", "key", "result", "size", "taken", "tasks", "text")
 
-    def __init__(self, key: Hashable, text: str, forced: list[int]):
-        self.key, self.text, self.forced = key, text, forced
-        self.size = len(text) // LETTERS + 1
+    def __init__(self, key: Hashable, text: str, forced: list[int], size: int):
+        self.key, self.text, self.forced, self.size = key, text, forced, size
         self.tasks: set[Task] = set()
         self.taken = False
         self.result: Aligned | None = None
@@ -83,35 +74,72 @@ class Job:
 
 
 class Group:
-    """Requests whose sentences may be translated together."""
+    """Requests whose sentences may be translated together, in the order of their turns."""
 
     def __init__(self, number: int, sentences: Sentences, settings: Settings):
         self.number, self._sentences, self._settings = number, sentences, settings
         self.tasks: OrderedDict[Task, None] = OrderedDict()
-        self._was_large = False
+        self._was_long = False
+
+    def size(self, text: str) -> int:
+        """Returns how many pieces a sentence has, about; those of a beam count for each hypothesis."""
+        return self._settings.search.beam_size * (len(text) // LETTERS + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
         """What the jobs ask for, in order."""
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
 
-    def batch(self, room: int) -> list[Job]:
-        """Jobs that no worker has, of about `room` pieces; a sentence that is longer comes alone, every second time."""
-        found = [] if self._was_large else self._next()
-        left = room - sum(job.size for job in found)
-        for task in sorted(self.tasks, key=lambda task: (task.attained, task.left)):
-            taken = task.take(left)
-            found += taken
-            left -= sum(job.size for job in taken)
-        if not found:
-            found = self._next()
-            left = room - sum(job.size for job in found)
-        self._was_large = left < 0
-        for task in [task for task in self.tasks if not task.jobs]:
+    def batch(self, room: int, long: bool = True) -> list[Job]:
+        """Takes jobs that no worker has, of at most `room` pieces.
+
+        A sentence of more pieces comes alone, every second time while others wait, and only if `long` allows it.
+        """
+        found = self._of_turns(room, long and not self._was_long)
+        if not found and long:
+            found = self._of_turns(room, True)
+        self._was_long = sum(job.size for job in found) > room
+        for task in [task for task in self.tasks if task.next() is None]:
             del self.tasks[task]
         return found
 
-    def _next(self) -> list[Job]:
-        """A job of the request that waits longest, which is behind the others then."""
-        oldest = next(iter(self.tasks))
-        self.tasks.move_to_end(oldest)
-        return oldest.take(1, True)
+    def _of_turns(self, room: int, long: bool) -> list[Job]:
+        found: list[Job] = []
+        left, waiting = room, deque(self.tasks)
+        while waiting and left > 0:
+            task = waiting.popleft()
+            if task.credit <= 0:
+                task.credit += turn(task.turns, room)
+                task.turns += 1
+            while task.credit > 0 and (job := task.next()):
+                if job.size > left and not (long and not found and job.size > room):
+                    break
+                job.taken = True
+                found.append(job)
+                left -= job.size
+                task.credit -= job.size
+            if task.credit <= 0 and task.next():
+                self.tasks.move_to_end(task)
+                waiting.append(task)
+        return found
+
+
+def turn(number: int, batch: int) -> int:
+    """Returns how many pieces a request has in a turn, the first of which is number 0.
+
+    A sentence is through after one turn and a list of 30 after five, so that it waits about five times as long at most.
+    What is longer is a document: others do not wait for it as for a list.
+    """
+    return max(1, batch // 16) * (1, 2, 4, 8, 16, 4)[min(number, 5)]
+
+
+def pieces_before(pieces: int, others: Iterable[int], batch: int) -> int:
+    """Returns how many pieces of others are translated before a request of `pieces` is done, at most, about.
+
+    `others`: what each of them waits for. Until a request is done, each other one has as many turns as it has.
+    """
+    number = granted = 0
+    while granted < pieces and number < 1000:
+        granted += turn(number, batch)
+        number += 1
+    most = max(granted, number * turn(5, batch))
+    return sum(min(left, most) for left in others)

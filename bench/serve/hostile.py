@@ -1,0 +1,242 @@
+"""Hostile connections beside honest ones: are these answered meanwhile, and does the memory stay flat?
+
+    python -m bench.serve.hostile [--minutes 10] [--each 12]
+
+Of each kind of attack `--each` connections go on all the time, on this machine only. It is begun again when the server
+has ended it. Four honest clients ask for a sentence every tenth of a second, with a key, and compare the answer with
+`Translator`. The server asks for keys; some attackers have one.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+from bench.serve.__main__ import SENTENCES, Running
+from bench.serve.mixed import parts
+from bench.serve.soak import MODEL, memory_line
+from bench.timing import machine, positive, save
+
+KEY = "sesame"
+_ASK = 0.1  # seconds from one question of an honest client to the next
+_HONEST = 4
+_PAUSE = 0.2  # seconds of an attacker from one connection to the next
+
+
+def head(path, length, *more, key=True):
+    """The first lines of a request."""
+    keyed = (f"X-Api-Key: {KEY}",) if key else ()
+    lines = (f"POST {path} HTTP/1.1", "Host: a", "Content-Type: application/json", f"Content-Length: {length}")
+    return ("\r\n".join([*lines, *keyed, *more]) + "\r\n\r\n").encode()
+
+
+def request(text, key=True, path="/translate"):
+    """A whole request."""
+    body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+    return head(path, len(body), key=key) + body
+
+
+async def _empty_lines(reader, writer, chance):
+    while True:
+        writer.write(b"\r\n" * chance.randint(1, 1000))
+        await writer.drain()
+        await asyncio.sleep(1)
+
+
+async def _nothing(reader, writer, chance):
+    await reader.read()
+
+
+async def _slow_head(reader, writer, chance):
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: a\r\n")
+    while True:
+        writer.write(b"x: a\r\n")
+        await writer.drain()
+        await asyncio.sleep(1)
+
+
+async def _slow_body(reader, writer, chance):
+    writer.write(head("/translate", 900_000) + b" " * 800_000)
+    while True:
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(1)
+
+
+async def _never_reads(reader, writer, chance):
+    """Asks for what is large, on and on, and reads none of it."""
+    reader._transport.pause_reading()
+    asked = request(" ".join(f"{chance.random()}" for _ in range(2500)), path="/v1/translate").replace(
+        b'"q"', b'"text"'
+    )
+    while True:
+        writer.write(asked)
+        await writer.drain()
+
+
+async def _reads_slowly(reader, writer, chance):
+    reader._transport.pause_reading()
+    for _ in range(50):
+        writer.write(request("One man. " * 5000))
+    while True:
+        reader._transport.resume_reading()
+        await reader.read(100)
+        reader._transport.pause_reading()
+        await asyncio.sleep(1)
+
+
+async def _no_key(reader, writer, chance):
+    bodies = (b'{"q":[' + b"[]," * 330_000 + b"[]]}", b"[" * 999_999, b'{"q":"' + b"\\u00e4" * 150_000 + b'"}')
+    while True:
+        body = chance.choice(bodies)
+        writer.write(head("/translate", len(body), key=False) + body)
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(0.2)
+
+
+async def _with_key(reader, writer, chance):
+    bodies = (b'{"q":[' + b"[]," * 330_000 + b"[]]}", b'{"q":[' + b"9," * 490_000 + b"9]}")
+    while True:
+        body = chance.choice(bodies)
+        writer.write(head("/translate", len(body)) + body)
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(0.2)
+
+
+async def _endless(reader, writer, chance):
+    writer.write(request(chance.choice(("a" * 50_000, "#a" * 25_000)) + f" {chance.random()}"[:0]))
+    await reader.readuntil(b"\r\n\r\n")
+
+
+async def _leaves(reader, writer, chance):
+    text = f"{chance.random()} " + "#a" * 20_000
+    writer.write(request(text))
+    await writer.drain()
+    await asyncio.sleep(chance.random())
+
+
+async def _garbage(reader, writer, chance):
+    writer.write(chance.randbytes(chance.randint(1, 100_000)))
+    await reader.read()
+
+
+async def _long_head(reader, writer, chance):
+    writer.write(b"GET /health HTTP/1.1\r\nHost: a\r\nx: " + b"a" * 1_000_000)
+    await reader.read()
+
+
+async def _pipeline(reader, writer, chance):
+    writer.write(b"GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n" * 2000)
+    await reader.readexactly(10_000)
+
+
+async def _two_lengths(reader, writer, chance):
+    writer.write(head("/translate", 5, "Transfer-Encoding: chunked") + b"0\r\n\r\n")
+    await reader.read()
+
+
+ATTACKS = (_empty_lines, _nothing, _slow_head, _slow_body, _never_reads, _reads_slowly, _no_key, _with_key, _endless)
+ATTACKS += (_leaves, _garbage, _long_head, _pipeline, _two_lengths)
+
+
+class Siege:
+    """A server, its attackers and its honest clients."""
+
+    def __init__(self, server, right, each):
+        self.server, self.right, self.each = server, right, each
+        self.end, self.seconds, self.memory = 0.0, [], []
+        self.counts = {"right": 0, "wrong": 0, "refused": 0, "lost": 0}
+        self.attacks = dict.fromkeys([attack.__name__[1:] for attack in ATTACKS], 0)
+
+    async def run(self, seconds):
+        """Go on for so long."""
+        began = time.monotonic()
+        self.end = began + seconds
+        tasks = [asyncio.create_task(self._attack(attack, number)) for attack in ATTACKS for number in range(self.each)]
+        await asyncio.gather(self._watch(began), *map(self._honest, range(_HONEST)))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _attack(self, attack, number):
+        chance = random.Random(f"{attack.__name__} {number}")
+        while time.monotonic() < self.end:
+            writer = None
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+                await attack(reader, writer, chance)
+            except (OSError, EOFError, asyncio.LimitOverrunError):
+                pass
+            finally:
+                self.attacks[attack.__name__[1:]] += 1
+                if writer is not None:
+                    writer.transport.abort()
+            await asyncio.sleep(_PAUSE)
+
+    async def _honest(self, number):
+        chance, streams = random.Random(number), None
+        lines = list(self.right)
+        while time.monotonic() < self.end:
+            line = chance.choice(lines)
+            began = time.perf_counter()
+            try:
+                streams = streams or await asyncio.open_connection("127.0.0.1", self.server.port)
+                reader, writer = streams
+                writer.write(request(line))
+                said = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = int(said.partition(b"content-length:")[2].split(b"\r\n")[0])
+                answer = json.loads(await reader.readexactly(length))
+            except (OSError, EOFError):
+                self.counts["lost"] += 1
+                streams = None
+                continue
+            self.seconds.append(time.perf_counter() - began)
+            is_right = answer == {"translatedText": self.right[line]}
+            self.counts["right" if is_right else "refused" if b" 503 " in said[:20] else "wrong"] += 1
+            await asyncio.sleep(_ASK)
+        if streams:
+            streams[1].close()
+
+    async def _watch(self, began):
+        while time.monotonic() < self.end:
+            await asyncio.sleep(2)
+            self.memory.append((time.monotonic() - began, self.server.memory()))
+
+
+def main(arguments=None):
+    from cpunmt import Translator
+
+    parser = argparse.ArgumentParser(prog="python -m bench.serve.hostile", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--each", type=positive, default=12, help="connections of each kind of attack")
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[:2000]
+    right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
+    cores = sorted(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(Running(chosen.model, cores[-1], cache_mb=1, keys=[KEY]))
+        os.sched_setaffinity(0, {cores[0]})
+        stack.callback(os.sched_setaffinity, 0, cores)
+        siege = Siege(server, right, chosen.each)
+        asyncio.run(siege.run(60 * chosen.minutes))
+        began = time.monotonic()
+        server.process.terminate()
+        server.process.wait()
+        ended = time.monotonic() - began
+    print(machine(), f"{chosen.minutes:g} minutes, {chosen.each} connections of each kind")
+    print(json.dumps(siege.counts), "seconds:", ", ".join(f"{k} {v:.3f}" for k, v in parts(siege.seconds).items()))
+    print(json.dumps(siege.attacks))
+    print(memory_line(siege.memory, 60 * chosen.minutes))
+    print(f"SIGTERM ended it after {ended:.1f} s, status {server.process.returncode}")
+    save(chosen.json, {"machine": machine(), "counts": siege.counts, "memory": siege.memory, "seconds": siege.seconds})
+    return 1 if siege.counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,94 @@
+"""Clients of all sizes at once: how long lists wait beside single sentences, and everybody beside what never ends.
+
+    python -m bench.serve.mixed [--clients 200] [--seconds 60] [--model DIR]
+
+Half of the clients ask for a sentence at a time, the others for lists of 2 to 30. Each asks again as soon as it has its
+answer. With `--endless` so many clients besides send sentences of 50,000 characters without an end. Every answer of a
+list or a sentence is compared with `Translator`.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import time
+from pathlib import Path
+
+from bench.serve.__main__ import SENTENCES, Running
+from bench.serve.clients import Client
+from bench.serve.soak import MODEL
+from bench.timing import machine, positive, save
+
+_ENDLESS = ("a" * 50_000, "#a" * 25_000)
+_PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+
+
+def main(arguments=None):
+    from cpunmt import Translator
+
+    parser = argparse.ArgumentParser(prog="python -m bench.serve.mixed", description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
+    parser.add_argument("--clients", type=positive, default=200)
+    parser.add_argument("--endless", type=int, default=0, help="clients that send what never ends")
+    parser.add_argument("--seconds", type=positive, default=60)
+    parser.add_argument("--seed", type=positive, default=1)
+    parser.add_argument("--json", help="write the figures there")
+    chosen = parser.parse_args(arguments)
+    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))
+    right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
+    cores = sorted(os.sched_getaffinity(0))
+    with Running(chosen.model, cores[-1]) as server:
+        os.sched_setaffinity(0, {cores[0]})
+        try:
+            found = asyncio.run(measured(server.port, right, chosen))
+        finally:
+            os.sched_setaffinity(0, cores)
+    print(machine(), f"{chosen.clients} clients, {chosen.endless} that never end")
+    made = {kind: parts(seconds) for kind, seconds in found.items()}
+    for kind, seconds in found.items():
+        told = ", ".join(f"{name} {value:.3f}" for name, value in made[kind].items())
+        print(f"{kind:10} {len(seconds)} answers, seconds: {told}")
+    print(f"p99 of lists / p99 of sentences: {made['lists']['p99'] / made['sentences']['p99']:.2f}")
+    save(chosen.json, {"machine": machine(), **made})
+
+
+async def measured(port, right, chosen) -> dict:
+    """Seconds that answers took, by kind."""
+    lines, found = list(right), {"sentences": [], "lists": [], "endless": []}
+    end = time.monotonic() + chosen.seconds
+
+    async def work(number):
+        chance, client = random.Random(f"{chosen.seed} {number}"), Client(port)
+        kind = "sentences" if number % 2 else "lists"
+        while time.monotonic() < end:
+            some = chance.sample(lines, 1 if kind == "sentences" else chance.randint(2, 30))
+            began = time.perf_counter()
+            made = await client.translate(some if kind == "lists" else some[0])
+            found[kind].append(time.perf_counter() - began)
+            expected = [right[line] for line in some]
+            assert made == (expected if kind == "lists" else expected[0]), "an answer is wrong"
+        client.close()
+
+    async def endless(number):
+        client = Client(port)
+        while time.monotonic() < end:
+            began = time.perf_counter()
+            try:
+                await client.translate(_ENDLESS[number % len(_ENDLESS)])
+            except RuntimeError:  # refused, as there is too much to do
+                await asyncio.sleep(1)
+            found["endless"].append(time.perf_counter() - began)
+        client.close()
+
+    await asyncio.gather(*map(work, range(chosen.clients)), *map(endless, range(chosen.endless)))
+    return found
+
+
+def parts(seconds) -> dict:
+    """Seconds within which a half, 95 %, 99 % and all of the answers came."""
+    ordered = sorted(seconds) or [0.0]
+    return {name: ordered[min(len(ordered) - 1, int(part * len(ordered)))] for name, part in _PARTS.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Requests whose bodies are arriving: how much memory they take, and an end for those that take too long.
+
+A request that arrives has no thread yet and is not in progress: clients that send slowly keep out nobody else, and the
+end of the server does not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+
+from cpunmt.serve.errors import ServeError
+
+MOST_BYTES = 128 << 20  # of bodies that are not there as a whole
+
+
+class Arriving:
+    """Requests that are arriving, the oldest first. For one thread: that of the event loop."""
+
+    def __init__(self) -> None:
+        self._held: dict[asyncio.Task[object], int] = {}
+        self._ended: dict[asyncio.Task[object], ServeError] = {}
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[Callable[[int], None]]:
+        """Around the arrival of a request: yields a function that counts bytes. Raises ServeError if it is ended."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._held[task] = 0
+        try:
+            yield lambda count: self._more(task, count)
+        except asyncio.CancelledError:
+            if task not in self._ended:
+                raise
+            if hasattr(task, "uncancel"):  # since Python 3.11
+                task.uncancel()
+            raise self._ended[task] from None
+        finally:
+            self._bytes -= self._held.pop(task, 0)
+            self._ended.pop(task, None)
+
+    def end_all(self, error: ServeError) -> None:
+        """Each of them raises this error."""
+        for task in list(self._held):
+            self._end(task, error)
+
+    def _more(self, task: asyncio.Task[object], count: int) -> None:
+        """More bytes have come. Where all bodies have too many, the request that takes longest is ended."""
+        if task in self._held:  # else it is ended
+            self._held[task] += count
+            self._bytes += count
+        while self._bytes > MOST_BYTES and len(self._held) > 1:
+            oldest = next((one for one in self._held if one is not task), task)
+            self._end(oldest, ServeError(408, "The request took too long to arrive", detail="Send it faster, or less"))
+
+    def _end(self, task: asyncio.Task[object], error: ServeError) -> None:
+        self._bytes -= self._held.pop(task)
+        self._ended[task] = error
+        task.cancel()

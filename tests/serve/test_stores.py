@@ -1,0 +1,129 @@
+"""Glossaries and files of clients, against lists: what a client may have, what it may not, and who makes room."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.serve.dialects import deepl_glossaries, translated_files
+from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
+from cpunmt.serve.dialects.translated_files import FileStore
+from cpunmt.serve.errors import ServeError
+from cpunmt.translation.glossary.glossary import Glossary
+
+MANY, ROOM = 20, 3000  # glossaries, bytes
+SHARE, OWN_ROOM = 2, 300  # a tenth of each
+PAIR = ("en", "de")
+OWNERS = st.sampled_from([*"abcdefghijklmno"])
+
+
+def glossary(letters):
+    """Terms that count for 200 bytes, and 8 for each letter of two."""
+    return {PAIR: Glossary({"x" * letters: "y"})}
+
+
+def bytes_of(letters):
+    return 200 + 8 * (letters + 1)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("add"), OWNERS, st.integers(1, 13)),
+            st.tuples(st.just("change"), st.integers(0, 30), st.integers(1, 13)),
+            st.tuples(st.just("remove"), st.integers(0, 30), st.just(0)),
+        ),
+        max_size=60,
+    )
+)
+def test_glossaries_are_a_list_with_limits(steps):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deepl_glossaries, "MOST_BYTES", ROOM)
+        store, kept = GlossaryStore(), []  # the definition: [owner, letters, number]
+        for step, who, letters in steps:
+            if step != "add" and not kept:
+                continue
+            one = [who, letters, None] if step == "add" else kept[who % len(kept)]
+            others = [other for other in kept if other is not one]
+            if step == "remove":
+                store.remove(store.one_of(one[0], one[2]))
+                kept = others
+                continue
+            own = [other for other in others if other[0] == one[0]]
+            fits = (
+                sum(bytes_of(other[1]) for other in others) + bytes_of(letters) <= ROOM
+                and sum(bytes_of(other[1]) for other in own) + bytes_of(letters) <= OWN_ROOM
+                and (step == "change" or (len(kept) < MANY and len(own) < SHARE))
+            )
+            try:
+                if step == "add":
+                    one[2] = store.add(who, "name", glossary(letters), MANY).number
+                    kept.append(one)
+                else:
+                    store.change(store.one_of(one[0], one[2]), "name", glossary(letters))
+                    one[1] = letters
+            except ServeError as error:
+                assert error.status == 456 and not fits
+            else:
+                assert fits
+        for owner in {one[0] for one in kept}:
+            assert [g.number for g in store.all_of(owner)] == [one[2] for one in kept if one[0] == owner]
+        assert store._bytes == sum(bytes_of(one[1]) for one in kept) == sum(g.bytes for g in store._all.values())
+
+
+@pytest.mark.parametrize("most, share", [(0, 0), (1, 1), (10, 1), (11, 2), (1000, 100)])
+def test_a_client_has_a_tenth_of_the_glossaries(most, share):
+    store = GlossaryStore()
+    for _ in range(share):
+        store.add("one", "name", glossary(1), most)
+    with pytest.raises(ServeError, match="Quota for glossaries"):
+        store.add("one", "name", glossary(1), most)
+    if most > share:
+        assert store.add("other", "name", glossary(1), most).owner == "other"
+
+
+FILE = translated_files._EMPTY
+FILES = 8 * FILE  # room for eight empty files, of a client for two
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.sampled_from("abcdef"), st.sampled_from([0, 1, FILE, 2 * FILE])),
+            st.tuples(st.just("get"), st.integers(0, 30), st.just(0)),
+            st.tuples(st.just("wait"), st.sampled_from([0.5, 200.0, 600.0]), st.just(0)),
+        ),
+        max_size=60,
+    )
+)
+def test_files_are_a_list_in_which_no_waiting_one_makes_room(steps):
+    clock = [1000.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translated_files, "MOST_BYTES", FILES)
+        patch.setattr(translated_files.time, "monotonic", lambda: clock[0])
+        store, kept, gone = FileStore(), [], []  # [owner, bytes, began, is fetched, name]
+        for step, value, size in steps:
+            if step == "wait":
+                clock[0] += value
+            old = [one for one in kept if clock[0] - one[2] > 600]
+            gone += [one[4] for one in old]
+            kept = [one for one in kept if one not in old]
+            if step == "get" and kept:
+                one = kept[value % len(kept)]
+                assert store.get(one[4]) == b"x" * (one[1] - FILE)
+                one[3] = True
+            elif step == "put":
+                waiting = [one for one in kept if not one[3]]
+                own = sum(one[1] for one in waiting if one[0] == value)
+                fits = sum(one[1] for one in waiting) + FILE + size <= FILES and own + FILE + size <= FILES // 4
+                try:
+                    name = store.put(value, "file.TXT", "de", b"x" * size)
+                except ServeError as error:
+                    assert error.status == 503 and not fits and 1 <= error.retry_after <= 600
+                    continue
+                assert fits and name.endswith("_de.txt")
+                kept.append([value, FILE + size, clock[0], False, name])
+                while sum(one[1] for one in kept) > FILES:
+                    first = next(one for one in kept if one[3])
+                    kept.remove(first)
+                    gone.append(first[4])
+        assert all(store.get(one[4]) is not None for one in kept) and not any(map(store.get, gone))
