@@ -42,7 +42,7 @@ test: $(VENV)/test.done
 	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
 
 test-all: $(VENV)/test.done $(VENV)/browser.done $(VENV)/scale.done
-	$(RUN) -m pytest -q
+	$(RUN) -m pytest -q -o faulthandler_timeout=7200
 
 test-arm: $(VENV)/test.done
 	@command -v qemu-aarch64-static || { echo "There is no QEMU: apt-get install qemu-user-static" >&2; exit 1; }

@@ -173,7 +173,7 @@ setup(
             *PDF,
             "polib>=1.2",
             *PARQUET,
-            "pytest>=8",
+            "pytest>=9",
             "pytest-xdist>=3.5",
             "hypothesis>=6.100",
             "ruff>=0.9",

@@ -1,6 +1,7 @@
 """Settings and fixtures of all tests."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,13 @@ from tests.support.command_line import sentences
 # No deadline: a busy machine is no failure, nor is an emulated one.
 settings.register_profile("cpunmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cpunmt")
+
+
+# What the tests start must hear signals, also in a run that was started with some of them ignored (nohup).
+# Programs inherit an ignored signal, but of a caught one the usual effect.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
 
 
 # It would hide that a command forgets to flush.

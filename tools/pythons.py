@@ -149,7 +149,7 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
     run(uv(), "venv", "--quiet", "--no-project", "--python", found.path, environment)
     python = environment / "bin" / "python"
     settings = {"CPUNMT_CACHE_DIR": str(folder / "programs"), "CPUNMT_INSTALLED_IN": str(environment)}
-    wanted = (f"{wheel}[serve]", "pytest>=8", "hypothesis>=6.100")
+    wanted = (f"{wheel}[serve]", "pytest>=9", "hypothesis>=6.100")
     run(uv(), "pip", "install", "--quiet", "--no-build", "--python", python, *wanted)
     versions = json.loads(run(python, "-I", "-c", _VERSIONS))
     made = Outcome(name, found.version, found.origin, versions)

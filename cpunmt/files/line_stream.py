@@ -151,7 +151,7 @@ def encode_line(text: str) -> bytes:
 def write_all(descriptor: int, data: bytes):
     """Write all of `data` now, waiting for room if need be.
 
-    Raises OSError (BrokenPipeError: nobody reads any more).
+    Raises OSError (BrokenPipeError: nobody reads any more), whose `characters_written` is the number of bytes written.
     """
     rest = memoryview(data)
     while rest:
@@ -159,3 +159,6 @@ def write_all(descriptor: int, data: bytes):
             rest = rest[os.write(descriptor, rest) :]
         except BlockingIOError:
             _wait(descriptor, select.POLLOUT)
+        except OSError as error:
+            error.characters_written = len(data) - len(rest)
+            raise

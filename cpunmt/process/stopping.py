@@ -33,7 +33,7 @@ class Watch:
 
     def error(self) -> CpunmtError | None:
         """What is to be raised now, if the call is to end."""
-        if self._left or (self._cancel is not None and self._cancel()):
+        if self._left or (self._cancel is not None and self._asked(self._cancel)):
             return CancelledError("the call was cancelled before it was done")
         if time.monotonic() >= self._end:
             return TimeLimitError(
@@ -41,6 +41,15 @@ class Watch:
                 "or less to do. A limit that cuts translations at the same piece on any machine is max_length"
             )
         return None
+
+    def _asked(self, cancel: Callable[[], object]) -> object:
+        """Asks `cancel`. Calls that it makes are under the calls around this one: else it would ask itself."""
+        watches = _WATCHES.get()
+        before = _WATCHES.set(watches[: watches.index(self)] if self in watches else watches)
+        try:
+            return cancel()
+        finally:
+            _WATCHES.reset(before)
 
 
 class SharedWork:

@@ -10,11 +10,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import is_ending
 from cpunmt.process.stopping import Watch, under
+
+_WORKS_FOR: ContextVar[tuple["_Pool", ...]] = ContextVar("cpunmt pools", default=())  # of calls within calls
 
 
 class _Pool:
@@ -96,13 +98,14 @@ class Workers:
     def submit(self, function: Callable, *arguments):
         """A concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only one.
 
-        It does so in a copy of the context of this thread (`contextvars`).
+        It does so in a copy of the context of this thread (`contextvars`). A worker that calls a function which
+        translates does that work itself: all the others may be waiting for the same.
         """
         pool = self._pool
         if pool is None or pool.process != os.getpid():
             pool = self._started()
         future = pool.new_future()
-        if not pool.threads or is_ending():  # nobody else would do it
+        if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # nobody else would do it
             _do(future, function, arguments)
             return future
         if pool.room:
@@ -110,7 +113,9 @@ class Workers:
             future.add_done_callback(lambda _: pool.room.release())
         pool.open.add(future)
         future.add_done_callback(pool.open.discard)
-        pool.waiting.put((future, copy_context().run, (function, *arguments)))
+        context = copy_context()
+        context.run(_WORKS_FOR.set, (*_WORKS_FOR.get(), pool))
+        pool.waiting.put((future, context.run, (function, *arguments)))
         return future
 
     def _started(self) -> _Pool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,6 +77,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
     """
     for _ in range(_TRIES):
         try:
+            link = _link(path)
             directory = os.open(path, _READ_NOTHING | os.O_DIRECTORY)
         except (OSError, ValueError):
             return load()  # raises: it is missing, or no directory
@@ -87,13 +89,19 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
                 found = error
             with contextlib.suppress(OSError):
                 # while it is open its number is not given anew
-                if os.path.samestat(os.fstat(directory), os.stat(path)):
+                if os.path.samestat(os.fstat(directory), os.stat(path)) and _link(path) == link:
                     if isinstance(found, ModelFileError):
                         raise found
                     return found
         finally:
             os.close(directory)
     raise ModelFileError(f"{path}: was replaced by another directory {_TRIES} times while it was loaded; try again")
+
+
+def _link(path: Path) -> tuple[int, int] | None:
+    """Identifies a link, which may lead elsewhere and back while a model is loaded; None for a directory."""
+    status = os.lstat(path)
+    return (status.st_ino, status.st_ctime_ns) if stat.S_ISLNK(status.st_mode) else None
 
 
 def _load(path: Path, wanted: str | None, activation_scales: str | None) -> LoadedModel:

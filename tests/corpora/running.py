@@ -3,7 +3,6 @@
 import gzip
 import os
 import subprocess
-import time
 from pathlib import Path
 
 from cpunmt.files.compressed_file import zstd_module
@@ -53,21 +52,6 @@ def children(process) -> list[int]:
     found = []
     for task in Path(f"/proc/{process.pid}/task").iterdir():
         found += map(int, (task / "children").read_text().split())
-    return found
-
-
-def processor_seconds(number) -> float:
-    """Of a process that runs."""
-    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def wait_for(what, seconds=60):
-    """What is true at last."""
-    until = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < until
-        time.sleep(0.005)
     return found
 
 

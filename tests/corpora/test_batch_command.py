@@ -19,14 +19,13 @@ from tests.corpora.running import (
     done,
     is_gone,
     lines,
-    processor_seconds,
     refused,
     started,
     together,
-    wait_for,
 )
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
 from tests.support.command_line import on_terminal, run
+from tests.support.processes import processor_seconds, wait_for
 
 COUNT = 120
 SMALL = ["--shard-rows", "25"]

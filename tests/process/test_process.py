@@ -18,13 +18,6 @@ from tests.sample_models.model_pairs import write_pair
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import TIMEOUT, run, sentences, texts
 
-# A process does not react to signals that were ignored when it was started, as by nohup and a shell's `make test &`.
-START = """
-import os, signal, sys
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_DFL)
-os.execv(sys.executable, [sys.executable, "-m", *sys.argv[1:]])
-"""
 MODEL, FLOATS = DIRECTORIES["int8"], DIRECTORIES["float32"]
 
 
@@ -66,7 +59,7 @@ def in_charge(process):
 
 
 def command(name, files, out):
-    """(arguments of START, environment)."""
+    """(arguments of Python's -m, environment)."""
     values = {"files": files, "out": out, "model": MODEL, "floats": FLOATS}
     arguments = [part.format(**values) for part in COMMANDS[name].split()]
     if name == "convert again" and not (out / "there").exists():
@@ -79,7 +72,7 @@ def interrupted(name, files, out, moment, number):
     """(exit status, stderr) of a command that gets a signal `moment` seconds after its first lines."""
     arguments, env = command(name, files, out)
     process = subprocess.Popen(
-        [sys.executable, "-c", START, *arguments],
+        [sys.executable, "-m", *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         cwd=ROOT,
@@ -89,9 +82,7 @@ def interrupted(name, files, out, moment, number):
         in_charge(process)
         time.sleep(moment)
         process.send_signal(number)
-        began = time.monotonic()
         _, shown = process.communicate(timeout=TIMEOUT)
-        assert time.monotonic() - began < 15
         return process.returncode, shown.decode()
     finally:
         process.kill()
@@ -178,10 +169,12 @@ def test_an_output_that_was_made_for_nothing_is_removed(tmp_path):
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
     """As under nohup."""
-    code = START.replace("os.execv", "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nos.execv")
-    arguments = ["cpunmt", "translate", "-m", str(MODEL)]
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        [sys.executable, "-m", "cpunmt", "translate", "-m", str(MODEL)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
     process.stdin.write(b"A dog.\n")
     process.stdin.flush()

@@ -2,18 +2,11 @@
 
 import os
 import threading
-import time
 
 import pytest
 
 from cpunmt.process.workers import Workers
-
-
-def wait_until(true):
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+from tests.support.processes import wait_for
 
 
 def test_one_worker_is_the_calling_thread():
@@ -49,29 +42,29 @@ def test_an_error_comes_through_and_the_rest_is_left_undone():
     with pytest.raises(KeyError, match="the first"):
         list(workers.map(work, range(100)))
     go.set()
-    wait_until(lambda: workers.active == 0)
+    wait_for(lambda: workers.active == 0)
     assert len(done) <= 4
 
 
 def test_what_nobody_waits_for_any_more_is_left_undone():
-    workers = Workers(2)
-    done = []
-    results = workers.map(lambda item: time.sleep(0.01) or done.append(item), range(200))
+    workers, go, done = Workers(2), threading.Event(), []
+    results = workers.map(lambda item: (item and go.wait(), done.append(item)), range(200))
     next(results)
     results.close()
-    wait_until(lambda: workers.active == 0)
-    assert len(done) < 100
+    go.set()
+    wait_for(lambda: workers.active == 0)
+    assert len(done) <= 3  # the first, and what the two had begun
 
 
 def test_counts_of_batches():
     workers = Workers(2)
     go = threading.Event()
     futures = [workers.submit(go.wait, 30) for _ in range(5)]
-    wait_until(lambda: workers.queued == 3)
+    wait_for(lambda: workers.queued == 3)
     assert workers.active == 5
     go.set()
     assert [future.result() for future in futures] == [True] * 5
-    wait_until(lambda: workers.active == 0)
+    wait_for(lambda: workers.active == 0)
     assert workers.queued == 0
 
 
@@ -95,7 +88,7 @@ def test_a_forked_child_starts_threads_of_its_own():
     assert list(workers.map(lambda item: 2 * item, range(5))) == [0, 2, 4, 6, 8]
     go = threading.Event()
     waiting = workers.submit(go.wait, 30)
-    wait_until(lambda: workers.active == 1)
+    wait_for(lambda: workers.active == 1)
     child = os.fork()
     if child == 0:
         status = 1

@@ -9,8 +9,7 @@ from cpunmt.values.command_line import Parser
 from tests.support.command_line import ROOT
 
 _SCRIPT = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+import sys
 from cpunmt.process.run import run
 sys.exit(run("cpunmt", "tests.registry.command"))
 """

@@ -20,7 +20,7 @@ from tests.registry.shapes import (
     serve_opus,
     zipped,
 )
-from tests.support.command_line import ROOT
+from tests.support.command_line import ROOT, TIMEOUT
 
 HUB = "Helsinki-NLP/opus-mt-en-de"
 
@@ -252,7 +252,7 @@ def test_control_c_leaves_a_rest_to_go_on_with(server, monkeypatch):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, output) == (130, "")
     kept = part.stat().st_size
     assert 0 < kept < 400_000 and store.installed() == []
@@ -266,7 +266,7 @@ def test_two_processes_at_once(server, monkeypatch):
     path = large_model(server, monkeypatch)
     server.faults[path] = [Fault(trickle=40_000)]
     processes = [start("fetch", "firefox:ende") for _ in range(2)]
-    ended = [process.communicate(timeout=30) for process in processes]
+    ended = [process.communicate(timeout=TIMEOUT) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], ended
     assert {output for output, _ in ended} == {f"{store.find('firefox:ende')}\n"}
     assert server.paths().count(path) == 1

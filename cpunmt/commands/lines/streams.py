@@ -1,6 +1,8 @@
 """What the commands read from and write to: files or standard streams, by descriptor; every failure is one error."""
 
 import contextlib
+import fcntl
+import itertools
 import os
 import stat
 import sys
@@ -47,20 +49,55 @@ class Output:
         self.made = made  # path of the file that was made
 
     def write(self, chunks: Iterable[bytes]):
-        """Write all, in one piece even if the process is interrupted.
+        """Write all, in one piece even if the process is interrupted; the last chunk ends a line.
 
-        Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more.
+        Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more. A file then ends with a whole line.
         """
         with uncut, stream_errors("cannot write the output"):
             self._touch()
+            place = line = self._place()
             gathered, size = [], 0
-            for chunk in chunks:
-                gathered.append(chunk)
-                size += len(chunk)
-                if size >= _GATHERED:
-                    write_all(self.descriptor, b"".join(gathered))
-                    gathered, size = [], 0
-            write_all(self.descriptor, b"".join(gathered))
+            for chunk in itertools.chain(chunks, [None]):
+                if chunk is not None:
+                    gathered.append(chunk)
+                    size += len(chunk)
+                    if size < _GATHERED:
+                        continue
+                data = b"".join(gathered)
+                try:
+                    write_all(self.descriptor, data)
+                except OSError as error:
+                    if place is not None:
+                        self._cut(place, line, data[: error.characters_written])
+                    raise
+                if place is not None:
+                    line = place + data.rindex(b"\n") + 1 if b"\n" in data else line
+                    place += len(data)
+                gathered, size = [], 0
+
+    def _place(self) -> int | None:
+        """Where the next byte comes in a regular file; None for a pipe, a terminal or a device."""
+        status = os.fstat(self.descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if fcntl.fcntl(self.descriptor, fcntl.F_GETFL) & os.O_APPEND:
+            return status.st_size
+        return os.lseek(self.descriptor, 0, os.SEEK_CUR)
+
+    def _cut(self, place: int, line: int, written: bytes):
+        """Remove the beginning of a line that a full disk has no room for.
+
+        Parameters
+        ----------
+        place : where `written` begins, the last bytes that there was room for
+        line : where the line begins that was begun before them
+        """
+        end = place + len(written)
+        line = place + written.rindex(b"\n") + 1 if b"\n" in written else line
+        # else others write into the same file, and what is at its end is theirs
+        if end == os.lseek(self.descriptor, 0, os.SEEK_CUR) == os.fstat(self.descriptor).st_size:
+            os.ftruncate(self.descriptor, line)
+            os.lseek(self.descriptor, line, os.SEEK_SET)
 
     def finish(self):
         """What was in the file before is gone."""

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -24,6 +23,8 @@ from quantize.commands.cli import main
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.command_line import TIMEOUT
+from tests.support.processes import has_worked
 
 SMALL = {"--count": "6", "--top": "3", "--iterations": "5"}
 
@@ -317,9 +318,9 @@ def test_an_interrupt_leaves_nothing(files, model, tmp_path, flags):
     flags = with_sizes([*flags, "--iterations", "10000", "--count", "300"])
     command = [sys.executable, "-m", "quantize", "clusters", str(model), "--text", str(files / "text"), *flags]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
-    time.sleep(4)
+    has_worked(process.pid, 4)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, told = process.communicate(timeout=TIMEOUT)
     assert process.returncode in (130, -signal.SIGINT) and b"Traceback" not in told
     assert content(model) == before and os.listdir(tmp_path) == ["model"]
 

@@ -117,9 +117,9 @@ def test_a_hundred_thousand_terms_and_a_long_text():
     terms = {" ".join(generator.choices(words, k=generator.choice([1, 2, 3]))): "x" for _ in range(100_000)}
     glossary = Glossary(terms)
     assert len(glossary) == len(terms) > 80_000
-    began = time.perf_counter()
+    began = time.process_time()
     found = glossary.matches(" ".join(generator.choices(words, k=20_000)))
-    assert time.perf_counter() - began < 5 and found  # 0.1 s; an alternation of all terms takes minutes
+    assert time.process_time() - began < 5 and found  # 0.1 s; an alternation of all terms takes minutes
 
 
 def test_terms_that_nearly_match_everywhere_take_linear_time():

@@ -1,0 +1,28 @@
+"""Other processes, observed without betting on the wall clock: a busy machine makes them slow, not wrong."""
+
+import os
+import time
+from pathlib import Path
+
+from tests.support.command_line import TIMEOUT
+
+
+def processor_seconds(number: int) -> float:
+    """The processor time of a process that runs, or has ended and was not waited for."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def has_worked(number: int, seconds: float):
+    """Wait until a process has worked for `seconds` of processor time more."""
+    begun = processor_seconds(number)
+    wait_for(lambda: processor_seconds(number) >= begun + seconds)
+
+
+def wait_for(what, seconds=TIMEOUT):
+    """The value of `what()` as soon as it is true."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    return found

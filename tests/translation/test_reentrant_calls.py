@@ -1,0 +1,107 @@
+"""Functions that a call is given, and that themselves call a Translator, unload it, or fork."""
+
+import os
+import threading
+
+import pytest
+
+from cpunmt import CancelledError, Translator
+from cpunmt.process.stopping import Watch, under
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
+
+LINES = sentences(30)
+TIMES = 2  # that a function does what it does, of the times that it is asked
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def translator(request):
+    return Translator(DIRECTORIES["int8"], inter_threads=request.param)
+
+
+class Does:
+    """A function that does something the first times, and returns False."""
+
+    def __init__(self, action):
+        self.action, self.left, self.lock = action, TIMES, threading.Lock()
+
+    def __call__(self, *_):
+        with self.lock:
+            self.left -= 1
+            due = self.left >= 0
+        if due:
+            self.action()
+        return False
+
+
+def forked(work):
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def actions(translator, cancel):
+    """What a function may do; `cancel` is the function itself, which a call within it may be given, too."""
+    return {
+        "translates one": lambda: translator.translate(LINES[0]),
+        "translates many": lambda: translator.translate(LINES),
+        "translates asynchronously": lambda: [
+            one.result() for one in translator.translate_batch([["▁A", "▁dog"]] * 9, asynchronous=True)
+        ],
+        "gives itself on": lambda: translator.translate(LINES[:2], cancel=cancel),
+        "scores": lambda: translator.score(LINES, LINES),
+        "unloads": translator.unload_model,
+        "forks": lambda: forked(lambda: translator.translate(LINES[0])),
+    }
+
+
+ACTIONS = list(actions(Translator(DIRECTORIES["int8"]), None))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_function_that_is_asked_may_call(translator, name):
+    """Each used to ask itself within its own call, without end, or to wait for a worker that waited for it."""
+    asked = Does(lambda: actions(translator, asked)[name]())
+    pieces = [translator.tokenize(line) for line in LINES]
+    texts = LINES * 2
+    expected = translator.translate(texts)
+    assert translator.translate(texts, cancel=asked) == expected and asked.left < 0
+    asked.left = TIMES
+    assert list(translator.translate_iterable(iter(texts), cancel=asked, ordered=True)) == expected
+    asked.left = TIMES
+    assert translator.translate_batch(pieces, cancel=asked) == translator.translate_batch(pieces)
+    asked.left = TIMES
+    assert translator.translate_batch(pieces, callback=asked) == translator.translate_batch(pieces)
+    asked.left = TIMES
+    waiting = translator.translate_batch(pieces, asynchronous=True, cancel=asked)
+    assert [one.result() for one in waiting] == translator.translate_batch(pieces)
+    assert asked.left < 0
+
+
+def test_a_function_that_always_calls_ends(translator):
+    """What it calls is under the calls around its own, and not under itself."""
+    depths = []
+
+    def cancel():
+        depths.append(len(depths))
+        translator.translate(LINES[0])
+        return len(depths) >= 5
+
+    with pytest.raises(CancelledError):
+        translator.translate(LINES * 4, cancel=cancel)
+    assert len(depths) < 20
+    stop = threading.Event()
+
+    def inner():
+        stop.set()
+        translator.translate(LINES[0])  # is ended by the outer call
+        raise AssertionError
+
+    with pytest.raises(CancelledError), under(Watch(cancel=stop.is_set)):
+        translator.translate(LINES, cancel=inner)
