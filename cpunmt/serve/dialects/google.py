@@ -46,8 +46,10 @@ async def languages(ask: Ask) -> Response:
     """Those that are served; with names, if a language for the names is given. They are in English."""
     host = ask.service.host
     named = "target" in ask.parameters
-    codes = dict.fromkeys([*host.sources, *host.targets])
-    told = [{"language": _code(code), **({"name": name_of(code)} if named else {})} for code in codes]
+    names: dict[str, str] = {}
+    for code in host.languages:
+        names.setdefault(_code(code), name_of(code))
+    told = [{"language": code, **({"name": name} if named else {})} for code, name in names.items()]
     return JSONResponse({"data": {"languages": told}})
 
 
