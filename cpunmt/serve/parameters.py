@@ -6,9 +6,10 @@ import asyncio
 import json
 import re
 import sys
+import zlib
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -22,6 +23,7 @@ _MOST_FIELDS = 10_000
 _READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # lists and objects in one another
+_FILE_NAME = re.compile(rb""";\s*filename\*\s*=\s*"?([\w-]+)'[\w-]*'([^\s;"]*)"?""", re.IGNORECASE)
 
 
 class Parameters(dict[str, Any]):
@@ -79,6 +81,11 @@ async def read_parameters(request: Request, settings: ServeSettings) -> Paramete
     found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = _limited(request, settings.max_body)
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        body = _decompressed(body, settings.max_body)
+    elif encoding not in ("", "identity"):
+        raise ServeError(415, "Invalid request: the Content-Encoding must be gzip, or none")
     try:
         if kind == "multipart/form-data":
             found.update(await _within(settings.body_seconds, _multipart(request, body, settings)))
@@ -124,7 +131,31 @@ async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         elif size > most * _READ_ON:
             break
     if size > most:
-        raise ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> ServeError:
+    return ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
+
+
+async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGenerator[bytes, None]:
+    """The bytes of a gzip body, of which no more than `most` and one are ever made, however small it is."""
+    reader, size, is_empty, goes_on = zlib.decompressobj(wbits=31), 0, True, False
+    async for chunk in body:
+        is_empty, goes_on = is_empty and not chunk, goes_on or (reader.eof and bool(chunk))
+        while chunk and size <= most and not reader.eof:
+            try:
+                part = reader.decompress(chunk, most + 1 - size)
+            except zlib.error:
+                raise bad("Invalid request: the body is not gzip, as its Content-Encoding says") from None
+            size += len(part)
+            if size <= most:
+                yield part
+            chunk = reader.unconsumed_tail
+    if size > most:
+        raise _too_large(most)
+    if not is_empty and (not reader.eof or goes_on or reader.unused_data):
+        raise bad("Invalid request: the gzip of the body breaks off, or more follows it")
 
 
 async def _within(seconds: float, work: Awaitable[T]) -> T:
@@ -139,8 +170,21 @@ async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
 
 
+class _MultiPart(MultiPartParser):
+    """Starlette's, which also reads a file's name as older clients write it: filename*=UTF-8''na%C3%AFve.txt."""
+
+    def on_header_end(self) -> None:
+        value = self._current_partial_header_value
+        if b"filename=" not in value.lower() and (found := _FILE_NAME.search(value)):
+            name = unquote_to_bytes(found[2]).decode(found[1].decode(), "replace")  # an unknown charset is 400
+            quoted = name.replace("\\", "\\\\").replace('"', '\\"').encode()
+            plain = b'; filename="%s"' % quoted
+            self._current_partial_header_value = value[: found.start()] + plain + value[found.end() :]
+        super().on_header_end()
+
+
 async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
-    parser = MultiPartParser(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
+    parser = _MultiPart(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError, LookupError):

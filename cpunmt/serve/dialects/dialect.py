@@ -106,7 +106,7 @@ class Dialect:
             service.in_flight += 1
             try:
                 parameters = await read_parameters(request, service.settings)
-                key = given_key(request.scope["headers"], parameters)
+                key = given_key(request.scope["headers"], parameters, service.keys)
                 if keyed:
                     service.keys.check(key)
                 return await answer(Ask(request, parameters, service, key))

@@ -67,7 +67,8 @@ async def detect(ask: Ask) -> Response:
 @libre.route("/languages", "GET", keyed=False)
 async def languages(ask: Ask) -> Response:
     """The languages, and what each is translated into: one that is only translated into has itself, as all have."""
-    host, told = ask.service.host, {}
+    host = ask.service.host
+    told: dict[str, dict[str, Any]] = {}
     for code in host.languages:
         written = libretranslate(code)
         one = told.setdefault(written, {"code": written, "name": name_of(code), "targets": [written]})
