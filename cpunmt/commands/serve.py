@@ -36,6 +36,12 @@ def serve_arguments(parser):
     parser.add_argument(
         "--api-keys", metavar="FILE", help="serve only who has one of the keys in this file, a line each"
     )
+    parser.add_argument(
+        "--trusted-proxies",
+        metavar="LIST",
+        help="addresses and networks, with commas, of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed "
+        "(default: 127.0.0.1,::1)",
+    )
     parser.add_argument("--preload", nargs=0, const=True, help="load all models before the first request")
     parser.set_defaults(run=serve, parser=parser)
 
@@ -57,6 +63,8 @@ def serve(given) -> int:
     try:
         if given.api_keys is not None:
             chosen["api_keys"] = read_keys(given.api_keys)
+        if given.trusted_proxies is not None:
+            chosen["trusted_proxies"] = [one.strip() for one in given.trusted_proxies.split(",") if one.strip()]
         settings = ServeSettings(**chosen)
     except (TypeError, ValueError) as error:
         given.parser.error(str(error))

@@ -26,7 +26,7 @@ def wanted_language(language: str | None, translator: Translator) -> IsIn | None
     source = model_languages(translator.metadata, str(translator.path)).source
     wanted = base_of(language)
     others = dict.fromkeys(base_of(one) for one in (*filter(None, [source]), *OTHERS))
-    detector = Detector([wanted, *(one for one in others if one != wanted)])
+    detector = Detector([wanted, *(one for one in others if one != wanted)], is_any_other=False)
 
     def is_in(text: str) -> bool:
         found = detector.best(text)

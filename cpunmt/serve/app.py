@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
@@ -36,6 +38,8 @@ _OF_PATHS = (
     ("/language/", google),
     ("/google/", google),
 )
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,100}){1,10}")
 _SAID = {404: "Not found", 405: "Method not allowed"}
 
 
@@ -75,17 +79,65 @@ def create_app(
             await service.close()
 
     routes = [*page, *(route for dialect in DIALECTS for route in dialect.routes)]
-    everybody = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=86400)
+    everybody = Middleware(
+        CORSMiddleware,
+        allow_origins=["*"],
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=["Retry-After"],
+        max_age=86400,
+    )
+    forwarded = Middleware(_Forwarded, trusted=service.settings.trusted_proxies)
     posts = {path: endpoint for dialect in reversed(DIALECTS) for path, endpoint in dialect.posts.items()}
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(_Direct, posts=posts), everybody],
+        middleware=[forwarded, Middleware(_Direct, posts=posts), everybody],
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.state.service = service
     return app
+
+
+class _Forwarded:
+    """Gives a request the address that its client sees, as a trusted proxy says it: scheme, host, and a prefix.
+
+    A prefix (X-Forwarded-Prefix) is one that the proxy has removed from the path.
+    """
+
+    def __init__(self, app: ASGIApp, trusted: Iterable[str]):
+        self._app = app
+        self._trusted = [ipaddress.ip_network(network, strict=False) for network in trusted]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and any(name.startswith(b"x-forwarded-") for name, _ in scope["headers"]):
+            client = scope.get("client")
+            if client and self._trusts(client[0]):
+                scope = _forwarded(scope)
+        await self._app(scope, receive, send)
+
+    def _trusts(self, host: str) -> bool:
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:  # of a socket of the system, or a test
+            return False
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in network for network in self._trusted)
+
+
+def _forwarded(scope: Scope) -> Scope:
+    """A request with the address that the headers of a proxy say, as far as they are well-formed."""
+    said = {name: value.partition(b",")[0].decode("latin-1").strip() for name, value in reversed(scope["headers"])}
+    found = dict(scope)
+    if (scheme := said.get(b"x-forwarded-proto", "").lower()) in ("http", "https"):
+        found["scheme"] = scheme
+    if _HOST.fullmatch(host := said.get(b"x-forwarded-host", "")):
+        headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+        found["headers"] = [(b"host", host.encode()), *headers]
+    if _PREFIX.fullmatch(prefix := said.get(b"x-forwarded-prefix", "").rstrip("/")):
+        found |= {"root_path": prefix + scope.get("root_path", ""), "path": prefix + scope["path"]}
+    return found
 
 
 class _Direct:

@@ -1,20 +1,84 @@
-"""Which language a text is in, among those that are served: see `translation.texts.detection`."""
+"""The languages of a request: those that its codes mean, and those that its texts are in."""
 
 from __future__ import annotations
 
-from cpunmt.serve.errors import bad
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cpunmt.serve.errors import bad, said
+from cpunmt.serve.language_codes import found_in
+from cpunmt.serve.model_host import ModelHost
 from cpunmt.translation.texts import detection
 from cpunmt.translation.texts.detection import Detected as Detected
 
+AUTO = "auto"
+
+
+class Wanted(NamedTuple):
+    """The languages of one text, settled.
+
+    source    a language that is served
+    target    the same; it may be the source: then the text stays as it is
+    detected  how the source was found, if it was not given
+    """
+
+    source: str
+    target: str
+    detected: Detected | None = None
+
 
 class Detector(detection.Detector):
-    """Tells the languages of texts; that it cannot is an answer."""
+    """Finds the languages of texts; a server without py3langid answers that it cannot."""
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages that a text may be in. Raises ServeError if py3langid is not installed."""
+        """Returns the languages that a text may be in. Raises ServeError if py3langid is not installed."""
         if not self.is_installed():
             raise bad(
                 "The language cannot be detected: py3langid is not installed on the server",
                 "Name the source language, or install it: pip install 'cpunmt[detect]'",
             )
         return super().detect(text)
+
+
+def settled(host: ModelHost, detector: Detector, texts: Sequence[str], source: str, target: str) -> list[Wanted]:
+    """Returns the languages of each text. `source` and `target`: codes as a client writes them, or "auto".
+
+    Raises ServeError if a language is not served, or no models lead from one to the other.
+    """
+    # A code finds the language itself; but pt may be served as pt to translate from, and as pt-BR to translate into.
+    intos = _meant(target, host.languages, host.targets)
+    if source.lower() != AUTO:
+        pairs = [(one, into) for one in _meant(source, host.languages, host.sources) for into in intos]
+        pair = next((pair for pair in pairs if _fits(host, *pair)), pairs[0])
+        wanted = [Wanted(*pair)] * len(texts)
+    else:
+        wanted = [_detected(host, detector, text, intos) for text in texts]
+    for one in set(wanted):
+        if not _fits(host, one.source, one.target):
+            raise bad(f"{said(target)} is not available as a target language from {one.source}")
+    return wanted
+
+
+def _detected(host: ModelHost, detector: Detector, text: str, intos: Sequence[str]) -> Wanted:
+    """The languages of a text whose source is not given. A guess is one from which something leads to the target."""
+    found = detector.detect(text)
+    best = found[0]
+    guesses = [] if best.confidence else [*found[1:], *(Detected(one, 0.0) for one in host.sources)]
+    for one in (best, *guesses):
+        for into in intos:
+            if _fits(host, one.language, into):
+                return Wanted(one.language, into, one)
+    return Wanted(best.language, intos[0], best)
+
+
+def _fits(host: ModelHost, source: str, target: str) -> bool:
+    """Whether a text of one language can be had in the other."""
+    return source == target or host.leads(source, target)
+
+
+def _meant(code: str, languages: Sequence[str], rather: Sequence[str]) -> list[str]:
+    """The languages that a code may mean, the likelier one first. Raises ServeError if it means none."""
+    found = [one for one in (found_in(code, languages), found_in(code, rather)) if one is not None]
+    if not found:
+        raise bad(f"{said(code)} is not supported")
+    return found

@@ -42,5 +42,10 @@ def chain(directions: Sequence[tuple[Direction, int]], source: str, target: str)
 
 
 def sources(directions: Sequence[tuple[Direction, int]]) -> list[str]:
-    """The languages that are translated from, each once."""
+    """Returns the languages that are translated from, each once."""
     return list(dict.fromkeys(direction.source for direction, _ in directions))
+
+
+def targets(directions: Sequence[tuple[Direction, int]]) -> list[str]:
+    """Returns the languages that are translated into, each once."""
+    return list(dict.fromkeys(direction.target for direction, _ in directions))

@@ -6,15 +6,14 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from urllib.parse import unquote_plus
 
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.errors import ServeError
 
-_SCHEMES = ("deepl-auth-key ", "bearer ")
-_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key")
+_HEADERS = (b"x-api-key", b"x-goog-api-key", b"authorization")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 _NAMES = "|".join(_PARAMETERS).encode()
 _MOST_KEYS = 20  # of a body: it has one
@@ -23,21 +22,38 @@ _HEADS = rb"(?:[^\r\n]+\r\n){0,9}\r\n"  # the other headers of a part of a multi
 _IN_FORM = re.compile(rb'(?:(?:^|&)(?:%b)=|name="?(?:%b)"?\r\n%b)([^&\r\n]{1,1000})' % (_NAMES, _NAMES, _HEADS))
 
 
-def given_key(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> str:
-    """The key of a request, wherever its dialect puts it; "" without one. `headers` as ASGI has them."""
-    found = {name: value for name, value in headers if name in _HEADERS}
-    for name in _HEADERS if found else ():
-        value = found.get(name, b"").decode("latin-1").strip()
-        for scheme in _SCHEMES:
-            if value.lower().startswith(scheme):
-                value = value[len(scheme) :].strip()
-        if value:
-            return value
+def given_key(
+    headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object], keys: Keys | None = None
+) -> str:
+    """Returns the key of a request, wherever its dialect puts it; "" without one.
+
+    A request may have several, as a proxy may add an Authorization of its own. Of those the first that `keys` know
+    counts; if there is none, the first: X-Api-Key, X-Goog-Api-Key, DeepL-Auth-Key, a parameter, Bearer.
+
+    Parameters
+    ----------
+    headers : as ASGI has them
+    parameters : of the query and the body
+    keys : those that the server knows
+    """
+    given = list(dict.fromkeys(_given(headers, parameters)))
+    if keys is not None and len(given) > 1:
+        given = [one for one in given if keys.knows(one)] or given
+    return given[0] if given else ""
+
+
+def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> Iterator[str]:
+    """What may be a key, in order. Authorization of another scheme (Basic, Digest) is not one."""
+    said = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
+    schemes = [value.partition(" ") for name, value in said if name == b"authorization"]
+    tokens = [(scheme.lower(), token.strip()) if token else ("bearer", scheme) for scheme, _, token in schemes]
+    yield from (value for wanted in _HEADERS[:2] for name, value in said if name == wanted and value)
+    yield from (token for scheme, token in tokens if scheme == "deepl-auth-key")
     for parameter in _PARAMETERS:
-        given = parameters.get(parameter)
-        if isinstance(given, str) and given:
-            return given
-    return ""
+        value = parameters.get(parameter)
+        if isinstance(value, str) and value:
+            yield value
+    yield from (token for scheme, token in tokens if scheme == "bearer" and token)
 
 
 def owner_of(key: str) -> str:

@@ -13,14 +13,15 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.store import METADATA, located
-from cpunmt.serve.directions import Direction, chain, sources
+from cpunmt.serve.directions import Direction, chain, sources, targets
 from cpunmt.serve.language_codes import plain
 from cpunmt.translation.loading import contains_model
 from cpunmt.translation.pivot.pivot import Pivot
 from cpunmt.translation.texts.languages import model_languages
 from cpunmt.translation.translator import Translator
 
-_NAMED = re.compile(r"([A-Za-z]{2,3}(?:[_-][A-Za-z]{4})?)-([A-Za-z]{2,3}(?:[_-][A-Za-z]{4})?)=(.+)", re.DOTALL)
+_CODE = r"([A-Za-z]{2,3}(?:[_-](?:[A-Za-z]{4}|[A-Z]{2}))?)"  # with a script or a country
+_NAMED = re.compile(rf"{_CODE}-{_CODE}=(.+)", re.DOTALL)
 
 
 class Hosted:
@@ -90,8 +91,10 @@ class ModelHost:
         self._in_chains = [(one, number) for one, number in self.directions if not self.models[number].has_several]
         self.sources = sources(self.directions)
         """The languages that are translated from."""
-        self.targets = list(dict.fromkeys(direction.target for direction, _ in self.directions))
+        self.targets = targets(self.directions)
         """The languages that are translated into."""
+        self.languages = list(dict.fromkeys([*self.sources, *self.targets]))
+        """All of them."""
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that one is translated into, through others where it must be."""

@@ -6,10 +6,11 @@ import asyncio
 import json
 import re
 import sys
+import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -25,6 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # lists and objects in one another
 _SHORT = 64 << 10  # bytes of a body that the event loop parses; of JSON without its texts, which could be all brackets
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)  # linear where the last one has no end
+_FILE_NAME = re.compile(rb""";\s*filename\*\s*=\s*"?([\w-]+)'[\w-]*'([^\s;"]*)"?""", re.IGNORECASE)
 
 
 class Parameters(dict[str, Any]):
@@ -85,7 +87,7 @@ async def read_parameters(
 
     Parameters
     ----------
-    held : called with the number of bytes of the body that have come, again and again
+    held : called with the number of bytes of each part of the body that is kept, unpacked if it is gzip
     allow : called with the query and the body before the body is parsed; it may raise
     parser : parses long bodies, beside the event loop
 
@@ -93,9 +95,14 @@ async def read_parameters(
     """
     found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = _limited(request, settings.max_body, held)
+    body = _limited(request, settings.max_body)
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        body = _decompressed(body, settings.max_body)
+    elif encoding not in ("", "identity"):
+        raise ServeError(415, "Invalid request: the Content-Encoding must be gzip, or none")
     try:
-        content = await _within(settings.body_seconds, _joined(body))
+        content = await _within(settings.body_seconds, _joined(body, held))
     except (TimeoutError, asyncio.TimeoutError):
         raise ServeError(408, "The request took too long to arrive", detail="Send it faster, or less") from None
     if len(content) <= _SHORT:
@@ -140,17 +147,41 @@ def _whole(text: str, name: str) -> str:
     return text
 
 
-async def _limited(request: Request, most: int, held: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
+async def _limited(request: Request, most: int) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size <= most:
-            held(len(chunk))
             yield chunk
         elif size > most * _READ_ON:
             break
     if size > most:
-        raise ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> ServeError:
+    return ServeError(413, f"The request is larger than {most} bytes", detail="Send less at once")
+
+
+async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGenerator[bytes, None]:
+    """The bytes of a gzip body, of which no more than `most` and one are ever made, however small it is."""
+    reader, size, is_empty, goes_on = zlib.decompressobj(wbits=31), 0, True, False
+    async for chunk in body:
+        is_empty, goes_on = is_empty and not chunk, goes_on or (reader.eof and bool(chunk))
+        while chunk and size <= most and not reader.eof:
+            try:
+                part = reader.decompress(chunk, min(most + 1 - size, _SHORT))
+            except zlib.error:
+                raise bad("Invalid request: the body is not gzip, as its Content-Encoding says") from None
+            size += len(part)
+            if size <= most:
+                yield part
+            chunk = reader.unconsumed_tail
+            await asyncio.sleep(0)  # a short chunk may unpack to all that a body may have
+    if size > most:
+        raise _too_large(most)
+    if not is_empty and (not reader.eof or goes_on or reader.unused_data):
+        raise bad("Invalid request: the gzip of the body breaks off, or more follows it")
 
 
 async def _within(seconds: float, work: Awaitable[T]) -> T:
@@ -161,8 +192,12 @@ async def _within(seconds: float, work: Awaitable[T]) -> T:
         return await work
 
 
-async def _joined(chunks: AsyncGenerator[bytes, None]) -> bytes:
-    return b"".join([chunk async for chunk in chunks])
+async def _joined(chunks: AsyncGenerator[bytes, None], held: Callable[[int], None]) -> bytes:
+    kept: list[bytes] = []
+    async for chunk in chunks:
+        held(len(chunk))
+        kept.append(chunk)
+    return b"".join(kept)
 
 
 async def _slices(content: bytes) -> AsyncGenerator[bytes, None]:
@@ -172,8 +207,21 @@ async def _slices(content: bytes) -> AsyncGenerator[bytes, None]:
         await asyncio.sleep(0)
 
 
+class _MultiPart(MultiPartParser):
+    """Starlette's, which also reads a file's name as older clients write it: filename*=UTF-8''na%C3%AFve.txt."""
+
+    def on_header_end(self) -> None:
+        value = self._current_partial_header_value
+        if b"filename=" not in value.lower() and (found := _FILE_NAME.search(value)):
+            name = unquote_to_bytes(found[2]).decode(found[1].decode(), "replace")  # an unknown charset is 400
+            quoted = name.replace("\\", "\\\\").replace('"', '\\"').encode()
+            plain = b'; filename="%s"' % quoted
+            self._current_partial_header_value = value[: found.start()] + plain + value[found.end() :]
+        super().on_header_end()
+
+
 async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
-    parser = MultiPartParser(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
+    parser = _MultiPart(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError, LookupError):

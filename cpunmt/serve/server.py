@@ -97,6 +97,7 @@ def server_of(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # the application reads them
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=1,
         backlog=_WAITING,

@@ -9,14 +9,14 @@ import threading
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
 from cpunmt.engine import program
 from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.process.stopping import Watch, under
-from cpunmt.serve.detection import Detected, Detector
+from cpunmt.serve.detection import AUTO, Detector, Wanted, settled
 from cpunmt.serve.errors import ServeError, bad, said
 from cpunmt.serve.keys import Keys
 from cpunmt.serve.language_codes import base_of, found_in
@@ -35,7 +35,6 @@ from cpunmt.translation.texts.language_layer import language_name, told
 from cpunmt.translation.translator import Translator
 
 T = TypeVar("T")
-AUTO = "auto"
 LOG = logging.getLogger("cpunmt.serve")
 _BESIDE = 4  # threads beside those of requests
 _LITTLE = 1000  # characters that the event loop cuts to sentences, in 0.2 ms
@@ -43,19 +42,6 @@ _SLOW = ("html", "xml", "glossary")  # options with which it would take longer
 _SOON = 0.25  # seconds after which somebody looks whether the client of a request is still there
 _LOOK = 5.0  # seconds between looks for idle models
 _MOST_AT_ONCE = 64  # sentences of a stream that are translated together
-
-
-class Wanted(NamedTuple):
-    """What a text is to be translated into, settled.
-
-    source    a language that is served
-    target    the same; it may be the source: then the text stays as it is
-    detected  how the source was found, if it was not given
-    """
-
-    source: str
-    target: str
-    detected: Detected | None = None
 
 
 class Service:
@@ -67,7 +53,7 @@ class Service:
         self.host = ModelHost(models, settings.memory << 20, self.metrics.loaded)
         limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
         self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)
-        self.detector = Detector(self.host.sources)
+        self.detector = Detector(self.host.languages)
         self.draining, self.in_flight, self.failure = False, 0, ""
         for name, text, value in (
             ("requests_in_flight", "Requests in progress", lambda: self.in_flight),
@@ -178,25 +164,8 @@ class Service:
         return after(steps, self.scheduler.answer(task, asked))
 
     def wanted(self, texts: Sequence[str], source: str, target: str) -> list[Wanted]:
-        """For each text which languages are meant; `source` may be "auto".
-
-        Raises ServeError if one of them is not served, or there is no way from one to the other.
-        """
-        into = found_in(target, dict.fromkeys([*self.host.targets, *self.host.sources]))
-        if into is None:
-            raise bad(f"{said(target)} is not supported")
-        if source.lower() != AUTO:
-            from_one = found_in(source, self.host.sources)
-            if from_one is None:
-                raise bad(f"{said(source)} is not supported")
-            wanted = [Wanted(from_one, into)] * len(texts)
-        else:
-            found = [self.detector.best(text) for text in texts]
-            wanted = [Wanted(one.language, into, one) for one in found]
-        for pair in set(wanted):
-            if pair.source != into and not self.host.leads(pair.source, into):
-                raise bad(f"{said(target)} is not available as a target language from {pair.source}")
-        return wanted
+        """Returns the languages of each text, as `detection.settled` does, and raises what it does."""
+        return settled(self.host, self.detector, texts, source, target)
 
     def check(self, task: Task, wanted: Wanted, options: Mapping[str, Any]) -> None:
         """Raises ServeError unless the model can be loaded, and takes these options."""

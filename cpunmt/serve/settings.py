@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 from typing import Any
 
 from cpunmt.values import checks
@@ -41,6 +42,8 @@ class ServeSettings:
     quota_hours: float = setting(0.0, "hours of such a period; 0: a calendar month, UTC", 0.0, 1e6)
     api_keys: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     """Keys, one of which each request must have; empty: none is asked for."""
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    """Addresses and networks of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed."""
     preload: bool = False
     """Load all models before the first request."""
 
@@ -54,4 +57,14 @@ class ServeSettings:
         if isinstance(keys, str) or not all(isinstance(key, str) and key.strip() for key in keys):
             raise TypeError("api_keys: expected a list of texts, none of them empty")
         object.__setattr__(self, "api_keys", tuple(keys))
+        if isinstance(self.trusted_proxies, str):
+            raise TypeError("trusted_proxies: expected a list of texts")
+        for network in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError:
+                raise ValueError(
+                    f"trusted_proxies has {network!r}, expected addresses and networks such as 10.0.0.0/8"
+                ) from None
+        object.__setattr__(self, "trusted_proxies", tuple(self.trusted_proxies))
         object.__setattr__(self, "preload", checks.switch("preload", self.preload))

@@ -224,6 +224,8 @@ def test_what_is_wrong_is_told(client, served):
     client.translate_text("a", target_lang="DE", formality="prefer_more")
     with pytest.raises(deepl.DeepLException, match="not supported"):
         client.translate_text("a", target_lang="JA")
+    with pytest.raises(deepl.DeepLException, match="'source_lang' not supported"):
+        client.translate_text("a", source_lang="FR", target_lang="DE")
     for said in (
         {"target_lang": "DE"},
         {"text": ["a"]},

@@ -59,3 +59,24 @@ def test_by_address_alone(served):
         params={"client": "gtx", "sl": "auto", "tl": "de", "dt": "t", "q": "One man walks."},
     ).json()
     assert found[0][0][1] == "One man walks." and found[2] == "en" and "Mann" in found[0][0][0]
+
+
+@pytest.mark.parametrize("source", ["auto", "en"])
+def test_arrays_and_objects_say_the_same(served, translators, source):
+    # googletrans reads data[8][0] and data[8][-2][0]; extensions ask for objects, and read ld_result.
+    asked = {"client": "gtx", "sl": source, "tl": "de", "dt": ["t", "bd"], "q": TEXT}
+    path = "/google/translate_a/single"
+    arrays = served.client.get(path, params={**asked, "dj": 0}).json()
+    objects = served.client.get(path, params={**asked, "dj": 1}).json()
+    text = translators["en", "de"].translate(TEXT).text
+    (share,) = [one["confidence"] for one in served.json("/v1/detect", {"text": TEXT})["detections"][0][:1]]
+    sure = share if source == "auto" else 1
+    assert arrays[0] == [[text, TEXT, None, None, 1]] and arrays[8] == [["en"], None, [sure], ["en"]]
+    assert objects["sentences"] == [{"trans": text, "orig": TEXT, "backend": 1}]
+    assert (arrays[2], arrays[6]) == (objects["src"], objects["confidence"]) == ("en", sure)
+    found = objects["ld_result"]
+    assert [found[name] for name in ("srclangs", "srclangs_confidences", "extended_srclangs")] == [
+        ["en"],
+        [sure],
+        ["en"],
+    ]

@@ -7,6 +7,8 @@ import threading
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -30,9 +32,9 @@ def locked():
 @pytest.mark.parametrize("path", FORMS)
 def test_only_who_has_a_key_is_served(locked, path):
     right, message = FORMS[path]
-    for given in ("", "sesam", KEY + " ", "another,"):
-        if given.strip() != KEY:
-            answer = locked.post(path, json={**right, "api_key": given})
+    for wrong in ("", "sesam", KEY + " ", "another,"):
+        if wrong.strip() != KEY:
+            answer = locked.post(path, json={**right, "api_key": wrong})
             assert answer.status_code == 403 and "key" in message(answer.json()) and "sesam" not in answer.text
     for name in ("api_key", "apiKey", "auth_key", "key", "token"):
         assert locked.post(path, json={**right, name: KEY}).status_code == 200
@@ -47,6 +49,45 @@ def test_only_who_has_a_key_is_served(locked, path):
     assert locked.post(path, json=right, headers={"X-Api-Key": written.encode("latin-1")}).status_code in (200, 403)
 
 
+SAID = {  # how a key may be said -> whether it is one
+    "X-Api-Key": True,
+    "X-Goog-Api-Key": True,
+    "Authorization: Bearer": True,
+    "Authorization: DeepL-Auth-Key": True,
+    "Authorization": True,
+    "Authorization: Basic": False,
+    "Authorization: Digest": False,
+    "api_key": True,
+    "token": True,
+}
+
+
+@given(st.dictionaries(st.sampled_from(sorted(SAID)), st.sampled_from(["right", "wrong", "cHJveHk6cHc="]), max_size=4))
+def test_a_right_key_counts_whatever_else_a_proxy_says(said):
+    headers, parameters = [], {}
+    for how, key in said.items():
+        name, _, scheme = how.partition(": ")
+        if how.islower():
+            parameters[how] = key
+        else:
+            headers.append((name.lower().encode(), f"{scheme} {key}".strip().encode()))
+    alone = [key for how, key in said.items() if SAID[how]]
+    assert given_key(headers, parameters) in (alone or [""])
+    found = given_key(headers, parameters, Keys(["right", "other"]))
+    assert found == "right" if "right" in alone else found in (alone or [""])
+
+
+def test_a_proxy_with_a_password_of_its_own(locked):
+    right, message = FORMS["/translate"]
+    basic = {"Authorization": "Basic cHJveHk6cHc="}
+    assert locked.post("/translate", json=right, headers={**basic, "X-Api-Key": "another"}).status_code == 200
+    assert locked.post("/translate", json={**right, "api_key": "another"}, headers=basic).status_code == 200
+    bearer = {"Authorization": "Bearer eyJhbGciOi.J9", "X-Api-Key": "another"}  # of a proxy that checks who comes
+    assert locked.post("/translate", json=right, headers=bearer).status_code == 200
+    answer = locked.post("/translate", json=right, headers=basic)
+    assert (answer.status_code, message(answer.json())) == (403, "An API key is required")
+
+
 def test_what_watches_a_server_needs_no_key(locked):
     for path in ("/health", "/ready", "/metrics", "/languages", "/frontend/settings", "/openapi.json"):
         assert locked.client.get(path).status_code == 200
@@ -55,7 +96,7 @@ def test_what_watches_a_server_needs_no_key(locked):
 
 
 def test_keys_are_found_and_kept_nowhere(tmp_path):
-    assert given_key([(b"authorization", b"deepl-auth-key a")], {"key": "b"}) == "a" and given_key({}, {"key": 5}) == ""
+    assert given_key([(b"authorization", b"deepl-auth-key a")], {"key": "b"}) == "a" and given_key([], {"key": 5}) == ""
     assert (
         KEY not in str(vars(Keys([KEY])))
         and KEY not in owner_of(KEY)
@@ -79,6 +120,7 @@ def test_every_origin_may_ask(served, path):
         served.client.get(path, headers={"Origin": "null"}),
     ):
         assert answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-expose-headers"] == "Retry-After"
     asked = {
         "Origin": "https://a.example",
         "Access-Control-Request-Method": "POST",

@@ -155,7 +155,7 @@ def _model_type(given: Parameters) -> str:
 def _in_their_words(error: ServeError) -> ServeError:
     if isinstance(error, QuotaError):
         return ServeError(456, "Quota Exceeded", detail=error.message)
-    if error.message.endswith("is not supported"):
+    if error.message.endswith("is not supported") or "is not available as a target" in error.message:
         return bad("Value for 'target_lang' or 'source_lang' not supported.", error.message)
     return error
 

@@ -106,7 +106,7 @@ class Dialect:
             with service.arriving.one() as held:
                 allow = functools.partial(_allow, request, service, keyed)
                 parameters = await read_parameters(request, service.settings, held, allow, service.parser)
-            key = given_key(request.scope["headers"], parameters)
+            key = given_key(request.scope["headers"], parameters, service.keys)
             if keyed:
                 service.keys.check(key)
                 _check_room(service)  # others may have come while it arrived
@@ -137,7 +137,7 @@ def _check_room(service: Service) -> None:
 def _allow(request: Request, service: Service, keyed: bool, query: Parameters, content: bytes) -> None:
     """Raises ServeError before a body is parsed of which it is clear that it has no right key."""
     keys = service.keys
-    if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query)):
+    if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query, keys)):
         keys.check_body(content)
 
 

@@ -46,8 +46,10 @@ async def languages(ask: Ask) -> Response:
     """Those that are served; with names, if a language for the names is given. They are in English."""
     host = ask.service.host
     named = "target" in ask.parameters
-    codes = dict.fromkeys([*host.sources, *host.targets])
-    told = [{"language": _code(code), **({"name": name_of(code)} if named else {})} for code in codes]
+    names: dict[str, str] = {}
+    for code in host.languages:
+        names.setdefault(_code(code), name_of(code))
+    told = [{"language": code, **({"name": name} if named else {})} for code, name in names.items()]
     return JSONResponse({"data": {"languages": told}})
 
 
@@ -70,11 +72,19 @@ for _prefix in ("", "/google"):  # MTranServer's
 
 @google.route("/google/translate_a/single", "GET", "POST")
 async def single(ask: Ask) -> Response:
-    """A text, and the arrays that pages get."""
+    """A text, and the arrays that pages get, or with dj=1 the objects."""
     given = ask.parameters
     text = given.text("q")
     ((wanted, result),) = await ask.translated([text], given.text("sl", AUTO) or AUTO, given.text("tl"), {})
-    return JSONResponse([[[result.text, text, None, None, 1]], None, _code(wanted.source), None, None, None, None, []])
+    source, sure = _code(wanted.source), 1.0 if wanted.detected is None else round(wanted.detected.confidence, 4)
+    if given.switch("dj"):
+        found = {"srclangs": [source], "srclangs_confidences": [sure], "extended_srclangs": [source]}
+        sentences = [{"trans": result.text, "orig": text, "backend": 1}]
+        return JSONResponse(
+            {"sentences": sentences, "src": source, "confidence": sure, "spell": {}, "ld_result": found}
+        )
+    detected = [[source], None, [sure], [source]]
+    return JSONResponse([[[result.text, text, None, None, 1]], None, source, None, None, None, sure, [], detected])
 
 
 def _code(code: str) -> str:

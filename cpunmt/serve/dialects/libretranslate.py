@@ -10,10 +10,10 @@ from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
 from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.language_codes import found_in, libretranslate, name_of
+from cpunmt.serve.language_codes import libretranslate, name_of
 from cpunmt.serve.openapi import described
 from cpunmt.serve.parameters import checked_texts
-from cpunmt.serve.service import Service, Wanted
+from cpunmt.serve.service import Wanted
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter
 
@@ -66,8 +66,15 @@ async def detect(ask: Ask) -> Response:
 
 @libre.route("/languages", "GET", keyed=False)
 async def languages(ask: Ask) -> Response:
-    """What is translated into what; a language is among its own targets."""
-    return JSONResponse(_languages(ask.service))
+    """The languages, and what each is translated into: one that is only translated into has itself, as all have."""
+    host = ask.service.host
+    told: dict[str, dict[str, Any]] = {}
+    for code in host.languages:
+        written = libretranslate(code)
+        one = told.setdefault(written, {"code": written, "name": name_of(code), "targets": [written]})
+        into = map(libretranslate, host.targets_of(code))
+        one["targets"] += [target for target in into if target not in one["targets"]]
+    return JSONResponse(list(told.values()))
 
 
 @libre.route("/frontend/settings", "GET", keyed=False)
@@ -139,16 +146,3 @@ def _detected(wanted: Wanted) -> dict[str, Any]:
     """Confidence from 0 to 100, whole: some clients cannot read 95.0."""
     assert wanted.detected is not None
     return {"confidence": round(100 * wanted.detected.confidence), "language": libretranslate(wanted.source)}
-
-
-def _languages(service: Service) -> list[dict[str, Any]]:
-    host = service.host
-    return [
-        {
-            "code": libretranslate(code),
-            "name": name_of(code),
-            "targets": [libretranslate(one) for one in (code, *host.targets_of(code))],
-        }
-        for code in host.sources
-        if found_in(code, host.sources)
-    ]

@@ -90,8 +90,7 @@ async def detect(ask: Ask) -> Response:
 async def models(ask: Ask) -> Response:
     """What is served, whether languages are detected, and the limits of a request."""
     host = ask.service.host
-    codes = dict.fromkeys([*host.sources, *host.targets])
-    languages = [{"code": code, "name": name_of(code), "targets": host.targets_of(code)} for code in codes]
+    languages = [{"code": code, "name": name_of(code), "targets": host.targets_of(code)} for code in host.languages]
     served = [
         {"source": direction.source, "target": direction.target, "loaded": host.models[number].hosted is not None}
         for direction, number in host.directions

@@ -56,11 +56,18 @@ class Detected(NamedTuple):
 
 
 class Detector:
-    """Tells the languages of texts, among the given ones. Threads share it."""
+    """Finds the languages of texts, among given ones. Threads share it."""
 
-    def __init__(self, languages: Sequence[str]):
-        """`languages`: codes; the first is what a text without words is said to be in, with confidence 0."""
-        self._languages = list(languages)
+    def __init__(self, languages: Sequence[str], is_any_other: bool = True):
+        """A detector for some languages.
+
+        Parameters
+        ----------
+        languages : codes; the first is the answer, with confidence 0, for a text without words
+        is_any_other : whether texts may be in any other language that py3langid knows. If so, confidence is the
+            share of a language among all of these; if not, its share among `languages`
+        """
+        self._languages, self._is_any_other = list(languages), is_any_other
         self._lock = threading.Lock()
         self._identifier: Any = None
 
@@ -70,7 +77,7 @@ class Detector:
         return importlib.util.find_spec("py3langid") is not None
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages that a text may be in, the most probable first; at least one.
+        """Returns the languages that a text may be in, the most probable first; at least one.
 
         Raises CpunmtError if py3langid is not installed.
         """
@@ -80,16 +87,12 @@ class Detector:
             )
         words = _NO_WORDS.sub(" ", text[:_LONGEST]).strip()
         scripts = Counter(filter(None, map(_script, words)))
-        if not scripts:
-            return [Detected(self._languages[0], 0.0)]
-        fits = self._written_in(scripts)
+        fits = self._written_in(scripts) if scripts else []
         if not fits:
             return [Detected(self._languages[0], 0.0)]
-        if len({base_of(language) for language in fits}) == 1:
-            sure = 1.0 if len(self._languages) > len(fits) or _unique(scripts) else self._ranked(words, fits)[0][1]
-            return [Detected(fits[0], sure)]
-        found = [Detected(language, share if share >= _LEAST else 0.0) for language, share in self._ranked(words, fits)]
-        return found or [Detected(fits[0], 0.0)]
+        if len({base_of(language) for language in fits}) == 1 and self._is_told_by(scripts, fits):
+            return [Detected(fits[0], 1.0)]
+        return [Detected(language, share if share >= _LEAST else 0.0) for language, share in self._ranked(words, fits)]
 
     def best(self, text: str) -> Detected:
         """The most probable language of a text."""
@@ -105,16 +108,23 @@ class Detector:
             return [language for language in self._languages if base_of(language) not in _NOT_LATIN]
         return [language for language in self._languages if base_of(language) in wanted]
 
+    def _is_told_by(self, scripts: Counter[str], fits: Sequence[str]) -> bool:
+        """Whether the script alone tells that a text is in the one language that fits."""
+        is_only_one = len(_OF_SCRIPT.get(scripts.most_common(1)[0][0], ())) == 1
+        return is_only_one or (not self._is_any_other and len(fits) < len(self._languages))
+
     def _ranked(self, words: str, fits: Sequence[str]) -> list[tuple[str, float]]:
-        """(language, share of the probability of all that are given and fit), the best first."""
+        """(language, its share of the probability of all that a text may be in), the best first."""
         identifier = self._loaded()
         by_base: dict[str, str] = {}
         for language in fits:
             by_base.setdefault(base_of(language), language)
-        shares = {"nb" if label == "no" else label: share for label, share in identifier.rank(words)}
+        shares = {base_of(label): share for label, share in identifier.rank(words)}
         found = [(by_base[base], float(shares.get(base, 0.0))) for base in by_base]
-        total = sum(share for _, share in found) + float(shares.get("zxx", 0.0))
         ranked = sorted(found, key=lambda pair: -pair[1])
+        if self._is_any_other:
+            return ranked
+        total = sum(share for _, share in found) + float(shares.get("zxx", 0.0))
         return [(language, share / total if total else 0.0) for language, share in ranked]
 
     def _loaded(self) -> Any:
@@ -123,16 +133,12 @@ class Detector:
                 with LOCK:
                     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
                 identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-                bases = {base_of(language) for language in self._languages} | {"no", "zxx"}
-                identifier.set_languages([label for label in identifier.labels if label in bases])
+                if not self._is_any_other:
+                    bases = {base_of(language) for language in self._languages} | {"zxx"}
+                    identifier.set_languages([label for label in identifier.labels if base_of(label) in bases])
                 self._identifier = identifier
         return self._identifier
 
 
 def _script(letter: str) -> str | None:
     return unicodedata.name(letter, "").partition(" ")[0] if letter.isalpha() else None
-
-
-def _unique(scripts: Counter[str]) -> bool:
-    """Whether a script is that of one language alone."""
-    return len(_OF_SCRIPT.get(scripts.most_common(1)[0][0], ())) == 1
