@@ -7,6 +7,9 @@ wheel's programs are compiled for a target that any processor of the path has (`
 import contextlib
 import gc
 import importlib
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -14,10 +17,23 @@ import llvmlite.binding as llvm
 from cpunmt.engine import multiply_add
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.engine.object_code import initialize_llvm
+from cpunmt.engine.program_files import content
 from cpunmt.simd import isa, processor
 
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # in modules whose names begin so
+
+
+# a process that compiles for its path, and writes the file's content
+_APART = (
+    "import sys; sys.path[:] = {path!r}; from cpunmt.engine import compiler; from cpunmt.simd import isa; "
+    "target = compiler.Target(*isa.target_cpu(isa.current())); "
+    "sys.stdout.buffer.write(compiler.content(*compiler.build(target=target)))"
+)
+
+
+class CannotCompileError(Exception):
+    """LLVM has no machine code for this process's path; the message says what it said."""
 
 
 class Target(NamedTuple):
@@ -54,6 +70,29 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
             linked.link_in(modules[name])
         signatures = {name: jit.KERNELS[name].letters for name in sorted(modules)}
     return Built(emit(linked, target), signatures)
+
+
+def build_content(progress=iter) -> bytes:
+    """Compiles every kernel for this process's path; returns the content of a program file.
+
+    Where LLVM does not see what the path needs in this processor, another process compiles, without `progress`: LLVM
+    ends a process in which it finds no instruction for an operation. Raises CannotCompileError if it has.
+    """
+    path = isa.current()
+    if not isa.unseen(path):
+        return content(*build(progress))
+    command = [sys.executable, "-c", _APART.format(path=sys.path)]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "CPUNMT_ISA": path.value}
+        )
+    except OSError as error:
+        raise CannotCompileError(f"no process for it can be started: {error.strerror}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").splitlines()
+        told = [line for line in said if line.startswith("LLVM ERROR")] or said[-1:]
+        raise CannotCompileError(*told or [f"exit status {done.returncode}"])
+    return done.stdout
 
 
 def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.engine import prebuilt
-from cpunmt.engine.program_files import cache_file, content, parts, read, write
+from cpunmt.engine.program_files import cache_file, parts, program_digest, read, write
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.process.first_use import LOCK
@@ -72,6 +72,10 @@ def load() -> Program:
 
 @functools.cache
 def _load_once() -> Program:
+    return _load()
+
+
+def _load() -> Program:
     path = cache_file()
     data = read(path) if path else None
     if data is not None:
@@ -86,6 +90,8 @@ def _load_once() -> Program:
             say(f"cpunmt: {unfit}; install cpunmt again")
     say("cpunmt: compiling for this processor (once; about ten seconds) ...")
     data = _build()
+    if data is None:
+        return _load()  # for another path
     return of_file(data, "compiled", path if write(path, data) else None)
 
 
@@ -97,12 +103,24 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
     return Program(ObjectCode(code), signatures, origin, path)
 
 
-def _build(progress=iter) -> bytes:
+def _build(progress=iter) -> bytes | None:
+    """Returns the content of a new program file; None if LLVM cannot compile for this path: then the process has
+    another path, and stderr says so."""
     try:
-        from cpunmt.engine.compiler import build
+        from cpunmt.engine.compiler import CannotCompileError, build_content
     except ImportError as error:
         raise CpunmtError(f"Numba, which is to compile cpunmt's program, cannot be imported: {error}") from error
-    return content(*build(progress))
+    try:
+        return build_content(progress)
+    except CannotCompileError as error:
+        path = isa.current()
+        isa.give_up(path)
+        program_digest.cache_clear()
+        say(
+            f"cpunmt: LLVM cannot compile for {path.value} here ({error}); {isa.current().value} is used instead. Set "
+            f"CPUNMT_ISA={isa.current().value}, or every start will try again"
+        )
+        return None
 
 
 def _nothing_compiles(unfit: prebuilt.Unfit) -> CpunmtError:
@@ -136,4 +154,9 @@ def warm_up(progress=iter) -> Path | None:
             f"this processor takes Numba: {_HOW_TO_COMPILE}"
         )
         return found.path
-    return path if read(path) is not None or write(path, _build(progress)) else None
+    if read(path) is not None:
+        return path
+    data = _build(progress)
+    if data is None:
+        return warm_up(progress)
+    return path if write(path, data) else None

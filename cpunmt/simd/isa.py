@@ -77,7 +77,7 @@ def _present(isa):
 
 
 def _runs(isa):
-    return _present(isa) and (isa is not Isa.AMX_INT8 or _matrix_registers())
+    return isa not in _given_up and _present(isa) and (isa is not Isa.AMX_INT8 or _matrix_registers())
 
 
 @functools.cache
@@ -102,6 +102,24 @@ def compile_for(isa: Isa) -> None:
     """Make `isa` the path of this process, which may lack its instructions: nothing that is compiled may run here."""
     _compiled_for[:] = [isa]
     current.cache_clear()
+
+
+_given_up = set()  # paths that this process leaves out, whatever the processor can do
+
+
+def give_up(isa: Isa) -> None:
+    """Leaves out `isa`, for which LLVM cannot compile here; `current` is the best of the other paths from then on.
+
+    A model that has been loaded holds what suits the activations of `isa`: paths that store them otherwise are left
+    out too. Raises UnsupportedIsaError if no path is left, or if `CPUNMT_ISA` names `isa`.
+    """
+    stored = _PATHS[isa].offset, _PATHS[isa].planes
+    paths = list(filter(_present, Isa))
+    usable = ", ".join(path.value for path in paths[paths.index(isa) + 1 :])
+    _given_up.update(path for path in Isa if path is isa or (_PATHS[path].offset, _PATHS[path].planes) != stored)
+    current.cache_clear()
+    if os.environ.get("CPUNMT_ISA", "").strip() or not supported():
+        raise UnsupportedIsaError(f"LLVM cannot compile for {isa.value} here; set CPUNMT_ISA to one of: {usable}")
 
 
 @functools.cache
@@ -134,14 +152,27 @@ def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
     """The (processor, features) that LLVM compiles for: what the path needs, `tuned` as well for this very processor,
     where it is the best path of it."""
     if tuned and isa is next(filter(_present, Isa)):
-        import llvmlite.binding as llvm
-
-        with LOCK:  # llvmlite has a lock of its own
-            name, found = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
-        # LLVM reads what aarch64 has in /proc/cpuinfo, which a container or an emulator need not have
-        lacking = [f"+{needed}" for needed in sorted(_PATHS[isa].needs) if not found.get(needed)]
-        return name, ",".join([found.flatten(), *lacking])
+        name, found = _host_of_llvm()
+        return name, ",".join([*filter(None, [found.flatten()]), *(f"+{needed}" for needed in unseen(isa))])
     return _BASELINES.get(processor.machine(), ("generic", "")) if isa is Isa.GENERIC else _PATHS[isa].lowered
+
+
+def unseen(isa: Isa) -> list[str]:
+    """Returns the features that `isa` needs and LLVM does not find in this processor, sorted.
+
+    LLVM reads the features of aarch64 in /proc/cpuinfo, which a container or an emulator need not have. What Numba
+    compiles by itself lacks them, and LLVM ends the process where it has no instruction for an operation.
+    """
+    found = _host_of_llvm()[1]
+    return sorted(needed for needed in _PATHS[isa].needs if not found.get(needed))
+
+
+def _host_of_llvm():
+    """LLVM's name of this processor, and its map of features."""
+    import llvmlite.binding as llvm
+
+    with LOCK:  # llvmlite has a lock of its own
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
 
 
 def activation_offset() -> int:

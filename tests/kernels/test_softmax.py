@@ -124,3 +124,16 @@ def test_the_largest_counts_wherever_it_stands(program, place):
     assert (
         np.abs(softmax_columns(program, np.repeat(scores[:, None], 32, axis=1), 1.0) - expected[:, None]).max() < 1e-30
     )
+
+
+@pytest.mark.parametrize("below", [-np.inf, -60, -16.5])
+def test_the_log_sum_exp_is_not_below_the_largest(program, below):
+    """Else a log-probability would be above 0: for any size of the largest, beside whatever is as good as nothing."""
+    largest = np.geomspace(1e-7, 1e4, 5000).astype(np.float32)
+    wrong = []
+    for score in np.concatenate([largest, -largest]):
+        others = np.float32(max(float(score) + below, LOWEST))
+        room = padded_scores(np.array([score, others], np.float32), Guards(0))
+        if not program.log_sum_exp(room, len(room)) >= score:
+            wrong.append(score)
+    assert wrong == []

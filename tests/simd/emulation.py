@@ -64,6 +64,7 @@ def install():
     pretend()
     compiler.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
     isa.target_cpu = lambda path, tuned=True: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    isa.unseen = lambda path: []  # what LLVM does not find in this processor is emulated
     from cpunmt.simd import jit
 
     if isa.current().value in ARM:

@@ -1,5 +1,6 @@
 """The packed model directory: complete or absent; what is read is what was written; all else is refused."""
 
+import hashlib
 import json
 import os
 import resource
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.packed.packed_directory import read_directory, verify, write_directory
+from cpunmt.formats.packed.packed_directory import NAMES, read_directory, verify, write_directory
 from cpunmt.model.config import ModelConfig
 from tests.support.refusal import refusal
 
@@ -29,6 +30,7 @@ TENSORS = {
     "embedding": np.arange(-800, 800, dtype=np.int16).reshape(50, 32).astype(np.int8),
     "output.bias": np.linspace(-1, 1, 50, dtype=np.float32),
 }
+STATES = ("right", "changed", "longer", "only there", "only listed", "nowhere")
 METADATA = {"languages": ["en", "de"], "licence": "CC BY 4.0", "note": "größer\0", "report": {"bleu": 36.9}}
 
 
@@ -44,6 +46,15 @@ def written(tmp_path, vocabulary):
     path = tmp_path / "model"
     write_directory(path, CONFIG, TENSORS, vocabulary=vocabulary, shortlist=b"shortlist", metadata=METADATA)
     return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A directory whose files a test may change."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "some.spm").write_bytes(b"any bytes")
+    write_directory(folder / "model", CONFIG, TENSORS, vocabulary=folder / "some.spm", metadata=METADATA)
+    return folder / "model"
 
 
 def assert_equal(tensors, expected):
@@ -226,6 +237,31 @@ def test_a_key_that_comes_twice_is_refused(written):
     text = (written / "config.json").read_text()
     (written / "config.json").write_text(text.replace('"heads": 2', '"heads": 2, "heads": 4'))
     assert "'heads' occurs twice" in refusal(read_directory, written)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(NAMES - {"metadata.json"})), st.sampled_from(STATES)))
+def test_verify_is_about_every_file_that_is_there_or_listed_or_needed(whole, files):
+    """Each in any state, whatever the states of the others are."""
+    needed = {"config.json", "weights.safetensors"}
+    metadata = json.loads((whole / "metadata.json").read_text())
+    listed, wrong = {}, {name for name in needed if files.get(name, "nowhere") == "nowhere"}
+    for name in NAMES - {"metadata.json"}:
+        (whole / name).unlink(missing_ok=True)
+    for name, state in files.items():
+        content = name.encode()
+        if state != "only there" and state != "nowhere":
+            listed[name] = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        if state != "only listed" and state != "nowhere":
+            (whole / name).write_bytes({"changed": content.upper(), "longer": content + b"\0"}.get(state, content))
+        if state not in ("right", "nowhere"):
+            wrong.add(name)
+    (whole / "metadata.json").write_text(json.dumps({**metadata, "files": listed}))
+    if not wrong:
+        assert verify(whole) == {name: entry["sha256"] for name, entry in listed.items()}
+        return
+    with pytest.raises(ModelFileError) as told:
+        verify(whole)
+    assert {line.strip().split(":")[0] for line in str(told.value).splitlines()[1:]} == wrong
 
 
 def test_verify_names_all_changed_files(written):

@@ -1,0 +1,216 @@
+"""Runs over a folder, ended anywhere and begun again: after a whole one the folder holds what definitions say.
+
+Parts are made in this process, so that a run can be ended at each point without waiting; that processes are replaced
+and ended tests/corpora/test_batch_command and test_workers show.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from cpunmt import Translator
+from cpunmt.corpora import sidecar
+from cpunmt.corpora.batch import Batch, Totals
+from cpunmt.corpora.inputs.formats import corpora_of
+from cpunmt.corpora.job import Filters, Job
+from cpunmt.corpora.shard import make_part
+from cpunmt.corpora.translating import Translating
+from tests.corpora import definitions
+from tests.corpora.definitions import Said
+from tests.sample_models.real_model import SHIPPED
+
+TINY = Translator(SHIPPED)
+SAID = Said(TINY)
+LINES = st.lists(st.sampled_from(definitions.TEXTS), max_size=9)
+INPUTS = ("a.txt", "b.jsonl", "a.b.txt")  # one stem begins as another
+FILTERS = ({}, {"min_score": -0.2, "no_loops": True, "max_length_ratio": 1.5})
+
+
+class EndedError(Exception):
+    """The run is ended here."""
+
+
+class Here:
+    """Makes parts as a Pool does, in this process; ends after `most` of them, if that is a number.
+
+    how    "before" (a part is begun), "between" (it is there, its sidecar is not) or "after" (it is done)
+    """
+
+    def __init__(self, maker, job, wanted, most=None, how="after"):
+        self.maker, self.job, self.wanted, self.most, self.how = maker, job, wanted, most, how
+        self.made = []
+
+    def run(self, tasks):
+        for task in tasks:
+            if self.most == len(self.made):
+                if self.how == "between":
+                    self._make(task, [])
+                    os.unlink(sidecar.sidecar_of(task.part.path))
+                if self.how == "before":
+                    Path(task.part.path).with_name(f".{Path(task.part.path).name}.01234567.part").write_bytes(b"half")
+                raise EndedError
+            shares = []
+            told = self._make(task, shares)
+            for share in shares:
+                yield task, "progress", share
+            self.made.append((os.path.basename(task.part.path), told))
+            yield task, "done", told
+
+    def _make(self, task, shares):
+        def progress(*share):
+            shares.append(share)
+
+        return make_part(task.part, task.payload, self.job, self.maker, self.wanted, progress)
+
+
+class Runs(RuleBasedStateMachine):
+    """Inputs that change, parts that are damaged, runs that are ended; `done`: part -> what it was made of."""
+
+    @initialize(a=LINES, b=LINES, c=LINES)
+    def begin(self, a, b, c):
+        self.root = Path(tempfile.mkdtemp())
+        self.out = self.root / "out"
+        self.lines, self.size, self.filters, self.done, self.foreign = {}, 3, 0, {}, {}
+        for name, lines in zip(INPUTS, (a, b, c), strict=True):
+            self.change(name, lines)
+
+    def teardown(self):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    @rule(name=st.sampled_from(INPUTS), lines=LINES)
+    def change(self, name, lines):
+        if name.endswith(".jsonl"):
+            lines = [json.dumps({"source": line}, ensure_ascii=False) for line in lines]
+        self.lines[name] = lines
+        (self.root / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+    @rule(size=st.integers(1, 4))
+    def cut_otherwise(self, size):
+        self.size = size
+
+    @rule(filters=st.sampled_from([0, 1]))
+    def filter_otherwise(self, filters):
+        self.filters = filters
+
+    @precondition(lambda self: self.done)
+    @rule(
+        data=st.data(), how=st.sampled_from(["gone", "longer", "other", "no sidecar", "bad sidecar", "other sidecar"])
+    )
+    def damage(self, data, how):
+        """After this the part is not known as done."""
+        name = data.draw(st.sampled_from(sorted(self.done)))
+        part, beside = self.out / name, self.out / f"_{name}.json"
+        content = part.read_bytes()
+        if how == "gone":
+            part.unlink()
+        elif how == "longer":
+            part.write_bytes(content + b"\n")
+        elif how == "other":
+            part.write_bytes(bytes(len(content)) or b"x")
+        elif how == "no sidecar":
+            beside.unlink()
+        elif how == "bad sidecar":
+            beside.write_bytes(beside.read_bytes()[:-3])
+        else:
+            told = json.loads(beside.read_bytes())
+            missing = data.draw(st.sampled_from(["rows", "words", "distinct", "bytes", "output", "source", "model"]))
+            del told[missing]
+            beside.write_text(json.dumps(told))
+        del self.done[name]
+
+    @rule(
+        name=st.sampled_from(["a.00000.txt.gz", "ab.00007.txt", "a.7.txt", "notes", "_notes.json", "_a.00009.txt.json"])
+    )
+    def put_something_else(self, name):
+        """Not of these inputs, or not made by a run: it stays."""
+        self.out.mkdir(exist_ok=True)
+        (self.out / name).write_bytes(b"{}")
+        self.foreign[name] = b"{}"
+
+    def parts(self):
+        """(name, identity, lines) of each part of the inputs as they are now, in order."""
+        for name in INPUTS:
+            stem, ending = os.path.splitext(name)
+            for number, lines in enumerate(definitions.cut(self.lines[name], self.size)):
+                yield f"{stem}.{number:05}{ending}", (self.filters, tuple(lines)), lines
+
+    @rule(
+        share=st.sampled_from([(0, 1), (0, 1), (0, 2), (1, 2), (2, 3)]),
+        most=st.none() | st.integers(0, 3),
+        data=st.data(),
+    )
+    def run(self, share, most, data):
+        job = Job(filters=Filters(**FILTERS[self.filters]))
+        wanted = sidecar.identity("model", {}, job.to_dict())
+        how = data.draw(st.sampled_from(["before", "between", "after"]))
+        pool = Here(Translating(TINY, {}, job), job, wanted, most, how)
+        batch = Batch(
+            corpora_of([str(self.root / name) for name in INPUTS], str(self.out), False),
+            str(self.out),
+            self.size,
+            share,
+        )
+        assert batch.count() == sum(map(len, self.lines.values())) // share[1]
+        told = []
+        mine = list(self.parts())[share[0] :: share[1]]
+        missing = [name for name, identity, _ in mine if self.done.get(name) != identity]
+        try:
+            batch.run(pool, wanted, lambda *advance: told.append(advance))
+        except EndedError:
+            assert [name for name, _ in pool.made] == missing[:most] and len(missing) > most
+            self.done.update((name, identity) for name, identity, _ in mine if name in missing[:most])
+            for name in missing[most : most + 1] if how == "between" else []:
+                self.done.pop(name, None)
+            return self.forget()
+        assert [name for name, _ in pool.made] == missing
+        there = [lines for name, _, lines in mine if name not in missing]
+        made = [one for _, one in pool.made]
+        assert batch.totals == Totals(
+            len(missing),
+            *(sum(one[name] for one in made) for name in ("rows", "words", "distinct", "flagged")),
+            len(there),
+            sum(map(len, there)),
+        )
+        assert sum(rows for rows, _ in told) == sum(len(lines) for _, _, lines in mine)
+        assert sum(words for _, words in told) == batch.totals.words
+        assert all(rows >= 0 and words >= 0 for rows, words in told)
+        self.done.update((name, identity) for name, identity, _ in mine)
+        self.forget(beyond=True)
+        if share == (0, 1):
+            self.is_whole()
+
+    def forget(self, beyond=False):
+        """Of parts that are gone, since inputs have fewer."""
+        self.done = {name: identity for name, identity in self.done.items() if (self.out / name).exists()}
+        if beyond:
+            assert set(self.done) <= {name for name, _, _ in self.parts()}
+
+    def is_whole(self):
+        filters = FILTERS[self.filters]
+        names = {name for name, _, _ in self.parts()}
+        assert set(os.listdir(self.out)) == names | {f"_{name}.json" for name in names} | set(self.foreign)
+        for name, _, lines in self.parts():
+            part = (
+                (self.out / name).read_text("utf-8", newline="") if False else (self.out / name).read_bytes().decode()
+            )
+            if name.endswith(".txt"):
+                assert part == definitions.text_part(lines, SAID, filters)
+            else:
+                assert [json.loads(line) for line in part.split("\n")[:-1]] == definitions.json_part(
+                    lines, SAID, filters
+                )
+
+    @invariant()
+    def what_is_not_ours_stays(self):
+        for name, content in getattr(self, "foreign", {}).items():
+            assert (self.out / name).read_bytes() == content
+
+
+TestRuns = Runs.TestCase
+TestRuns.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
