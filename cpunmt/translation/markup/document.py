@@ -57,7 +57,7 @@ class Content:
     preformatted  white space is text
     option        where an <option> without a value would have it; None: the block is no such option's
     is_html       names mean what they do in HTML
-    is_raw        there are neither tags nor references in it, as in CDATA
+    is_raw        references in it are text, as in CDATA
     """
 
     items: list[Item]
