@@ -90,6 +90,10 @@ class SentenceLayers:
             with LOCK:
                 from cpunmt.translation.protection.layer import protection_layer
             layer = protection_layer(layer, self._finder(options.protect), language_end)
+        if _keeps_tags(options):
+            with LOCK:
+                from cpunmt.translation.protection.tags import tag_layer
+            layer = tag_layer(layer, language_end)
         return layer
 
     def _is_simple(self, text: str) -> bool:
@@ -106,6 +110,8 @@ class SentenceLayers:
             return False
         if options.protect == "none":
             return True
+        if "<" in text and _keeps_tags(options):
+            return False
         finder = self._finder(options.protect)
         return finder.is_clean(text) or not finder.units(text, first)
 
@@ -148,6 +154,11 @@ def _numbers() -> ModuleType:
     with LOCK:
         from cpunmt.translation.protection import numbers
     return numbers
+
+
+def _keeps_tags(options: Options) -> bool:
+    settled: Any = options.protect or ()  # text, or a tuple
+    return settled == "all" or "tag" in settled
 
 
 def _asks_for_more(options: Options) -> bool:

@@ -14,8 +14,8 @@ _ATTRIBUTE = re.compile(
 _NAME = re.compile(rf"[^{SPACE}/>]*")  # of the element
 # A tag with none of these attributes is as any other, but for the class notranslate.
 INTERESTING = re.compile(
-    rf"[{SPACE}/\"'](?=[tTlLcCaApPdDvV])"
-    r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|download|content|value)"
+    rf"[{SPACE}/\"'](?=[tTlLcCaApPvV])"
+    r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|content|value)"
     rf"[{SPACE}/>=]"
 )
 NOTRANSLATE = re.compile("notranslate", re.I)

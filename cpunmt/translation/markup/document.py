@@ -47,6 +47,7 @@ _SIGN = (
 _SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
 _LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
+_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # of templates: a value is written there
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Content:
     preformatted  white space is text
     option        where an <option> without a value would have it; None: the block is no such option's
     is_html       names mean what they do in HTML
-    is_raw        there are neither tags nor references in it, as in CDATA
+    is_raw        references in it are text, as in CDATA
     """
 
     items: list[Item]
@@ -122,7 +123,8 @@ class _Reader:
                 if name == "title":
                     self._text(begin, end)
             elif kind != REST:
-                self.items.append((POINT, begin, end, ""))
+                is_word = self.html.startswith(_OUTPUTS, begin)
+                self.items.append((HOLD if is_word else POINT, begin, end, ""))
         if left is not None:
             self._add_left(left, len(self.html))
         elif at < len(self.html):

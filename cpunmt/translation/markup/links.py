@@ -38,10 +38,7 @@ def unit_links(aligned: Aligned, cuts: Sequence[int] = (), stand_ins: Collection
     """
     kept = [pair for pair in aligned.kept if pair[0][1] - pair[0][0] == pair[1][1] - pair[1][0]]
     sources, targets, copies = _copied(aligned, kept, cuts) if kept else (*_units(aligned), {})
-    if aligned.links:
-        origins = _voted(aligned, sources, targets, copies)
-    else:
-        origins = _by_place(len(sources), len(targets))
+    origins = _voted(aligned, sources, targets, copies) if aligned.links else _by_place(len(sources), len(targets))
     if stand_ins:
         numbers = _places_of(stand_ins, aligned.source, sources)
         for name, number in _places_of(stand_ins, aligned.target, targets).items():
@@ -97,9 +94,7 @@ def _copied(
     return sources, made + targets[at:], copies
 
 
-def _voted(
-    aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span], copies: Collection[int]
-) -> list[int]:
+def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span], copies: Collection[int]) -> list[int]:
     """The source unit that most pieces of each target unit come from; of those in `copies` it is known."""
     of_source = overlapping(sources, aligned.source_spans)
     of_target = overlapping(targets, aligned.target_spans)

@@ -18,7 +18,7 @@ th thead title tr ul video audio progress meter datalist map marquee
 """
 _VOIDS = "area base basefont bgsound embed img keygen link meta param source track wbr"  # within a text
 # Never translated. Those in a sentence stay part of it, or beside their word; others separate texts.
-_HELD = "acronym code kbd math samp var"
+_HELD = "acronym code kbd math samp tt var"
 _BESIDE = "rt rp rtc"  # how a word is read: no part of the sentence
 _SKIPPED = "applet dir iframe noembed noframes noscript object plaintext script style template textarea xmp metadata"
 
@@ -33,6 +33,16 @@ VOID_ELEMENTS = frozenset([*_VOIDS.split(), "br", "col", "frame", "hr", "input"]
 
 # Elements whose content has no tags: up to the end tag of the name.
 RAW_TEXT = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp"])
+
+# Where elements have the syntax of XML: a slash closes them, and none has raw text. What is in some of these is HTML.
+FOREIGN = frozenset(["svg", "math"])
+HTML_IN_FOREIGN = frozenset(["foreignobject", "desc", "title", "annotation-xml", "mtext"])
+# Elements of HTML that end an <svg> that is open.
+_NOT_FOREIGN = """
+b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol
+p pre ruby s small span strong strike sub sup table tt u ul var
+"""
+ENDS_FOREIGN = frozenset(_NOT_FOREIGN.split())
 
 _BEFORE_BLOCKS = """
 address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5
@@ -68,7 +78,6 @@ READ: Mapping[str, frozenset[str] | None] = {
     "placeholder": frozenset(["input", "textarea"]),
     "label": frozenset(["track", "optgroup", "option"]),
     "abbr": frozenset(["th"]),
-    "download": frozenset(["a", "area"]),
     "content": frozenset(["meta"]),
     "value": frozenset(["input"]),
 }

@@ -59,7 +59,7 @@ def has_all(block: Block, target: str) -> bool:
 
 def rendered(block: Block, aligned: Aligned, edits: Edits) -> str:
     """The HTML of the block's translation, without what is before its first and after its last word."""
-    if block.content.is_raw:
+    if block.content.is_raw and not block.has_tags:
         return edits.html[block.begin : block.end] if "]]>" in aligned.target else aligned.target.strip()
     if not block.has_tags and not block.holds:
         return encoded(aligned.target.strip(), block.spellings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cpunmt.translation.markup.names import RAW_TEXT
+from cpunmt.translation.markup.names import ENDS_FOREIGN, FOREIGN, HTML_IN_FOREIGN, RAW_TEXT, ROLES, SKIPPED
 
 OPEN, CLOSE, OTHER, RAW, REST = range(5)
 Token = tuple[int, int, int, str]  # kind, begin, end, name of the element in small letters
@@ -20,7 +20,7 @@ SPACE = " \t\n\r\f"
 _VALUE = rf"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*"
 _INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30}}"
 _NAME = rf"[a-zA-Z][^{SPACE}/>]*"
-_MARKUP = re.compile(rf"</({_NAME})>|<({_NAME})(?:>|(?=({_INNER}))\3(>?))|<[!?/]")
+_MARKUP = re.compile(rf"</({_NAME})>|<({_NAME})(?:>|(?=({_INNER}))\3(>?))|<[!?/%]")
 _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
 _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
@@ -30,18 +30,23 @@ _END_TAG = re.compile(rf"</({_NAME})")
 def scan(html: str) -> Iterator[Token]:
     """The tokens of `html`, ascending; what lies between them is text.
 
-    OPEN, CLOSE  a tag
-    OTHER        a comment, a declaration, a processing instruction, CDATA
+    OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
+    OTHER        a comment, a declaration, a processing instruction, CDATA, a tag of a template (`<% x %>`)
     RAW          the content of an element that has no tags; its own tags come before and after it
     REST         from something that is not complete to the end of the text
     """
     at = 0
+    foreign: list[str] = []  # elements that are open, from an <svg> on, which change what syntax there is
+    has_templates = True
     while True:
         for found in _MARKUP.finditer(html, at):
             kind = found.lastindex
             begin, end = found.span()
             if kind == 1:
-                yield CLOSE, begin, end, found[1].lower()
+                name = found[1].lower()
+                if foreign:
+                    _close_foreign(foreign, name)
+                yield CLOSE, begin, end, name
             elif kind is not None:
                 is_long = kind == 4 and not found[4]
                 if is_long:
@@ -50,7 +55,15 @@ def scan(html: str) -> Iterator[Token]:
                         break
                 name = found[2].lower()
                 yield OPEN, begin, end, name
-                if name in _ENDS:
+                if foreign or name in FOREIGN:
+                    is_foreign = bool(foreign) and foreign[-1] in FOREIGN
+                    is_empty = html[end - 2] == "/"
+                    _open_foreign(foreign, name, is_empty)
+                    if is_foreign and is_empty and ROLES.get(name) == SKIPPED:
+                        yield CLOSE, end, end, name
+                else:
+                    is_foreign = False
+                if name in _ENDS and not is_foreign:
                     at = end
                     end = _end_of_raw(html, at, name)
                     if end < 0:
@@ -61,10 +74,19 @@ def scan(html: str) -> Iterator[Token]:
                     break
                 if is_long:
                     break
+            elif html.startswith("<%", begin):
+                end = html.find("%>", begin + 2) + 2 if has_templates else 1
+                if end == 1:  # it is no template's; nor is any that follows
+                    has_templates, end = False, begin + 2
+                else:
+                    yield OTHER, begin, end, ""
+                break
             else:
                 end, name = _end_of_other(html, begin)
                 if end < 0:
                     break
+                if foreign and name:
+                    _close_foreign(foreign, name)
                 yield CLOSE if name else OTHER, begin, end, name
                 break
         else:
@@ -73,6 +95,22 @@ def scan(html: str) -> Iterator[Token]:
             yield REST, begin, len(html), ""
             return
         at = end
+
+
+def _open_foreign(foreign: list[str], name: str, closes_itself: bool) -> None:
+    in_foreign = bool(foreign) and foreign[-1] in FOREIGN
+    if in_foreign and name in ENDS_FOREIGN:
+        foreign.clear()
+    elif not (in_foreign and closes_itself) and (name in FOREIGN or (in_foreign and name in HTML_IN_FOREIGN)):
+        foreign.append(name)
+
+
+def _close_foreign(foreign: list[str], name: str) -> None:
+    if name in FOREIGN:
+        while foreign and foreign.pop() != name:
+            pass
+    elif foreign[-1] == name:
+        foreign.pop()
 
 
 def _end_of_raw(html: str, at: int, name: str) -> int:

@@ -14,7 +14,7 @@ from cpunmt.translation.protection.unknown import UnknownWords
 from cpunmt.translation.texts.units import Splitter
 from cpunmt.values.checks import shown
 
-KINDS = (*PATTERNS, "unknown")
+KINDS = (*PATTERNS, "unknown", "tag")  # which `tags` finds
 
 _NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
 _WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")

@@ -39,9 +39,7 @@ def _without(one: Aligned, count: int) -> Aligned:
         found = _result_without(found, count)
     sources = _back([source for source, _ in one.kept], count)
     kept = list(zip(sources, [target for _, target in one.kept], strict=True))
-    return one._replace(
-        source=one.source[count:], source_spans=_back(one.source_spans, count), found=found, kept=kept
-    )
+    return one._replace(source=one.source[count:], source_spans=_back(one.source_spans, count), found=found, kept=kept)
 
 
 def _result_without(result: Result, count: int) -> Result:

@@ -25,7 +25,7 @@ def seconds(translator, html, protect):
     result = translator.translate(html, html=True, protect=protect, max_length=3)
     passed = time.process_time() - began
     assert result.num_source_characters == len(html)
-    assert result.text.count("<") >= html.count("<") - html.count("< ") or "<!" in html
+    assert result.text.count("<") >= html.count("<") - html.count("< ") - html.count("<% a") or "<!" in html
     return passed
 
 

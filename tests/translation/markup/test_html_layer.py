@@ -35,6 +35,11 @@ def sent(html, language=None):
         "<iframe>a</iframe>",
         "<noscript><p>a</p></noscript>",
         "<kbd>a</kbd>",
+        "<tt>a</tt>",
+        "<a href=x download='two dogs.zip'></a>",
+        "<% if a %>",
+        "<%= a %> <%- a %> <?= a ?>",
+        "<svg><style/><script/><metadata/></svg>",
         "<pre><code>a\nb</code></pre>",
         "<ul><li translate=no>a</ul>",
         "<input type=submit value=a>",
@@ -67,6 +72,18 @@ def test_left_as_it_is(html):
         ("<p>a <code>b<code>c</code>d</code> e</p>", "<p>A <code>b<code>c</code>d</code> E</p>"),
         ("<pre translate=no>a</pre><p>a\nb</p>", "<pre translate=no>a</pre><p>A B</p>"),
         ("<input type=Button value='a b'>", "<input type=Button value='A B'>"),
+        ("<svg><title>a <b>c</b></title></svg><title>a <b>", "<svg><title>A <b>C</b></title></svg><title>a <b>"),
+        ("<svg><style/><text>a</text></svg>", "<svg><style/><text>A</text></svg>"),
+        ("<svg><g/><title/>a</svg><title>a <b></title>", "<svg><g/><title/>A</svg><title>A &lt;B&gt;</title>"),
+        ("<svg><path><p>a<title>b <c></title>", "<svg><path><p>A<title>B &lt;C&gt;</title>"),
+        (
+            "<svg><foreignObject><title>a <b></title>c</foreignObject><title>a <b>c</b></title></svg>",
+            "<svg><foreignObject><title>A &lt;B&gt;</title>C</foreignObject><title>A <b>C</b></title></svg>",
+        ),
+        ("<math><mi>x</mi></math><script/>a</script>b", "<math><mi>x</mi></math><script/>a</script>B"),
+        ("a <%= b < c && d %> e", "A <%= b < c && d %> E"),
+        ("a<% if b > c %> d <%# e %>", "A<% if b > c %> D <%# e %>"),
+        ("a <% b <b>c</b>", "A &lt;% B <b>C</b>"),
         ("<svg><text>a</text><path d='m 1'/></svg>", "<svg><text>A</text><path d='m 1'/></svg>"),
         ("<a href=b/>a</a> c", "<a href=b/>A</a> C"),
     ],
@@ -84,7 +101,7 @@ def test_without_a_language_lang_is_not_asked():
 
 
 def test_attributes():
-    """Firefox's lists."""
+    """Firefox's lists, but for `download`, which names a file."""
     aria = ["label", "description", "placeholder", "roledescription", "valuetext", "braillelabel"]
     aria += ["brailleroledescription", "colindextext", "rowindextext"]
     everywhere = ["title", *(f"aria-{name}" for name in aria)]
@@ -96,7 +113,6 @@ def test_attributes():
         "placeholder": "input textarea",
         "label": "track optgroup",
         "abbr": "th",
-        "download": "a area",
     }
     for name, elements in some.items():
         for element in elements.split():

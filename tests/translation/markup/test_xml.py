@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Pivot, Translator, XmlError
+from cpunmt.translation.markup.document import read_document
 from cpunmt.translation.markup.html_layer import translate_documents
 from cpunmt.translation.markup.xml_document import read_xml
+from cpunmt.translation.texts.aligned import Aligned
 from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.html_layers import identity, shuffled, upper
 
@@ -212,3 +214,16 @@ def test_a_translator():
             translator.translate(text, **wrong)
     with pytest.raises(TypeError, match="^tags is 5, expected a mapping"):
         translator.translate(text, xml=True, tags=5)
+
+
+def test_a_link_of_xml_is_no_link():
+    """An element that is called `a` is empty where its words were left out, as others are."""
+
+    def without_en(texts, align):
+        sources = [(0, 3), (3, 8), (8, 9), (9, 12)]
+        return [Aligned(text, "Hunde:", sources, [(0, 5), (5, 6)], [(1, 0), (2, 1)]) for text in texts]
+
+    text = "<b>the dogs:</b> <a>en</a>"
+    assert translate_documents([read_xml(text, {})], without_en) == ["<b>Hunde:</b><a></a>"]
+    (kept,) = translate_documents([read_document(text)], without_en)
+    assert kept == "<b>Hunde:</b> <a>en</a>"
