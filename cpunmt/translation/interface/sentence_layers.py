@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_FINDERS = 20
 SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
+_DIGIT = re.compile(r"\d")
+_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 
 
 class SentenceLayers:
@@ -148,6 +150,11 @@ def _numbers() -> ModuleType:
     with LOCK:
         from cpunmt.translation.protection import numbers
     return numbers
+
+
+def may_have_codes(text: str) -> bool:
+    """Whether something may have to be kept in a text that is `PLAIN`: in letters, digits and hyphens alone."""
+    return "--" in text or (_DIGIT.search(text) is not None and _CODES.search(text) is not None)
 
 
 def _asks_for_more(options: Options) -> bool:

@@ -99,7 +99,7 @@ def _without_pairs(
 ) -> tuple[list[Quantity], list[Quantity]]:
     """Those on either side that do not say what one of the other side says, each paired at most once."""
     places: dict[Hashable, list[int]] = {}
-    for number, other in enumerate(others):
+    for number, other in reversed(list(enumerate(others))):
         for said in says(other):
             places.setdefault(said, []).append(number)
     paired: set[int] = set()

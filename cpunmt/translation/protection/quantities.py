@@ -62,7 +62,7 @@ _UNITS = """
     h hrs? hours? a\\.\\s?m p\\.\\s?m o['’]?clock uhr heures? horas? ore uur kl час\\w* godz\\w*
     hodin\\w* óra saat gmt utc [cem]e?s?t
 """
-_SIGNS = "[\"″'′’°º℃℉年月日時时點点分秒년월일시]"
+_SIGNS = "[″′°º℃℉年月日時时點点分秒년월일시]"
 _WHOLE = r"(?![^\W\d_])"  # the end of a word
 _GAP = "[ \u00a0\u202f-]{0,2}"
 _SCALE = re.compile(
