@@ -161,6 +161,8 @@ def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | 
     written = writing(source, number) if _is_long(number) else None
     if written is None or written != writing(target, wrong) or not resembles(wrong.digits, number.digits):
         return None
+    if set(number.factors).isdisjoint(wrong.factors):
+        return None
     return rewritten(source[number.begin : number.end], target[wrong.begin : wrong.end])
 
 
