@@ -14,6 +14,7 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.sentence_layer import found_of
+from cpunmt.translation.texts.units import PLAIN
 
 if TYPE_CHECKING:
     from cpunmt.translation.protection.finding import Finder
@@ -152,9 +153,11 @@ def _numbers() -> ModuleType:
     return numbers
 
 
-def may_have_codes(text: str) -> bool:
-    """Whether something may have to be kept in a text that is `PLAIN`: in letters, digits and hyphens alone."""
-    return "--" in text or (_DIGIT.search(text) is not None and _CODES.search(text) is not None)
+def has_no_codes(text: str) -> bool:
+    """Whether a text is `PLAIN`, letters, digits, commas and hyphens, and nothing in it looks like a date or a hash."""
+    if PLAIN.fullmatch(text) is None or "--" in text:
+        return False
+    return _DIGIT.search(text) is None or _CODES.search(text) is None
 
 
 def _asks_for_more(options: Options) -> bool:

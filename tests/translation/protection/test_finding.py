@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.translation.interface.sentence_layers import may_have_codes
+from cpunmt.translation.interface.sentence_layers import has_no_codes
 from cpunmt.translation.protection.finding import KINDS, Finder, Unit
 from cpunmt.translation.texts.units import PLAIN
 
@@ -149,8 +149,7 @@ def test_what_looks_clean_has_nothing(count):
 )
 @settings(max_examples=1000)
 def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
-    if PLAIN.fullmatch(text) and Finder().units(text):
-        assert may_have_codes(text)
+    assert not has_no_codes(text) or (PLAIN.fullmatch(text) and not Finder().units(text))
 
 
 def test_where_no_word_is_left_all_is_kept():
