@@ -29,9 +29,11 @@ _VERSIONED = """
     GNOME OpenGL Vulkan DirectX HTTP TLS SSL USB Bluetooth PCIe HDMI Unicode Kubernetes Docker Git git npm pip
 """
 _AFTER_NAME = "(?:" + "|".join(f"(?<={re.escape(name)} )" for name in _VERSIONED.split()) + ")"
+_ENDS = "".join(sorted({name[-1] for name in _VERSIONED.split()}))  # a glance, before all names are tried
 _IN_NAMED = "|".join(
-    f"(?<={name}{digits}\\.)"
-    for name in (r"\bv", *(f"{re.escape(name)} " for name in _VERSIONED.split()))
+    rf"(?<=\bv{digits}\.)|(?<=[{_ENDS}] {digits}\.)(?:"
+    + "|".join(f"(?<={re.escape(name)} {digits}\\.)" for name in _VERSIONED.split())
+    + ")"
     for digits in (r"\d", r"\d\d", r"\d\d\d")
 )
 _HEX = "0-9a-fA-F"
@@ -47,7 +49,8 @@ _BESIDE = (
     r"(?<=[{`\\])|(?<=\.)(?:(?=[a-zA-Z]{2})|(?<=www\.)(?=\S)|(?=\d{1,5}\.[\dx])"
     rf"|(?=\d)(?:{_IN_NAMED}))"
     # a seventh of a hash has three others of it on one side
-    r"|(?<=\d)(?:(?=[a-f])|(?<=[a-f]\d))(?:(?=[\da-f]{3})|(?<=[\da-f]{4}))|(?<=0)(?<!\w0)(?=\d\d|x[\da-fA-F])"
+    r"|(?<=\d)(?:(?=[a-f])|(?<=[a-f]\d))(?:(?=[\da-f]{3})|(?<=[\da-f]{4}))|(?<=0)(?<![\w.,]0)(?=\d\d)"
+    r"|(?<=0)(?<!\w0)(?=x[\da-fA-F])"
     r"|(?<=-)(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{4})"
     r"|(?<=/)(?=[\w.+@%=-])|(?<=:)(?:(?=//)|(?<=[a-zA-Z]:)(?=\S))|(?<=%)(?:(?=%)|(?<!\d%)(?=[-+#0-9.(a-zA-Z@]))"
     r"|(?<=[@#])(?=\w)|(?<=\$)(?=[a-zA-Z_])|(?<=\+)(?=\d)|(?<=\()(?=\)|0\d)|(?<=<)(?=%)"
