@@ -3,18 +3,19 @@
     --model DIR         a packed model (default: the shipped one)
     --test NAME=FILE    lines of source TAB reference; may be given several times
 
-Spans: one to three of all kinds, put between any two words of a sentence. How many are there afterwards, byte for byte
-and once; BLEU of the rest, beside that of the sentences without them. Then `{name}` in the place of a name, BLEU with
-stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences whose numbers are not the
-source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of sentences in capitals as
-they are, through small letters, and of the same sentences not in capitals.
+Kinds: how many spans of each the model keeps alone, and with protection, and BLEU of the words around it; which spans
+ordinary text has. Spans: one to three of all kinds, put between any two words of a sentence. How many are there
+afterwards, byte for byte and once; BLEU of the rest, beside that of the sentences without them. Then `{name}` in the
+place of a name, BLEU with stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences
+whose numbers are not the source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of
+sentences in capitals as they are, through small letters, and of the same sentences not in capitals.
 """
 
 import argparse
 
 import sacrebleu
 
-from bench.protection.sentences import beside, within, without
+from bench.protection.sentences import BY_KIND, beside, within, without
 from bench.timing import machine, save
 from bench.translate import SHIPPED
 from cpunmt import Translator
@@ -26,6 +27,7 @@ from cpunmt.translation.texts.engine_layer import engine_layer
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MOST = 1000  # sentences of a set with spans, and in capitals
+KINDS_OF = 300  # sentences for each kind of spans
 ALWAYS = 1000  # a margin with which stand-ins are never taken; its negative: always, if they were copied
 
 
@@ -53,6 +55,28 @@ def spans_beside(layer, sources, references, most) -> dict:
         "rest": bleu(rest, references),
         "alone": alone,
     }
+
+
+def each_kind(below, layer, sources, references) -> dict:
+    """Of one span of each kind: how many are kept without protection and with it, and BLEU of the rest."""
+    found = {}
+    for kind, spans in BY_KIND.items():
+        marked = beside(sources, references, 1, spans=spans)
+        texts = [one.text for one in marked]
+        found[kind] = {}
+        for name, translate in (("model", below), ("kept", layer)):
+            made = targets(translate, texts)
+            once = sum(text.count(one.spans[0]) == 1 for text, one in zip(made, marked, strict=True))
+            rest = [without(text, one.spans) for text, one in zip(made, marked, strict=True)]
+            found[kind][name] = {"once": once / len(marked), "rest": bleu(rest, references)}
+    return found
+
+
+def found_in_text(finder, sources) -> dict:
+    """How many sentences without spans have some, and the first of them."""
+    some = [(text, finder.units(text)) for text in sources]
+    kept = [text[unit.begin : unit.end] for text, units in some for unit in units]
+    return {"sentences": sum(bool(units) for _, units in some), "of": len(sources), "spans": kept[:30]}
 
 
 def spans_within(layer, sources, references) -> dict:
@@ -97,6 +121,8 @@ def measure(translator, test) -> dict:
     every = [found[0] for found in test.references]
     sources, references = test.sources[:MOST], every[:MOST]
     parts = {
+        "found in the text": lambda: found_in_text(finder, test.sources),
+        "each kind": lambda: each_kind(below, layer, sources[:KINDS_OF], references[:KINDS_OF]),
         "one span beside": lambda: spans_beside(layer, sources, references, 1),
         "one to three beside": lambda: spans_beside(layer, sources, references, 3),
         "a name replaced": lambda: spans_within(layer, test.sources, every),

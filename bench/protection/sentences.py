@@ -4,7 +4,22 @@ import random
 import re
 from typing import NamedTuple
 
-# Of every kind that is found by default
+# Of each kind that is found by default
+BY_KIND = {
+    "code": ["`make all`"],
+    "placeholder": ["{name}", "{{ total }}", "%s", "%1$s", "%(user)s", "${HOME}", "<%= name %>"],
+    "email": ["jane.doe+x@mail.example.co.uk"],
+    "url": ["https://example.com/a_(b)?c=d&e", "www.example.org/x"],
+    "path": ["/usr/local/bin", "config.json", ".gitignore", "photo.webp"],
+    "version": ["3.11.2", "v2.4", "2.4.1-rc1"],
+    "date": ["2024-05-01", "2024-05-01T10:20:30Z"],
+    "hash": ["6ebd0e2", "d41d8cd98f00b204e9800998ecf8427e", "0xFF1C", "123e4567-e89b-12d3-a456-426614174000"],
+    "phone": ["+49 30 123456", "(030) 123456", "0800 123 4567", "+491701234567"],
+    "option": ["--include-untracked", "--out=a.b"],
+    "identifier": ["foo_bar()", "map.find()", "max_size"],
+    "mention": ["@jane", "#python", "@ann@mastodon.social"],
+    "emoji": ["\U0001f600", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "1\ufe0f\u20e3"],
+}
 SPANS = """
 https://example.com/a_(b)?c=d&e
 www.example.org/x
@@ -26,6 +41,15 @@ ${HOME}
 config.json
 @jane
 #python
+@ann@mastodon.social
+<%= name %>
+3.11.2
+2024-05-01
+6ebd0e2
++49 30 123456
+--include-untracked
+foo_bar()
+photo.webp
 東京
 Москва
 """.strip().split("\n")
@@ -42,17 +66,17 @@ class Marked(NamedTuple):
     reference: str
 
 
-def beside(sources, references, most, seed=1) -> list[Marked]:
+def beside(sources, references, most, seed=1, spans=SPANS) -> list[Marked]:
     """One to `most` different spans between any two words of each sentence, or at an end."""
     chance, found = random.Random(seed), []
     for source, reference in zip(sources, references, strict=True):
         words = source.split(" ")
         if end := _ENDS.search(words[-1]):
             words = [*words[:-1], words[-1][:-1]]
-        spans = chance.sample(SPANS, chance.randint(1, most))
-        for span in spans:
+        chosen = chance.sample(spans, chance.randint(1, most))
+        for span in chosen:
             words.insert(chance.randint(0, len(words)), span)
-        found.append(Marked(" ".join(words) + (end.group() if end else ""), source, spans, reference))
+        found.append(Marked(" ".join(words) + (end.group() if end else ""), source, chosen, reference))
     return found
 
 

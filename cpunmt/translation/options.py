@@ -64,17 +64,18 @@ class Options:
 
     protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
         None,
-        "keep what must not be translated byte for byte: all kinds, none, or those named, with commas between: code, "
-        "placeholder, email, url, path, mention, emoji, unknown (default: all, or none with --split none)",
+        "keep what must not be translated byte for byte: all, none, or kinds, with commas: code, placeholder, email, "
+        "url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (default: all, or none "
+        "with --split none)",
         read=fields.protected_kinds,
         takes="all|none|KIND,...",
     )
     """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
-    placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, mentions, emoji, and words in
-    characters that the vocabulary has no piece for ("unknown"; not where the model itself may say <unk>). "none": the
-    model is given all of it. Or a list of kinds, of your own regular expressions (`re.compile`), and of functions that
-    are given a sentence and return (begin, end) of each part to keep, in characters. None: "none" where `split` is
-    "none", else "all"."""
+    placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, versions, ISO dates, hashes,
+    telephone numbers, options of commands, identifiers, mentions, emoji, and words that have characters without a piece
+    ("unknown"; not where the model itself may say <unk>). "none": the model is given all of it. Or a list of kinds, of
+    your own regular expressions (`re.compile`), and of functions that are given a sentence and return (begin, end) of
+    each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
 
     copy_numbers: bool | None = option(
         None, "copy numbers that the model changed from the source again (default: yes, but not with --split none)"

@@ -14,6 +14,7 @@ from cpunmt.translation.calls import LETTERS, Call, Settings, is_simple, watch_o
 from cpunmt.translation.interface.piece_translator import PieceTranslator
 from cpunmt.translation.interface.scorer import WINDOW as WINDOW
 from cpunmt.translation.interface.scorer import batch_sizes
+from cpunmt.translation.interface.sentence_layers import has_no_codes
 from cpunmt.translation.interface.whole_texts import TextCall, translate_texts
 from cpunmt.translation.joining import Source, make_result
 from cpunmt.translation.options import TEXT_ONLY, Options
@@ -284,7 +285,7 @@ class Translator(PieceTranslator):
         options, vocabulary = settings.options, self.source_vocabulary
         if options.glossary is not None and not begun:
             return None
-        plain = PLAIN.fullmatch(text) is not None and options.protect in ("all", "none") and not text.isupper()
+        plain = has_no_codes(text) and options.protect in ("all", "none") and not text.isupper()
         if not (plain or begun or self._layers.leave(text, options)):
             return None
         ids = vocabulary.encode(text)

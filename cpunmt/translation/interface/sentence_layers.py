@@ -14,6 +14,7 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.sentence_layer import found_of
+from cpunmt.translation.texts.units import PLAIN
 
 if TYPE_CHECKING:
     from cpunmt.translation.protection.finding import Finder
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_FINDERS = 20
 SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
+_DIGIT = re.compile(r"\d")
+_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 
 
 class SentenceLayers:
@@ -159,6 +162,13 @@ def _numbers() -> ModuleType:
 def _keeps_tags(options: Options) -> bool:
     settled: Any = options.protect or ()  # text, or a tuple
     return settled == "all" or "tag" in settled
+
+
+def has_no_codes(text: str) -> bool:
+    """Whether a text is `PLAIN`, letters, digits, commas and hyphens, and nothing in it looks like a date or a hash."""
+    if PLAIN.fullmatch(text) is None or "--" in text:
+        return False
+    return _DIGIT.search(text) is None or _CODES.search(text) is None
 
 
 def _asks_for_more(options: Options) -> bool:

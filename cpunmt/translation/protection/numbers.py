@@ -99,7 +99,7 @@ def _without_pairs(
 ) -> tuple[list[Quantity], list[Quantity]]:
     """Those on either side that do not say what one of the other side says, each paired at most once."""
     places: dict[Hashable, list[int]] = {}
-    for number, other in enumerate(others):
+    for number, other in reversed(list(enumerate(others))):
         for said in says(other):
             places.setdefault(said, []).append(number)
     paired: set[int] = set()
@@ -160,6 +160,8 @@ def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | 
     """A number of the source as it is written in the target in the place of `wrong`; None if it must not be."""
     written = writing(source, number) if _is_long(number) else None
     if written is None or written != writing(target, wrong) or not resembles(wrong.digits, number.digits):
+        return None
+    if set(number.factors).isdisjoint(wrong.factors):
         return None
     return rewritten(source[number.begin : number.end], target[wrong.begin : wrong.end])
 

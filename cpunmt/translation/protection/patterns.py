@@ -1,6 +1,8 @@
 """What must not be translated, as regular expressions. Each is linear, whatever the text: every repetition is bounded,
 or stops at a character that the next one needs."""
 
+import re
+
 _EMOJI = (
     "\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b55"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -10,18 +12,52 @@ _MESSAGE_TYPES = "plural|selectordinal|select|number|date|time|duration|spellout
 _TOP_LEVEL = "com|org|net|edu|gov|mil|info|biz|io|dev|app|eu|de|fr|uk|ch|nl|pl|es|jp|cn|ru|br|wiki"
 _SUFFIX = (
     "py|js|ts|json|ya?ml|toml|xml|html?|css|md|rst|txt|csv|tsv|po|pdf|docx?|xlsx?|pptx?|odt|png|jpe?g|gif|svg|mp[34]"
-    "|zip|gz|exe|dll|so|sh|bat|cfg|conf|ini|log|cpp|java|sql|lock"
+    "|zip|gz|exe|dll|so|sh|bat|cfg|conf|ini|log|cpp|java|sql|lock|tar|tgz|bz2|xz|7z|rar|wav|flac|ogg|avi|mkv|mov|webp"
+    "|ico|bmp|tiff?|ttf|woff2?|epub|rtf|tex|php|rb|rs|kt|lua|jsx|tsx|vue|scss|gradle|properties|plist|deb|rpm|apk|dmg"
+    "|iso|msi|jar|whl|npz|npy|parquet|sqlite|bak|patch|diff"
 )
+_DOTTED = r"(?:\.(?:\d{1,5}|x)){1,4}"
+# Of "1.2.3": not the date 1.2.2003, and not the 1.234.567 of many languages
+_NO_DATE = r"(?!\d{1,2}\.\d{1,2}\.(?:\d{2}|\d{4})(?![\w.])|\d{1,3}(?:\.\d{3})+(?![\w.]))"
+_RELEASE = r"(?:[-.+~]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d{0,5})?(?!\w|\.\d)"
+# What has versions of two numbers, which elsewhere are decimals
+_VERSIONED = """
+    Version version Versión versión Versione versione Versão versão Versie versie Wersja wersja Release release
+    Python PHP Perl Ruby Java Node.js Go Rust Swift Kotlin Scala Lua Julia TypeScript ECMAScript .NET C# Debian Ubuntu
+    Fedora CentOS Alpine Android iOS iPadOS macOS Windows Linux Kernel kernel OpenSSL Django Flask Rails Spring NumPy
+    PyTorch TensorFlow CUDA PostgreSQL MySQL MariaDB SQLite Redis Firefox Chrome Safari GCC gcc Clang LLVM CMake Qt GTK
+    GNOME OpenGL Vulkan DirectX HTTP TLS SSL USB Bluetooth PCIe HDMI Unicode Kubernetes Docker Git git npm pip
+"""
+_AFTER_NAME = "(?:" + "|".join(f"(?<={re.escape(name)} )" for name in _VERSIONED.split()) + ")"
+_ENDS = "".join(sorted({name[-1] for name in _VERSIONED.split()}))  # a glance, before all names are tried
+_IN_NAMED = "|".join(
+    rf"(?<=\bv{digits}\.)|(?<=[{_ENDS}] {digits}\.)(?:"
+    + "|".join(f"(?<={re.escape(name)} {digits}\\.)" for name in _VERSIONED.split())
+    + ")"
+    for digits in (r"\d", r"\d\d", r"\d\d\d")
+)
+_HEX = "0-9a-fA-F"
+_CALLED = r"[A-Za-z_]\w{0,63}"
 UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a placeholder
 _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
 # What a text has in which anything could be protected, ASCII or not. Nine tenths of all sentences with such a sign have
-# nothing, hence what stands beside it: most stops, colons, slashes and per cents are those of prose.
-TRIGGER_ASCII = (
-    r"[{`\\]|%(?=%|(?<!\d%)[-+#0-9.(a-zA-Z@])|[@#](?=\w)|/(?=[\w.+@%=-])|\$(?=[a-zA-Z_])|:(?=//|(?<=[a-zA-Z]:)\S)"
-    r"|\.(?=[a-zA-Z]{2}|(?<=www\.)\S)"
+# nothing, hence what stands beside it: most stops, colons, slashes and per cents are those of prose. It begins with a
+# set of characters, so that `re` passes over all others without trying anything.
+_SIGNS = r"{`\\%@#/$:.(<_+0-9-"
+_BESIDE = (
+    r"(?<=[{`\\])|(?<=\.)(?:(?=[a-zA-Z]{2})|(?<=www\.)(?=\S)|(?=\d{1,5}\.[\dx])"
+    rf"|(?=\d)(?:{_IN_NAMED}))"
+    # a seventh of a hash has three others of it on one side
+    r"|(?<=\d)(?:(?=[a-f])|(?<=[a-f]\d))(?:(?=[\da-f]{3})|(?<=[\da-f]{4}))|(?<=0)(?<![\w.,]0)(?=\d\d)"
+    r"|(?<=0)(?<!\w0)(?=x[\da-fA-F])"
+    r"|(?<=-)(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{4})"
+    r"|(?<=/)(?=[\w.+@%=-])|(?<=:)(?:(?=//)|(?<=[a-zA-Z]:)(?=\S))|(?<=%)(?:(?=%)|(?<!\d%)(?=[-+#0-9.(a-zA-Z@]))"
+    r"|(?<=[@#])(?=\w)|(?<=\$)(?=[a-zA-Z_])|(?<=\+)(?=\d)|(?<=\()(?=\)|0\d)|(?<=<)(?=%)"
+    r"|(?<=[A-Za-z0-9]_)(?=[A-Za-z0-9])"
 )
-TRIGGER = rf"{TRIGGER_ASCII}|[{_EMOJI}\xa9\xae\u20e3]"
+TRIGGER_ASCII = f"[{_SIGNS}](?:{_BESIDE})"
+TRIGGER = rf"[{_SIGNS}{_EMOJI}\xa9\xae\u20e3](?:(?<=[{_EMOJI}\xa9\xae\u20e3])|{_BESIDE})"
 
 MESSAGE = "message"  # a group: of an ICU message it holds the beginning, up to its type
 
@@ -30,7 +66,7 @@ PATTERNS: dict[str, str] = {
     "code": r"(?P<quotes>`{1,3})[^`\n]+(?P=quotes)",
     "placeholder": (
         rf"(?P<{MESSAGE}>\{{\s{{0,8}}\w{{1,64}}\s{{0,8}},\s{{0,8}}(?:{_MESSAGE_TYPES})\b)"
-        r"|\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}"  # of templates
+        r"|\{\{[^{}\n]{1,200}\}\}|\{%[^{}\n]{1,200}%\}|<%(?:[^%\n]|%(?!>)){1,100}%>"  # of templates
         r"|[$#]?\{\s{0,2}[\w.:@#$!,+*<>=%\[\]'\"/-]{0,64}\s{0,2}\}"
         rf"|%\(\w{{1,64}}\){_CONVERSION}[a-zA-Z]"
         rf"|(?<![\d%])%(?:\d{{1,3}}\$)?{_CONVERSION}[diouxXeEfFgGcsSpr@](?=(?:{UNITS})?(?![a-zA-Z]))"
@@ -50,7 +86,33 @@ PATTERNS: dict[str, str] = {
         r"|(?<![\w/.\\:~])(?:~|\.{1,2})?/[\w+@][\w.+@%=-]*(?:/[\w.+@%=-]*)+"
         r"|(?<![\w/.\\:~])(?:~|\.{1,2})/[\w.+@%=-]+"
         rf"|(?<![\w/.\\:@-])(?:[\w-]{{1,64}}[./]){{1,16}}(?:{_SUFFIX})\b(?![\w./-]?\w)"
+        r"|(?<![^\s(\"'])\.[a-z]{2}[a-z0-9_-]{1,30}(?!\w|\.\w)"
     ),
-    "mention": r"(?<![\w@.])@\w{1,50}|(?<![\w&#])#(?=\d{0,50}[^\W\d])\w{1,100}",
+    "version": (
+        rf"(?<![\w.,])v?{_NO_DATE}\d{{1,5}}\.\d{{1,5}}{_DOTTED}{_RELEASE}|(?<![\w.,])v\d{{1,3}}{_DOTTED}{_RELEASE}"
+        rf"|(?=\d){_AFTER_NAME}\d{{1,3}}{_DOTTED}{_RELEASE}"
+    ),
+    "date": (
+        r"(?<![\w-])\d{4}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])"
+        r"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w-])"
+    ),
+    "hash": (
+        rf"(?<![\w-])[{_HEX}]{{8}}(?:-[{_HEX}]{{4}}){{3}}-[{_HEX}]{{12}}(?![\w-])"
+        rf"|(?<!\w)0x[{_HEX}]{{1,64}}(?!\w)|(?<![\w.,])(?=[a-f]{{0,127}}\d)(?=\d{{0,127}}[a-f])[0-9a-f]{{7,128}}(?!\w)"
+    ),
+    "phone": (
+        r"(?<![\w+])(?:\+|00)(?!\d{1,3}(?:[ .]\d{3})+(?![\d./-]| \d))[1-9]\d{0,2}"
+        r"(?:(?:[ \xa0./-]|[ \xa0]?\(0?\)?)\d{2,9}\)?){1,2}(?:[ \xa0./-]\d{2,9}){0,5}(?!\w)"
+        r"|(?<![\w+])\+[1-9]\d{6,14}(?!\w)"
+        r"|(?<![\w.,(])(?:\(0\d{1,5}\)|0\d{2,5})[ \xa0/-]\d{3,9}(?:[ \xa0-]\d{2,9}){0,4}(?![\w])"
+        r"|(?<![\w.,(-])(?:\([2-9]\d\d\) |[2-9]\d\d[-.])\d{3}[-.]\d{4}(?![\w-])"
+    ),
+    "option": r"(?<![\w-])--[A-Za-z][\w-]{0,63}(?:=[\w./:@%+-]{0,99}\w)?",
+    "identifier": (
+        rf"(?<![\w.]){_CALLED}(?:(?:\.|::|->){_CALLED}){{0,8}}\(\)"
+        r"|(?<!\w)(?!\w{1,64}_in(?:nen)?\b)_{0,2}[A-Za-z0-9]{1,64}(?:_[A-Za-z0-9]{1,64}){1,16}_{0,2}(?!\w)"
+    ),
+    "mention": r"(?<![\w@.])@\w{1,50}(?:@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})?"
+    r"|(?<![\w&#])#(?=\d{0,50}[^\W\d])\w{1,100}",
     "emoji": rf"[0-9#*]\ufe0f?\u20e3[{_JOINING}]*|[\xa9\xae]\ufe0f|[{_EMOJI}][{_EMOJI}{_JOINING}]*",
 }

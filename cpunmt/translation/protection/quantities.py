@@ -11,7 +11,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-LEAST_DIGITS = 3  # of a number that is copied: shorter ones are hours, days, dozens, and models know them
+LEAST_DIGITS = 2  # of a number that is copied
+_SHORT = 2  # digits: hours, days, dozens, which other languages count otherwise; models know them, but may stutter
 MOST_DIGITS = 24  # of one that is multiplied, or compared digit by digit
 _RUN = 40  # characters before and behind a number that are looked at
 
@@ -62,7 +63,7 @@ _UNITS = """
     h hrs? hours? a\\.\\s?m p\\.\\s?m o['’]?clock uhr heures? horas? ore uur kl час\\w* godz\\w*
     hodin\\w* óra saat gmt utc [cem]e?s?t
 """
-_SIGNS = "[\"″'′’°º℃℉年月日時时點点分秒년월일시]"
+_SIGNS = "[″′°º℃℉年月日時时點点分秒년월일시]"
 _WHOLE = r"(?![^\W\d_])"  # the end of a word
 _GAP = "[ \u00a0\u202f-]{0,2}"
 _SCALE = re.compile(
@@ -83,7 +84,7 @@ _APART = re.compile(f"[\\s{_UNSPACED}]")
 _GLUED, _ENDING = re.compile(f"{_LETTER}+-?$"), re.compile(f"{_LETTER}+")  # "A300", "777X"
 # A word with a number in it, or two with a hyphen between them; not a fraction, a power, an equation, a code
 _SIGN = "[-.,;:!?%‰'\"\u2018-\u201f\u2039\u203a\u00ab\u00bb\u2026()\\[\\]\u2013\u2014$£€¥₹]"
-_WORD_OF_ONE = re.compile(rf"(?:{_LETTER}|{_SIGN})*(?:\d+[-\u2013])?0(?:[-\u2013]\d+)?(?:{_LETTER}|{_SIGN})*")
+_WORD_OF_ONE = re.compile(rf"(?:{_LETTER}|{_SIGN})*(?:\d+[-\u2013]0|0(?:[-\u2013]\d+)?)(?:{_LETTER}|{_SIGN})*")
 _NUMBER_BEFORE = re.compile(r"\d[\s\u00a0\u202f](?:[x×*/^·][\s\u00a0\u202f])?[(]?$", re.IGNORECASE)
 _NUMBER_BEHIND = re.compile(r"[.,]\s000|\)?[\s\u00a0\u202f](?:[x×*/^·][\s\u00a0\u202f])?[(]?[\d½¼¾⅓⅔⅛]", re.IGNORECASE)
 
@@ -107,12 +108,10 @@ class Quantity(NamedTuple):
 class Writing(NamedTuple):
     """How a number is written. Of two one may replace the other only if all of this is the same.
 
-    factors         as of a `Quantity`
     unit            the unit, hour or date that it counts, in small letters
     before, behind  letters that are written with it as one word
     """
 
-    factors: tuple[int, ...]
     unit: str
     before: str
     behind: str
@@ -155,7 +154,6 @@ def writing(text: str, quantity: Quantity) -> Writing | None:
         return None
     unit, glued, ending = _UNIT.match(behind), _GLUED.search(head), _ENDING.match(tail)
     return Writing(
-        quantity.factors,
         unit[0].strip(" \u00a0\u202f-").lower() if unit else "",
         glued[0] if glued else "",
         ending[0] if ending else "",
@@ -167,6 +165,8 @@ def resembles(digits: str, others: str) -> bool:
 
     A model stutters, leaves digits out, or gets some wrong. It does not count anew: 160 km are no copy of 100 miles.
     """
+    if len(others) <= _SHORT:
+        return _stutters(digits, others)
     if 2 * len(digits) < len(others) or (len(others) == 4 and digits == others[2:]):  # the year 92 is 1992
         return False
     if _is_within(others, digits) or _is_within(digits, others):
@@ -175,18 +175,20 @@ def resembles(digits: str, others: str) -> bool:
 
 
 def rewritten(number: str, like: str) -> str | None:
-    """`number` with the separators of the language in which `like` is one; None if they cannot be told."""
-    own, other = _marks(number), _marks(like)
-    if own == _Marks():
-        return number
-    if own is _EITHER or other is _EITHER:  # "2,200" is 2.2 or 2200, and so is "9.300"
-        same = own is other or (own is _EITHER and other.group)
-        return _SEPARATOR.sub(_first_separator(like), number) if same else None
-    decimal = other.decimal or _OTHER.get(other.group, "")
+    """`number` with the separators of the language in which `like` is a bad copy of it; None if they cannot be told."""
+    kinds, own = _SEPARATOR.findall(like), _marks(number)
+    if len(kinds) == 1 and len(_SEPARATOR.findall(number)) == 1:  # whatever it is: "2,200", "290.4"
+        return _SEPARATOR.sub(kinds[0], number)
+    if own is _EITHER:
+        return None
+    other = _marks(like)
+    decimal = "" if other is _EITHER else other.decimal or _OTHER.get(other.group, "")
+    if len(kinds) > 1 and not decimal and re.match(r"\d{1,3}\D\d{3}\D", like):
+        decimal = _OTHER.get(kinds[0], "")  # "2.200.1122"
     if not decimal:
-        return number  # nothing shows how numbers are written there; it is not mistaken anywhere
-    group = _OTHER[decimal] if own.group in _OTHER else own.group
-    return number.translate({ord(own.group or "."): group, ord(own.decimal or "."): decimal})
+        return number  # it is read alike everywhere
+    became = {own.group: _OTHER[decimal] if own.group in _OTHER else own.group, own.decimal: decimal}
+    return _SEPARATOR.sub(lambda mark: became.get(mark[0], mark[0]), number)
 
 
 _OTHER = {",": ".", ".": ","}
@@ -207,10 +209,6 @@ def _marks(number: str) -> _Marks:
     if are_groups and len(set(kinds[:-1])) == 1 and kinds[-1] in _OTHER and kinds[-1] != kinds[0]:
         return _Marks(kinds[0], kinds[-1])
     return _Marks()
-
-
-def _first_separator(number: str) -> str:
-    return next(character for character in number if not character.isdigit())
 
 
 def _readings(number: str) -> list[Value]:
@@ -242,6 +240,13 @@ def _times(value: Value, factor: int) -> Value:
         return value
     product, power = _value(str(int(value[0]) * factor), "")
     return product, power + value[1]
+
+
+def _stutters(digits: str, others: str) -> bool:
+    """Whether `digits` are `others` and its end once more, or more often: "422" of "42"; zeros may be a factor."""
+    more = len(digits) - len(others)
+    ends = (others[-size:] for size in range(1, len(others) + 1))
+    return more > 0 and others[-1:] != "0" and any(digits == others + (end * more)[:more] for end in ends)
 
 
 def _is_within(digits: str, others: str) -> bool:

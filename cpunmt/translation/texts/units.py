@@ -38,8 +38,8 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
     Parameters
     ----------
-    split : "sentence": sentences, which end where their line ends; "paragraph": sentences, which may go on in the next
-        line; "line": lines; "none": the text; or a function that is given the text
+    split : "sentence": sentences, which end where their line or a column of it ends, at a tab; "paragraph": sentences,
+        which may go on in the next line; "line": lines; "none": the text; or a function that is given the text
     language : of the text, for its abbreviations; None: not known
 
     Raises ValueError if a function gives something else than ascending spans within the text.
@@ -47,7 +47,8 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
     if isinstance(split, str) and is_one(text):
         return [(0, len(text))]
     if split == "sentence" or split == "paragraph":
-        return _rules()(text, language, split == "sentence")
+        found = _rules()(text, language, split == "sentence")
+        return found if "\t" not in text else _columns(text, found)
     if split == "line":
         found = [found.span() for found in re.finditer(_LINE, text)]
     elif isinstance(split, str):
@@ -80,6 +81,18 @@ def _rules() -> Callable[[str, str | None, bool], list[Span]]:
     with LOCK:  # they take 10 ms to import, and few texts need them
         from cpunmt.text.sentences import sentence_spans
     return sentence_spans
+
+
+def _columns(text: str, sentences: list[Span]) -> list[Span]:
+    """Sentences cut at tabs that stand between the words of a line; those before and behind them are indents."""
+    found = []
+    for begin, end in sentences:
+        for gap in re.compile(r"\s+").finditer(text, begin, end):
+            if "\t" in gap[0] and len(f"{gap[0]}.".splitlines()) == 1:
+                found.append((begin, gap.start()))
+                begin = gap.end()
+        found.append((begin, end))
+    return found
 
 
 def _stripped(text: str, begin: int, end: int) -> Span | None:

@@ -5,10 +5,11 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.translation.glossary.glossary import Glossary
+from cpunmt.translation.glossary.matching import LOUD
 from cpunmt.translation.glossary.words import tokens
 
 TERMS = {
@@ -78,6 +79,39 @@ def test_what_is_found(text, expected):
 def test_the_longest_of_those_that_fit():
     glossary = Glossary({"a": "1", "a b": "2", "a b c d": "4", "b c": "3"})
     assert [match.target for match in glossary.matches("a b c a b c d a a b")] == ["2", "4", "1", "2"]
+
+
+@pytest.mark.parametrize("letters", [LOUD - 1, LOUD, LOUD + 1])
+@pytest.mark.parametrize("beside", ["the {}", "{} the", "the {} the", "THE {}"])
+def test_capitals_of_a_word_that_may_be_an_abbreviation(letters, beside):
+    """As many letters in capitals as `LOUD` are a word in capitals; fewer are so only in a text without small ones."""
+    term = "abcdefg"[:letters]
+    found = Glossary({term: "wort"}).matches(beside.format(term.upper()))
+    assert [match.target for match in found] == ["WORT"] * (letters >= LOUD or beside.isupper())
+
+
+WORDS = ["ab", "Ab", "AB", "abc-", "abcde", "Abcde", "ABCDE", "x1", "X1", "..", "'"]
+
+
+@given(st.sets(st.sampled_from(WORDS)), st.lists(st.sampled_from(WORDS), max_size=6))
+@settings(max_examples=500)
+def test_cases_are_as_defined(terms, words):
+    """Of terms of one word: as written; with a capital as the first word; in capitals if loud, or if the text is."""
+    text = " ".join(words)
+    loud = not any(map(str.islower, text))
+    begun, expected = False, []
+    for word in words:
+        first = not begun
+        begun = begun or any(map(str.isalnum, word))
+        ranks = [word in terms and (word, "t")]
+        ranks += [
+            (term, "t") for term in sorted(terms) if first and term[0].islower() and word == term[0].upper() + term[1:]
+        ]
+        if word.isupper() and (loud or sum(map(str.isalpha, word)) >= 5):
+            ranks += [(term, "T") for term in sorted(terms) if term.upper() == word]
+        expected += [rank for rank in ranks if rank][:1]
+    found = Glossary(dict.fromkeys(terms, "t")).matches(text)
+    assert [(match.term[0], match.target) for match in found] == expected
 
 
 @given(st.text())

@@ -23,6 +23,32 @@ def test_each_name():
     assert parts("none") == [TEXT.strip()]
 
 
+@given(st.text("aB. \t\n,", max_size=30), st.sampled_from(["sentence", "paragraph"]))
+@settings(max_examples=500)
+def test_a_tab_between_words_of_a_line_is_between_units(text, split):
+    """A unit has no tab, but for the indent of a line within it; without tabs units are those of spaces."""
+    found = units(text, split, "en")
+    assert all("\t" not in line.strip() for begin, end in found for line in text[begin:end].split("\n"))
+    columns = [text[slice(*span)] for span in found]
+    whole = [text[slice(*span)] for span in sentence_spans(text, "en", split == "sentence")]
+    assert "".join("".join(columns).split()) == "".join("".join(whole).split())
+    if "\t" not in text:
+        assert columns == whole
+
+
+def test_columns_take_linear_time():
+    for unit in ("a\t", "\t", "a\t\t ", "a\n\t"):
+        assert len(units(unit * 30_000, "paragraph", None)) in (0, 1, 30_000)
+
+
+def test_tabs_stay(student):
+    made = student.translate("Two dogs\tA man\t5\n\tTwo dogs are playing.").text
+    assert made == "\n\t".join(
+        "\t".join(student.translate(cell).text if cell.isalpha() or " " in cell else cell for cell in line.split("\t"))
+        for line in ("Two dogs\tA man\t5", "Two dogs are playing.")
+    )
+
+
 def test_a_function_says_where():
     spans = [(0, 8), (8, 18), [18, 19], (31, 34)]
     assert parts(lambda text: spans) == ["One man.", "Two\nmen.", "The"]
