@@ -1,9 +1,11 @@
 """Clients that would keep a connection, memory or a place for ever: each is ended, and others do not notice."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
+import threading
 import time
 from urllib.parse import quote_plus
 
@@ -128,6 +130,38 @@ def test_what_is_wrong_behind_a_request_spoils_no_answer(served, behind):
         answer = to_the_end(connection)
     assert answer.startswith(b"HTTP/1.1 200 ") and answer.count(b"HTTP/1.1 200 ") == 1
     assert json.loads(answer.partition(b"\r\n\r\n")[2].partition(b"HTTP/")[0]) == RIGHT
+
+
+def test_requests_that_wait_for_their_turn_are_few(monkeypatch):
+    """A client sends one request after the other, of which none is answered: the server reads no further."""
+    with serving(MODELS[0]) as served:
+        go = threading.Event()
+        monkeypatch.setattr(served.service, "translated", held_by(served.service.translated, go))
+        body = json.dumps({"q": ["y" * 49_000], **PAIR}).encode()
+        asked = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        with connected(served) as connection:
+            connection.settimeout(0.5)
+            sent = 0
+            with contextlib.suppress(TimeoutError):
+                while sent < 4000:
+                    connection.sendall(asked)
+                    sent += 1
+            (there,) = served.server.server_state.connections
+            assert 0 < len(there.pipeline) < 20 < sent < 4000
+            first = len(there.pipeline)
+            go.set()
+            connection.settimeout(WAIT)
+            until(lambda: served.server.server_state.total_requests >= first)
+            assert len(there.pipeline) < 20
+
+
+def held_by(translated, go):
+    async def later(*given):
+        while not go.is_set():
+            await asyncio.sleep(0.01)
+        return await translated(*given)
+
+    return later
 
 
 def test_slow_bodies_take_no_place(hasty):
