@@ -180,6 +180,7 @@ test_requests_are_served_in_turns = Turns.TestCase
 
 def test_turns():
     assert [turn(number, 1024) for number in range(8)] == [64, 128, 256, 512, 1024, 256, 256, 256]
+    assert pieces_before(4, [1, 1000], 64) == 1 + turn(5, 64)  # of a document, which has quarters
     assert [turn(0, batch) for batch in (1, 15, 16, 31, 32)] == [1, 1, 1, 1, 2]
 
 
@@ -252,13 +253,38 @@ def test_what_nobody_waits_for_any_more_ends(schedulers, pieces, is_watched):
     first = Asking(scheduler, long, [text])
     until(lambda: long.looks)
     first.task.cancel()
+    if not is_watched:  # it is not worth a look
+        looks = long.looks
+        until(lambda: long.looks > looks + 10)
+        long.is_over = True
     with pytest.raises(CancelledError):
-        if not is_watched:
-            long.is_over = True
         first.result()
-    assert long.is_over != is_watched
     long.is_over = True
     assert Asking(scheduler, long, [text]).result() == [text.upper()]  # another one has it made anew
+
+
+def test_who_comes_after_all_others_have_left_has_it_made_anew():
+    scheduler, _ = driven()
+    calls, kind, texts = [], ("model", SETTINGS), ["one" * 400, "two" * 400]
+
+    def made(texts, forced, options):
+        calls.append(texts)
+        return capitals(texts, forced, options)
+
+    first = scheduler.task(lambda: None)
+    scheduler.ask(first, kind, made, texts, [[], []])
+    group, jobs = take(scheduler)
+    assert not scheduler._forget(jobs)
+    first.cancel()
+    assert scheduler._forget(jobs)
+    second = scheduler.task(lambda: None)
+    asked = scheduler.ask(second, kind, made, texts, [[], []])
+    assert scheduler.queued == 2
+    scheduler._batch(group, jobs)  # which ends at the first look, and so does each of its sentences
+    assert not calls and all(isinstance(job.error, CancelledError) for job in jobs) and len(scheduler._flying) == 2
+    scheduler._batch(*take(scheduler))
+    assert [one.target for one in scheduler.answer(second, asked)] == [text.upper() for text in texts]
+    assert not scheduler._flying
 
 
 def test_who_comes_while_all_others_leave_has_an_answer(schedulers):
