@@ -44,8 +44,14 @@ def test_models_in_a_row_are_a_pivot():
     assert host.targets_of("en") == ["de", "fr", "it"]  # three models at most
     pivot = host.between("en", "fr")
     assert isinstance(pivot.translator, Pivot) and host.between("en", "fr") is pivot
-    host.close()
-    assert host.between("en", "fr").number != pivot.number
+    held = weakref.ref(pivot.translator)
+    del pivot
+    host._unload(host.models[3])  # which it is not made of
+    assert host.between("en", "fr").translator is held()
+    host._unload(host.models[1])
+    gc.collect()
+    assert held() is None
+    assert host.between("en", "fr").translator is not None
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
