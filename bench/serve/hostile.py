@@ -34,9 +34,9 @@ def head(path, length, *more, key=True):
     return ("\r\n".join([*lines, *keyed, *more]) + "\r\n\r\n").encode()
 
 
-def request(text, key=True, path="/translate"):
+def request(text, key=True, path="/translate", name="q"):
     """A whole request."""
-    body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+    body = json.dumps({name: text, "source": "en", "target": "de"}).encode()
     return head(path, len(body), key=key) + body
 
 
@@ -70,9 +70,8 @@ async def _slow_body(reader, writer, chance):
 async def _never_reads(reader, writer, chance):
     """Asks for what is large, on and on, and reads none of it."""
     reader._transport.pause_reading()
-    asked = request(" ".join(f"{chance.random()}" for _ in range(2500)), path="/v1/translate").replace(
-        b'"q"', b'"text"'
-    )
+    text = " ".join(f"{chance.random()}" for _ in range(2500))
+    asked = request(text, path="/v1/translate", name="text")
     while True:
         writer.write(asked)
         await writer.drain()
@@ -139,40 +138,43 @@ async def _two_lengths(reader, writer, chance):
     await reader.read()
 
 
-ATTACKS = (_empty_lines, _nothing, _slow_head, _slow_body, _never_reads, _reads_slowly, _no_key, _with_key, _endless)
-ATTACKS += (_leaves, _garbage, _long_head, _pipeline, _two_lengths)
+_ALL = (_empty_lines, _nothing, _slow_head, _slow_body, _never_reads, _reads_slowly, _no_key, _with_key, _endless)
+_ALL += (_leaves, _garbage, _long_head, _pipeline, _two_lengths)
+ATTACKS = {attack.__name__[1:]: attack for attack in _ALL}
 
 
 class Siege:
     """A server, its attackers and its honest clients."""
 
-    def __init__(self, server, right, each):
+    def __init__(self, server, right, each, names):
         self.server, self.right, self.each = server, right, each
         self.end, self.seconds, self.memory = 0.0, [], []
         self.counts = {"right": 0, "wrong": 0, "refused": 0, "lost": 0}
-        self.attacks = dict.fromkeys([attack.__name__[1:] for attack in ATTACKS], 0)
+        self.attacks = dict.fromkeys(names, 0)
 
     async def run(self, seconds):
         """Go on for so long."""
         began = time.monotonic()
         self.end = began + seconds
-        tasks = [asyncio.create_task(self._attack(attack, number)) for attack in ATTACKS for number in range(self.each)]
+        tasks = [
+            asyncio.create_task(self._attack(name, number)) for name in self.attacks for number in range(self.each)
+        ]
         await asyncio.gather(self._watch(began), *map(self._honest, range(_HONEST)))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _attack(self, attack, number):
-        chance = random.Random(f"{attack.__name__} {number}")
+    async def _attack(self, name, number):
+        chance = random.Random(f"{name} {number}")
         while time.monotonic() < self.end:
             writer = None
             try:
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
-                await attack(reader, writer, chance)
+                await ATTACKS[name](reader, writer, chance)
             except (OSError, EOFError, asyncio.LimitOverrunError):
                 pass
             finally:
-                self.attacks[attack.__name__[1:]] += 1
+                self.attacks[name] += 1
                 if writer is not None:
                     writer.transport.abort()
             await asyncio.sleep(_PAUSE)
@@ -214,6 +216,9 @@ def main(arguments=None):
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--each", type=positive, default=12, help="connections of each kind of attack")
+    parser.add_argument(
+        "--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="those of these kinds only"
+    )
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[:2000]
@@ -223,7 +228,7 @@ def main(arguments=None):
         server = stack.enter_context(Running(chosen.model, cores[-1], cache_mb=1, keys=[KEY]))
         os.sched_setaffinity(0, {cores[0]})
         stack.callback(os.sched_setaffinity, 0, cores)
-        siege = Siege(server, right, chosen.each)
+        siege = Siege(server, right, chosen.each, chosen.attacks)
         asyncio.run(siege.run(60 * chosen.minutes))
         began = time.monotonic()
         server.process.terminate()

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from typing import Any
 
 import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEAD = 64 << 10  # bytes of a request's first line and headers
@@ -27,6 +29,18 @@ _REFUSALS = {
     431: b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
 }
+
+
+class _Flow(FlowControl):
+    """Reads no further while requests that have come wait for the one before them: they would be ever more."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]):
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -50,6 +64,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         if len(self.connections) > self.most:
             self._refuse(503)
         else:
@@ -165,7 +180,9 @@ class Connection(HttpToolsProtocol):
     def _too_slow(self) -> None:
         """Whoever has begun a request hears so; who has said nothing at all would take it for an answer."""
         self._arriving = None
-        if self.transport.is_closing() or self._is_whole:
+        if self.flow.read_paused:  # it cannot arrive
+            self._arriving = self.loop.call_later(self.seconds, self._too_slow)
+        elif self.transport.is_closing() or self._is_whole:
             self.transport.close()
         else:
             self._refuse(408)

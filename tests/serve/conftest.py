@@ -6,7 +6,7 @@ from cpunmt import Pivot, Translator
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from tests.sample_models.real_model import DIRECTORIES, GERMAN
 from tests.serve.scheduling import Watched
-from tests.serve.serving import serving
+from tests.serve.serving import Process, serving
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +35,17 @@ def schedulers():
     for scheduler in made:
         scheduler.close()
         assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._flying
+
+
+@pytest.fixture
+def process():
+    made = []
+
+    def make(*flags):
+        made.append(Process(*flags))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.kill()
+        one.process.communicate()

@@ -3,6 +3,7 @@
 import threading
 import time
 
+from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.translation.calls import settings_of
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned
@@ -79,3 +80,19 @@ def until(condition):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.001)
+
+
+def capitals(texts, forced, options):
+    return [Aligned(text, text.upper()) for text in texts]
+
+
+def driven(cache=0, **limits):
+    """A scheduler without threads, whose batches the test takes and translates itself."""
+    scheduler = Scheduler(0, Limits(**limits), cache, watched := Watched())
+    scheduler._count = 2
+    return scheduler, watched
+
+
+def take(scheduler):
+    with scheduler._lock:
+        return scheduler._take()

@@ -1,13 +1,16 @@
 """A server on this machine, in a thread, for the tests."""
 
 import contextlib
+import subprocess
 import threading
 
 import httpx
 
 from cpunmt.serve.server import server_of
 from cpunmt.serve.settings import ServeSettings
-from tests.sample_models.real_model import DIRECTORIES, GERMAN
+from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
+from tests.serve.scheduling import WAIT, until
+from tests.support.command_line import CPUNMT
 
 MODELS = [str(DIRECTORIES["int8"]), str(GERMAN), f"de-fr={GERMAN}"]  # the last is no French, and makes a pivot
 
@@ -50,3 +53,21 @@ def serving(*models, port=0, **settings):
         server.drain()
         thread.join(60)
         assert not thread.is_alive()
+
+
+class Process:
+    """A server in a process of its own."""
+
+    def __init__(self, *flags):
+        command = [*CPUNMT, "serve", *MODELS[:2], "--port", "0", *flags]
+        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line.startswith("cpunmt: http://127.0.0.1:"), line
+        self.client = httpx.Client(base_url=line.split()[1], timeout=120)
+        until(lambda: self.client.get("/ready").status_code == 200)
+
+    def ended(self):
+        """Exit status, and what it said since it was started."""
+        _, said = self.process.communicate(timeout=WAIT)
+        self.client.close()
+        return self.process.returncode, said

@@ -13,41 +13,9 @@ import pytest
 from tests.sample_models.real_model import ROOT
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS
-from tests.support.command_line import CPUNMT, run
+from tests.support.command_line import run
 
 MANY = [f"Two dogs and {n} cats are playing in the snow with a man and a woman." for n in range(1000)]
-
-
-class Process:
-    """A server in a process of its own."""
-
-    def __init__(self, *flags):
-        command = [*CPUNMT, "serve", *MODELS[:2], "--port", "0", *flags]
-        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        assert line.startswith("cpunmt: http://127.0.0.1:"), line
-        self.client = httpx.Client(base_url=line.split()[1], timeout=120)
-        until(lambda: self.client.get("/ready").status_code == 200)
-
-    def ended(self):
-        """Exit status, and what it said since it was started."""
-        _, said = self.process.communicate(timeout=WAIT)
-        return self.process.returncode, said
-
-
-@pytest.fixture
-def process():
-    made = []
-
-    def make(*flags):
-        made.append(Process(*flags))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.process.kill()
-        one.process.communicate()
-        one.client.close()
 
 
 def asked_at_once(server, texts):

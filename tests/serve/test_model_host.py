@@ -11,7 +11,7 @@ import pytest
 
 from cpunmt import Pivot
 from cpunmt.errors import CpunmtError
-from cpunmt.serve.model_host import ModelHost
+from cpunmt.serve.model_host import ModelHost, ServedModel
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
 
 STUDENT = str(DIRECTORIES["int8"])
@@ -44,8 +44,39 @@ def test_models_in_a_row_are_a_pivot():
     assert host.targets_of("en") == ["de", "fr", "it"]  # three models at most
     pivot = host.between("en", "fr")
     assert isinstance(pivot.translator, Pivot) and host.between("en", "fr") is pivot
-    host.close()
-    assert host.between("en", "fr").number != pivot.number
+    held = weakref.ref(pivot.translator)
+    del pivot
+    host._unload(host.models[3])  # which it is not made of
+    assert host.between("en", "fr").translator is held()
+    host._unload(host.models[1])
+    gc.collect()
+    assert held() is None
+    assert host.between("en", "fr").translator is not None
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_models_for_the_same_the_first_is_used(order):
+    named = [f"en-de={path}" for path in (STUDENT, SHIPPED)]
+    host = ModelHost([named[number] for number in order])
+    found = host.between("en", "de")
+    assert [model.hosted for model in host.models] == [found, None] and host.loaded("en", "de") is found
+    assert host.models[0].path == ServedModel(named[order[0]]).path
+
+
+def test_room_is_made_by_what_was_used_the_longest_ago_and_only_if_it_is_needed():
+    roomy = ModelHost([STUDENT, str(GERMAN), f"en-it={STUDENT}"])
+    roomy.preload()
+    sizes = [model.bytes for model in roomy.models]
+    assert roomy.loaded_bytes == sum(sizes)
+    for room, kept in ((sum(sizes), [True] * 3), (sum(sizes) - 1, [False, True, True]), (1, [False, False, True])):
+        host = ModelHost([STUDENT, str(GERMAN), f"en-it={STUDENT}"], memory_bytes=room)
+        for pair in (("en", "de"), ("de", "en"), ("en", "it")):
+            host.between(*pair)
+        assert [model.hosted is not None for model in host.models] == kept
+    host = ModelHost([STUDENT, str(GERMAN), f"en-it={STUDENT}"], memory_bytes=sum(sizes) - 1)
+    for pair in (("en", "de"), ("de", "en"), ("en", "de"), ("en", "it")):
+        host.between(*pair)
+    assert [model.hosted is not None for model in host.models] == [True, False, True]
 
 
 def test_what_is_idle_or_too_much_is_unloaded():

@@ -2,6 +2,9 @@
 
 import deepl
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from cpunmt.serve.errors import QuotaError
 from cpunmt.serve.usage import Usage
@@ -64,28 +67,98 @@ def test_what_fails_costs_nothing():
         assert served.client.get("/v2/usage").json()["character_count"] == 0
 
 
-def test_periods(monkeypatch):
-    clock = [0.0]
+class Charges(RuleBasedStateMachine):
+    """Requests that are charged and fail or not, against a list: [owner, characters, period]."""
+
+    def __init__(self):
+        super().__init__()
+        self.clock, self.charges, self.open = [0.0], [], []
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr("cpunmt.serve.usage.time.time", lambda: self.clock[0])
+
+    @initialize(quota=st.sampled_from([0, 10]), each=st.booleans())
+    def begin(self, quota, each):
+        self.quota, self.each, self.usage = quota, each or not quota, Usage(quota, 2, each)
+
+    def period(self):
+        return self.clock[0] // 7200 if self.quota else None
+
+    def used(self, owner):
+        return sum(
+            count for who, count, period in self.charges if period == self.period() and (who == owner or not self.each)
+        )
+
+    @rule(owner=st.sampled_from("ab"), texts=st.lists(st.sampled_from(["", "1", "12345", "1234567890"]), max_size=3))
+    def charge(self, owner, texts):
+        charging, count = self.usage.charged(owner, texts), sum(map(len, texts))
+        if self.quota and self.used(owner) + count > self.quota:
+            with pytest.raises(QuotaError):
+                charging.__enter__()
+            return
+        charging.__enter__()
+        self.charges.append([owner, count, self.period()])
+        self.open.append((charging, self.charges[-1]))
+
+    @rule(which=st.integers(0, 9), fails=st.booleans())
+    def end(self, which, fails):
+        if not self.open:
+            return
+        charging, charge = self.open.pop(which % len(self.open))
+        if fails:
+            self.charges.remove(charge)
+            assert not charging.__exit__(KeyError, KeyError(), None)  # it goes on
+        else:
+            charging.__exit__(None, None, None)
+
+    @rule(to=st.sampled_from([3600.0, 7199.0, 7200.0]))
+    def wait(self, to):
+        self.clock[0] += to
+
+    @rule(owner=st.sampled_from("ab"))
+    def look(self, owner):
+        """Not after each step: who does not ask has not noticed that a period has ended."""
+        assert self.usage.of(owner) == self.used(owner)
+
+    def teardown(self):
+        if hasattr(self, "usage"):
+            self.look("a")
+            self.look("b")
+        self.patch.undo()
+
+
+Charges.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+test_charges_are_a_list = Charges.TestCase
+
+
+def test_what_fails_later_takes_nothing_from_the_next_period(monkeypatch):
+    clock = [7199.0]
     monkeypatch.setattr("cpunmt.serve.usage.time.time", lambda: clock[0])
     usage = Usage(10, 2, each=True)
-    with usage.charged("a", ["12345", "678"]):
-        assert usage.of("a") == 8 and usage.of("b") == 0
-    with pytest.raises(QuotaError), usage.charged("a", ["123"]):
-        raise AssertionError
-    clock[0] = 7199.0
-    assert usage.of("a") == 8
-    with pytest.raises(KeyError), usage.charged("a", ["1"]):
+    with pytest.raises(KeyError), usage.charged("a", ["12345"]):
+        assert usage.of("a") == 5
         clock[0] = 7200.0
-        raise KeyError  # after the period has ended: what was charged in it is gone with it
-    assert usage.of("a") == 0
+        with usage.charged("a", ["12345678"]):
+            pass
+        raise KeyError
+    assert usage.of("a") == 8
+
+
+def test_months(monkeypatch):
     months = Usage(10, 0, each=False)
     monkeypatch.setattr("cpunmt.serve.usage.time.gmtime", lambda: (2026, 11, 30))
     with months.charged("a", ["1234567890"]):
         assert months.of("b") == 10
-    monkeypatch.setattr("cpunmt.serve.usage.time.gmtime", lambda: (2026, 12, 1))
-    assert months.of("a") == 0
-    for quota in (0, 10):
-        unpaid = Usage(quota, 0, each=True)
-        with pytest.raises(KeyError), unpaid.charged("a", ["12"]):
-            raise KeyError
-        assert unpaid.of("a") == 0
+    for now in ((2026, 12, 1), (2027, 12, 1)):
+        monkeypatch.setattr("cpunmt.serve.usage.time.gmtime", lambda now=now: now)
+        assert months.of("a") == 0
+        with months.charged("a", ["1"]):
+            assert months.of("a") == 1
+
+
+def test_as_many_owners_are_counted_as_there_is_room_for(monkeypatch):
+    monkeypatch.setattr("cpunmt.serve.usage._MOST_OWNERS", 2)
+    usage = Usage(0, 0, each=True)
+    for owner in "abac":  # b was charged the longest ago
+        with usage.charged(owner, ["1"]):
+            pass
+    assert [usage.of(owner) for owner in "abc"] == [2, 0, 1]

@@ -1,0 +1,191 @@
+"""Clients that would keep a connection, memory or a place for ever: each is ended, and others do not notice."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt.serve import connections, server
+from tests.serve.scheduling import WAIT, until
+from tests.serve.serving import MODELS, serving
+from tests.serve.test_connections import ASKED, BODY, RIGHT, connected, to_the_end
+
+PAIR = {"source": "en", "target": "en"}
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    """A server that gives a connection half a second for anything."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "_MORE", 0.3)
+        patch.setattr(server, "_IDLE", 1)
+        with serving(MODELS[0], body_seconds=0.2, max_requests=2) as served:
+            yield served
+
+
+def is_ended(connection):
+    """Whether the other side ends the connection, while it is sent empty lines."""
+    end = time.monotonic() + WAIT
+    connection.settimeout(0.05)
+    while time.monotonic() < end:
+        try:
+            connection.sendall(b"\r\n")
+            if not connection.recv(1 << 16):
+                return True
+        except TimeoutError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("before", [b"", ASKED + BODY], ids=["at once", "after a request"])
+def test_empty_lines_keep_no_connection(hasty, before):
+    with connected(hasty) as connection:
+        connection.sendall(before)
+        assert not before or connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert is_ended(connection)
+
+
+@pytest.mark.parametrize("lines", [b"\r\n", b"\n", b"\r\n\r\n\r\n", b"\r"])
+def test_empty_lines_before_a_request_are_none_of_it(served, lines):
+    with connected(served) as connection:
+        for begin in (lines, lines * 2):
+            connection.sendall(begin)
+            connection.sendall(begin + ASKED + BODY)
+            assert json.loads(connection.recv(1 << 16).partition(b"\r\n\r\n")[2]) == RIGHT
+
+
+def unread(served, size, keep):
+    """A connection whose answer of so many bytes nobody reads."""
+    connection = connected(served)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    body = json.dumps({"text": "x" * 50, **PAIR, "return": ["sentences"]}).encode()
+    text = json.dumps({"q": ["y" * 49_000] * (size // 49_000), **PAIR}).encode() if size else body
+    head = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n"
+    connection.sendall(head % (len(text), b"" if keep else b"Connection: close\r\n") + text)
+    return connection
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_who_does_not_read_is_cut_off(keep):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "_MORE", 0.3)
+        patch.setattr(server, "_IDLE", 1)
+        with serving(MODELS[0], body_seconds=0.2, max_body=9_000_000, max_characters=9_000_000) as served:
+            there = served.server.server_state.connections
+            with unread(served, 8_000_000, keep):
+                until(lambda: there)
+                until(lambda: not there)
+
+
+def test_what_nobody_reads_has_a_limit(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_UNREAD", 10_000_000)
+    with serving(MODELS[0], max_body=9_000_000, max_characters=9_000_000) as served:
+        there = served.server.server_state.connections
+        held = [unread(served, 8_000_000, True) for _ in range(4)]
+        until(lambda: len(there) == 4 or served.server.server_state.total_requests == 4)
+        until(lambda: served.server.server_state.total_requests == 4)
+        until(lambda: sum(one.transport.get_write_buffer_size() for one in list(there)) <= 10_000_000)
+        assert 1 <= len(there) < 4
+        for one in held:
+            one.close()
+        until(lambda: not there)
+        assert not next(iter([served.server.config.http_protocol_class])).unread
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(["Host: a", "host: a", "HOST:", "x: a", "Host: b"]), max_size=4), st.booleans())
+def test_a_request_has_one_host(served, headers, is_old):
+    hosts = sum(header.lower().startswith("host:") for header in headers)
+    with connected(served) as connection:
+        lines = [f"GET /health HTTP/1.{0 if is_old else 1}", *headers]
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        status = connection.recv(1 << 16).split()[1]
+    assert status == (b"200" if hosts == 1 or (is_old and not hosts) else b"400")
+
+
+@pytest.mark.parametrize(
+    "behind", [b"nonsense\r\n\r\n", b"GET /health HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nx: "]
+)
+def test_what_is_wrong_behind_a_request_spoils_no_answer(served, behind):
+    behind = behind + b"a" * (2 * connections.MOST_HEAD) if behind.endswith(b"x: ") else behind
+    with connected(served) as connection:
+        connection.sendall(ASKED + BODY + behind)
+        connection.sendall(ASKED + BODY)
+        answer = to_the_end(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ") and answer.count(b"HTTP/1.1 200 ") == 1
+    assert json.loads(answer.partition(b"\r\n\r\n")[2].partition(b"HTTP/")[0]) == RIGHT
+
+
+def test_requests_that_wait_for_their_turn_are_few(monkeypatch):
+    """A client sends one request after the other, of which none is answered: the server reads no further."""
+    with serving(MODELS[0]) as served:
+        go = threading.Event()
+        monkeypatch.setattr(served.service, "translated", held_by(served.service.translated, go))
+        body = json.dumps({"q": ["y" * 49_000], **PAIR}).encode()
+        asked = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        with connected(served) as connection:
+            connection.settimeout(0.5)
+            sent = 0
+            with contextlib.suppress(TimeoutError):
+                while sent < 4000:
+                    connection.sendall(asked)
+                    sent += 1
+            (there,) = served.server.server_state.connections
+            assert 0 < len(there.pipeline) < 20 < sent < 4000
+            first = len(there.pipeline)
+            go.set()
+            connection.settimeout(WAIT)
+            until(lambda: served.server.server_state.total_requests >= first)
+            assert len(there.pipeline) < 20
+
+
+def held_by(translated, go):
+    async def later(*given):
+        while not go.is_set():
+            await asyncio.sleep(0.01)
+        return await translated(*given)
+
+    return later
+
+
+def test_slow_bodies_take_no_place(hasty):
+    """Two requests may be in progress: nine that arrive slowly are none."""
+    held = [connected(hasty) for _ in range(9)]
+    for one in held:
+        one.sendall(ASKED + BODY[:-1])
+    assert hasty.json("/translate", json.loads(BODY)) == RIGHT
+    assert all(to_the_end(one).startswith(b"HTTP/1.1 408 ") for one in held)
+    for one in held:
+        one.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_slow_body_does_not_delay_the_end(process, number):
+    started = process("--body-seconds", "600")
+    host, port = started.client.base_url.host, started.client.base_url.port
+    with socket.create_connection((host, port), timeout=WAIT) as connection:
+        connection.sendall(ASKED + BODY[:-1])
+        until(lambda: started.client.get("/health").status_code == 200)
+        began = time.monotonic()
+        started.process.send_signal(number)
+        answer = to_the_end(connection)
+        assert started.ended() == (0, "") and time.monotonic() - began < WAIT
+    assert answer.startswith(b"HTTP/1.1 503 ") and b"The server is shutting down" in answer
+
+
+def test_broken_forms_are_not_told_on_stderr(process):
+    started = process()
+    for body in (b"no boundary", b"--b\r\nx: y\r\n", b"--b--\r\nmore and more", b"--b\r\n\r\nx\r\n--b--\r\n\r\nmore"):
+        kind = {"Content-Type": "multipart/form-data; boundary=b"}
+        assert started.client.post("/translate", content=body, headers=kind).status_code == 400
+    started.process.terminate()
+    assert started.ended() == (0, "")
