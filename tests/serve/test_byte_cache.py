@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from cpunmt.serve.queue.byte_cache import ByteCache, size_of
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(0, 400))), st.sampled_from([0, 600, 2000]))
+ENTRY = 200 + size_of("0") + size_of("")  # bytes of an empty text
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from("01234"), st.sampled_from([0, 1, ENTRY])), min_size=9),
+    st.sampled_from([0, ENTRY - 1, ENTRY, 2 * ENTRY, 3 * ENTRY, 3 * ENTRY + 1]),
+)
 def test_it_is_a_dict_that_forgets(steps, most):
     cache, kept = ByteCache(most), OrderedDict()  # the definition: key -> (value, bytes), the last used one last
     for asks, key, length in steps:
