@@ -117,7 +117,8 @@ def run(server: Server) -> None:
     """Serve until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
     _may_open(server.service.settings.max_connections)
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # our own errors say what they may
-    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the latter where it cannot bind
+    # SystemExit where it cannot bind, UnicodeError for a name that cannot be a host's
+    with contextlib.suppress(KeyboardInterrupt, SystemExit, UnicodeError):
         server.run()
     if not server.started:
         where = f"{server.config.host}:{server.config.port}"
