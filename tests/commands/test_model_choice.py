@@ -203,6 +203,14 @@ def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(emp
     assert chosen(capfd, "en", "de") == (str(path), "")
 
 
+def test_a_device_is_no_model(tmp_path, capfd):
+    """It was said not to be there."""
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for command in (["translate", "A dog.", "-m"], ["info"]):
+        assert cli.main([*command, str(tmp_path / "link")]) == 1
+        assert "link: is a device or a pipe; expected a model's directory" in refusal(capfd)
+
+
 def test_two_languages_go_before_the_environment(tmp_path):
     environment = {**os.environ, "CPUNMT_MODEL": "/no/such/model", "CPUNMT_MODELS_DIR": str(tmp_path)}
     finished = run("translate", "--from", "en", "--to", "de", "Two dogs.", env=environment)
