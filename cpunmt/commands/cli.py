@@ -14,7 +14,7 @@ from cpunmt.commands.lines.translate import translate_lines
 from cpunmt.commands.machine import commands as machine
 from cpunmt.commands.model_choice import add_model, model_of
 from cpunmt.commands.serve import serve_arguments
-from cpunmt.commands.translate_file import LEFT_OUT, document_arguments, translate_file
+from cpunmt.commands.translate_file import LEFT_OUT, document_arguments, refuse_contradictions, translate_file
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say, tell
 from cpunmt.layers.schemes import SCHEMES
@@ -67,7 +67,8 @@ def _translate(given) -> int:
 def _translate_file(given) -> int:
     options = _options(given, Options.__dataclass_fields__)
     _checked(given, {name: value for name, value in options.items() if name != "glossary"})
-    return translate_file(given, _of_translator(given), options)
+    refuse_contradictions(given)
+    return translate_file(given, _of_translator, options)
 
 
 def _batch(given) -> int:

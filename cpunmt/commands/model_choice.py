@@ -11,6 +11,7 @@ from cpunmt.commands import ensembles
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
+from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
@@ -55,8 +56,8 @@ def add_model(parser, threads=True):
             dest=name,
             metavar="LANGUAGE",
             type=language,
-            help="code of the language to translate from, as en; with --to chooses a model that has been fetched: "
-            "Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
+            help="code of the language to translate from, as en; with --to chooses $CPUNMT_MODEL if it is for both, or "
+            "a model that has been fetched: Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
             if flag == "--from"
             else "code of the language to translate to",
         )
@@ -88,8 +89,9 @@ def _default() -> str:
 def _between(source: str, target: str) -> str:
     """The name of a model that translates from one language to the other; of several the first, and that is told.
 
-    The order: Firefox's, OPUS-MT's, Hugging Face's, the checkout's; of each the newest version (without @) first, then
-    by name. A model of several target languages is left out: each text would have to say which one is meant.
+    The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, the checkout's; of each the newest version (without
+    @) first, then by name. A model of several target languages is left out: each text would have to say which one is
+    meant.
     """
     found, unclear = [], []
     for name, sources, targets in _candidates():
@@ -101,7 +103,7 @@ def _between(source: str, target: str) -> str:
             f"no model in {models_folder()} translates {source} to {target}{several}; `cpunmt ls '{source} > {target}'"
             f"` lists those that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
         )
-    if len(found) > 1:
+    if len(found) > 1 and found[0] != os.environ.get("CPUNMT_MODEL"):
         say(f"cpunmt: {source} to {target} with {found[0]}; others, for -m: {_listed(found[1:])}")
     return found[0]
 
@@ -115,6 +117,9 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
     known = [(model.name, model.metadata) for model in fetched]
     with contextlib.suppress(CpunmtError):  # a wheel's user has none
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
+    if chosen := os.environ.get("CPUNMT_MODEL"):
+        with contextlib.suppress(CpunmtError):  # other programs' models do not tell their languages
+            known.insert(0, (chosen, read_json(model_folder(located(chosen)) / METADATA, "model metadata")))
     for name, metadata in known:
         languages = languages_of(metadata)
         if languages:

@@ -1,9 +1,18 @@
-"""`cpunmt translate-file`: a document in, the same document in another language out."""
+"""`cpunmt translate-file`: documents in, the same documents in another language out."""
 
 import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from cpunmt.commands.lines import streams
+from cpunmt.commands.lines.doubts import Doubts
+from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import is_watched, progress_bar, tell
+from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
+from cpunmt.files.line_stream import write_all
+from cpunmt.files.output_files import refuse_overwriting, write_file
 from cpunmt.translation.translator import Translator
 
 # Options that a format decides about, or that are no text.
@@ -12,11 +21,24 @@ LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")
 
 def document_arguments(parser):
     """The arguments of the command that are no options of a translation."""
-    parser.add_argument("path", metavar="IN", help="the file to translate")
     parser.add_argument(
-        "out", metavar="OUT", nargs="?", help="the file to write (default: as IN, with the language: report.de.md)"
+        "paths",
+        metavar="IN",
+        nargs="+",
+        help="files to translate; with --out also folders, of which all files of a format that is known; - is standard "
+        "input, whose translation goes to standard output",
     )
-    parser.add_argument("--format", metavar="NAME", help="what IN is (default: what its name ends with)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where the translation of the one IN goes; - is standard output (default: as IN, with the language: "
+        "report.de.md)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="where all translations go, named as their sources are; it is made if need be"
+    )
+    parser.add_argument("--format", metavar="NAME", help="the format of all IN (default: what their names end with)")
     parser.add_argument(
         "--select",
         metavar="PART",
@@ -24,16 +46,132 @@ def document_arguments(parser):
         default=[],
         help="translate this part only, where a format has parts to choose; can be given several times",
     )
-    parser.add_argument("--encoding", metavar="NAME", help="of a text file: cp1252, for example (default: UTF-8)")
-    parser.add_argument("--force", action="store_true", help="replace OUT, if it is there")
+    parser.add_argument("--encoding", metavar="NAME", help="of text files: cp1252, for example (default: UTF-8)")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
 
 
-def translate_file(given, model: dict, options: dict) -> int:
-    """Translate the file that `given` names, and print the name of what was written.
+def refuse_contradictions(given):
+    """Wrong usage of outputs, whatever the inputs are."""
+    folders = [path for path in given.paths if path != streams.STANDARD and os.path.isdir(path)]
+    if given.output is not None and given.out is not None:
+        given.parser.error("give -o FILE for one translation, or --out DIR for all, not both")
+    if given.output is not None and len(given.paths) > 1:
+        given.parser.error(f"-o is for the translation of one file, and {len(given.paths)} are given; use --out DIR")
+    if folders and given.out is None:
+        given.parser.error(f"{folders[0]} is a directory; give --out DIR, where the translations go")
+    if streams.STANDARD in given.paths:
+        if len(given.paths) > 1 or given.out is not None:
+            given.parser.error("- is standard input, and has no name for --out and beside other files; give it alone")
+        if given.format is None:
+            given.parser.error("- is standard input, whose name does not tell its format; give --format")
 
-    Raises CpunmtError if the model or a file cannot be used, or an option does not fit the model.
+
+def translate_file(given, model: Callable[..., dict], options: dict) -> int:
+    """Translate the files that `given` names, and print the names of what was written. `model`: see `_of_translator`.
+
+    Returns 1 if one of several files could not be translated, which is told; the others are. Raises CpunmtError if the
+    model or the only file cannot be used, or an option does not fit the model; for a file that is missing or in the
+    way, before any is translated.
     """
-    translator = Translator(**model)
+    from cpunmt.documents import translate as documents  # with the readers of all formats
+
+    sources = list(_sources(given, documents))
+    for path, _ in sources:
+        if path != streams.STANDARD:
+            documents.check_input(path, given.format)
+    began = time.perf_counter()
+    translator = _Told(model(given), options)
+    if given.stats:
+        translator.statistics = RunStatistics(time.perf_counter() - began, "texts")
+    targets = [_target(given, documents, translator, path, folder) for path, folder in sources]
+    for (path, _), target in zip(sources, targets, strict=True):
+        if target != streams.STANDARD:
+            if given.out is not None:
+                _make_folder(target.parent)
+            documents.check_output(path, target, given.force)
+    refuse_overwriting([target for target in targets if target != streams.STANDARD], [path for path, _ in sources])
+    failed = 0
+    for (path, _), target in zip(sources, targets, strict=True):
+        try:
+            _translate(given, documents, translator, path, target)
+        except (CpunmtError, ValueError) as error:
+            if len(sources) == 1:
+                raise CpunmtError(str(error)) from None
+            say(f"cpunmt: error: {one_line(error)}")
+            failed += 1
+    if translator.statistics:
+        translator.statistics.report(translator.counts)
+    return 1 if failed else 0
+
+
+class _Told:
+    """A Translator of documents, whose results are looked at and counted."""
+
+    def __init__(self, model: dict, options: dict):
+        self.translator, self.statistics = Translator(**model), None
+        self.language = self.translator._target_language()
+        self.options, self.counts = options, {}
+        self.begin()
+
+    def begin(self):
+        """What is translated now is another file."""
+        self.doubts = Doubts(self.translator, self.options)
+
+    def translate(self, text, target_prefix=None, **options):
+        """The translator's, for one text or a list."""
+        began = time.perf_counter()
+        results = self.translator.translate(text, target_prefix, **options)
+        both = ([text], [results]) if isinstance(text, str) else (text, results)
+        self.doubts.add_texts(*both)
+        if self.statistics:
+            self.statistics.add(*both, time.perf_counter() - began)
+        return results
+
+    def end(self, name: str):
+        """Tell what is doubtful in a file."""
+        self.doubts.report(name)
+        for heading, count in self.doubts.counts.items():
+            self.counts[heading] = self.counts.get(heading, 0) + count
+
+
+def _sources(given, documents) -> Iterator[tuple[str, str]]:
+    """(path, folder below --out that its translation goes to) of each file; of folders those of known formats."""
+    for path in given.paths:
+        if path == streams.STANDARD or not os.path.isdir(path):
+            yield path, ""
+            continue
+        found = 0
+        for folder, names, files in os.walk(path):
+            own = [name for name in names if os.path.realpath(Path(folder, name)) != os.path.realpath(given.out)]
+            names[:] = sorted(name for name in own if not name.startswith("."))
+            for name in sorted(files):
+                if not name.startswith(".") and documents.has_format(name, given.format):
+                    found += 1
+                    yield os.path.join(folder, name), os.path.relpath(folder, path)
+        if not found:
+            raise CpunmtError(f"{path}: there is no file in it whose format is known; see docs/documents.md")
+
+
+def _target(given, documents, translator, path, folder) -> Path | str:
+    if given.output == streams.STANDARD or (path == streams.STANDARD and given.output is None):
+        return streams.STANDARD
+    if given.output is not None:
+        return Path(given.output)
+    below = None if given.out is None else Path(given.out, folder)
+    return documents.output_of(path, translator.language, given.format, below)
+
+
+def _make_folder(folder: Path):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CpunmtError(f"{folder}: cannot be made: {error.strerror}; give --out another directory") from None
+
+
+def _translate(given, documents, translator, path, target):
+    """Translate one file, and tell where its translation is."""
+    translator.begin()
     with contextlib.ExitStack() as stack:
         bar = None
 
@@ -43,18 +181,35 @@ def translate_file(given, model: dict, options: dict) -> int:
                 bar = stack.enter_context(progress_bar(total=total, unit=" texts", dynamic_ncols=True))
             bar.update(done - bar.n)
 
-        try:
-            written = translator.translate_document(
-                given.path,
-                given.out,
-                format=given.format,
-                select=given.select,
-                encoding=given.encoding,
-                force=given.force,
-                progress=progress if is_watched() else None,
-                **options,
-            )
-        except ValueError as error:
-            raise CpunmtError(str(error)) from None
-    tell(str(written))
-    return 0
+        settings = {"format": given.format, "select": given.select, "encoding": given.encoding}
+        settings["progress"] = progress if is_watched() else None
+        if streams.STANDARD not in (path, target):
+            own = translator.language, translator.options
+            documents.translate_document(translator, path, target, *own, force=given.force, **settings)
+            tell(str(target))
+        else:
+            content = _standard_input(documents.MOST_BYTES) if path == streams.STANDARD else documents.content_of(path)
+            name = "standard input" if path == streams.STANDARD else path
+            made = documents.translated_content(translator, content, name, translator.options, **settings)
+            if target == streams.STANDARD:
+                with streams.opened_output(target) as output, stream_errors("cannot write the output"):
+                    write_all(output.descriptor, made)
+            else:
+                write_file(target, made)
+                tell(str(target))
+    translator.end(None if len(given.paths) == 1 else str(path))
+
+
+def _standard_input(most: int) -> bytes:
+    """All of it. Raises CpunmtError if there is more than `most` bytes, or it cannot be read."""
+    content = bytearray()
+    with (
+        streams.opened_input(None) as descriptor,
+        stream_errors("cannot read the input"),
+        open(descriptor, "rb", closefd=False) as file,
+    ):
+        while len(content) <= most and (block := file.read(1 << 20)):
+            content += block
+    if len(content) > most:
+        raise CpunmtError(f"standard input has more than {most} bytes, expected at most as many; cut it into parts")
+    return bytes(content)

@@ -12,7 +12,7 @@ from typing import Any
 
 from cpunmt.documents.bulk import Translates, translated
 from cpunmt.documents.document import DocumentError
-from cpunmt.documents.formats import format_of, read_document
+from cpunmt.documents.formats import FORMATS, format_of, read_document
 from cpunmt.documents.recoded import Recoded
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
@@ -52,21 +52,37 @@ def translate_document(
     Raises CpunmtError for a file that cannot be read, or is not what its format says, or that cannot be written; then
     nothing is written. Raises ValueError for options that a document does not have.
     """
-    for name, usual in _OWN.items():
-        if options.get(name) not in (None, usual):
-            raise ValueError(f"{name} is given, and its format decides about that of a document; leave it out")
-    if isinstance(select, str) or not all(isinstance(part, str) for part in select):
-        raise ValueError(f"select={select!r}: expected a list of texts")
+    _check_options(options, select)
+    path = Path(path)
+    check_input(path, format)
+    target = output_of(path, language, format) if out is None else Path(out)
+    check_output(path, target, force)
+    made = translated_content(
+        translator, content_of(path), path, options, format=format, select=select, encoding=encoding, progress=progress
+    )
+    write_file(target, made)
+    return target
+
+
+def translated_content(
+    translator: Translates,
+    content: bytes,
+    path: str | os.PathLike[str],
+    options: dict[str, Any],
+    *,
+    format: str | None = None,
+    select: Sequence[str] = (),
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> bytes:
+    """Translate the content of a file; `path` is its name, for messages and, if `format` is None, for its format.
+
+    Other parameters and errors are those of `translate_document`.
+    """
+    _check_options(options, select)
     path = Path(path)
     with _said_of(path):
-        form = format_of(path.name, format)
-    target = _beside(path, language, form.writes) if out is None else Path(out)
-    if target.is_dir():
-        raise DocumentError(f"{target}: is a directory; give the name of a file to write")
-    refuse_overwriting([target], [path])
-    check_file(target, force)
-    with _said_of(path):
-        content, read = _content(path), functools.partial(read_document, form=form, select=tuple(select))
+        read = functools.partial(read_document, form=format_of(path.name, format), select=tuple(select))
         document = read(content) if encoding is None else Recoded(content, encoding, read)
     units = document.units
     total, done = len(set(units)), 0
@@ -80,9 +96,49 @@ def translate_document(
     advance(0)
     translations = translated(units, translator, options, advance)
     with _said_of(path):
-        made = document.rendered(translations)
-    write_file(target, made)
-    return target
+        return document.rendered(translations)
+
+
+def _check_options(options: dict[str, Any], select: Sequence[str]) -> None:
+    for name, usual in _OWN.items():
+        if options.get(name) not in (None, usual):
+            raise ValueError(f"{name} is given, and its format decides about that of a document; leave it out")
+    if isinstance(select, str) or not all(isinstance(part, str) for part in select):
+        raise ValueError(f"select={select!r}: expected a list of texts")
+
+
+def check_input(path: str | os.PathLike[str], format: str | None) -> None:
+    """Raise DocumentError unless there is a file of this name, of a format that is known and not too large."""
+    path = Path(path)
+    with _said_of(path):
+        _check_file(path)
+        format_of(path.name, format)
+
+
+def has_format(name: str, format: str | None) -> bool:
+    """Whether files of this name have a format that is known, or the one that is chosen."""
+    if format is not None:
+        format_of(name, format)  # raises for one that is not known
+    return any(name.lower().endswith(known.endings) for key, known in FORMATS.items() if format in (None, key))
+
+
+def output_of(
+    path: str | os.PathLike[str], language: str | None, format: str | None, folder: str | os.PathLike[str] | None = None
+) -> Path:
+    """The file that a translation is written to: in `folder` under the same name, or beside with the language in it."""
+    path = Path(path)
+    ending = format_of(path.name, format).writes or path.suffix
+    if folder is not None:
+        return Path(folder) / f"{path.stem}{ending}"
+    return path.with_name(f"{path.stem}.{language or 'translated'}{ending}")
+
+
+def check_output(path: str | os.PathLike[str], target: Path, force: bool) -> None:
+    """Raise CpunmtError unless the translation of the file `path` can be written to `target`."""
+    if target.is_dir():
+        raise DocumentError(f"{target}: is a directory; give the name of a file to write")
+    refuse_overwriting([target], [path])
+    check_file(target, force)
 
 
 @contextlib.contextmanager
@@ -94,18 +150,27 @@ def _said_of(path: Path) -> Iterator[None]:
         raise DocumentError(f"{path}: {error}") from None
 
 
-def _beside(path: Path, language: str | None, ending: str) -> Path:
-    """The name of the translation, where none is given."""
-    return path.with_name(f"{path.stem}.{language or 'translated'}{ending or path.suffix}")
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file. Raises DocumentError if it cannot be read, or is too large."""
+    path = Path(path)
+    with _said_of(path):
+        _check_file(path)
+        with _reading():
+            return path.read_bytes()
 
 
-def _content(path: Path) -> bytes:
-    try:
+def _check_file(path: Path) -> None:
+    with _reading():
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("is not a regular file; expected a file, not a directory, pipe or device")
-        if status.st_size > MOST_BYTES:
-            raise DocumentError(f"has {status.st_size} bytes, expected at most {MOST_BYTES}; cut it into parts")
-        return path.read_bytes()
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentError("is not a regular file; expected a file, not a directory, pipe or device")
+    if status.st_size > MOST_BYTES:
+        raise DocumentError(f"has {status.st_size} bytes, expected at most {MOST_BYTES}; cut it into parts")
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DocumentError(f"cannot read it: {getattr(error, 'strerror', None) or error}; check the path") from None

@@ -42,10 +42,12 @@ _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging
 def model_folder(path: str | os.PathLike) -> Path:
     """The directory of the model that `path` means: itself, or the one that the file is in. Whether it is there or not.
 
-    Raises ModelFileError for a file that is none of a model's.
+    Raises ModelFileError for a file that is none of a model's, and for a device or a pipe.
     """
     path = Path(path)
     if not path.is_file():
+        if path.exists() and not path.is_dir():
+            raise ModelFileError(f"{path}: is a device or a pipe; expected a model's directory, or one of its files")
         return path
     if not path.name.removesuffix(".gz").endswith(MODEL_FILES):
         raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import firefox, hub, huggingface, opus
-from cpunmt.registry.connection import OfflineError, fetch_document, one_line
+from cpunmt.registry.connection import OfflineError, UnreachableError, fetch_document, one_line
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
 from cpunmt.values.spelling import hint, nearest
@@ -38,7 +38,7 @@ def list_models(registry: str, say: Callable[[str], object]) -> list[ModelEntry]
 
 def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
     """The lists at those of `urls` that can be read; if none can, the last one's CpunmtError. Read as asked for."""
-    found = False
+    found, unreachable = False, []
     for place, url in enumerate(urls, 1):
         attempts = _ATTEMPTS if place < len(urls) else None
         try:
@@ -47,15 +47,29 @@ def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
                 raise CpunmtError(f"{url}: there is no model in it")
         except OfflineError:
             raise
+        except UnreachableError:
+            unreachable.append(url)  # told when another address can be reached, or by the error of the last
+            if place == len(urls) and not found:
+                raise
+            continue
         except CpunmtError as error:
+            _tell_unreachable(unreachable, url, say)
             if place < len(urls):
                 reason = str(error).removeprefix(f"{url}: ").partition(";")[0]
                 say(f"{url} cannot be read ({reason}); trying {urls[place]}")
             elif not found:
                 raise
             continue
+        _tell_unreachable(unreachable, url, say)
         found = True
         yield entries
+
+
+def _tell_unreachable(urls: list[str], other: str, say) -> None:
+    """Tell which addresses were not found, when it is known that `other` is; once."""
+    for url in urls:
+        say(f"{url} cannot be read (host not found); trying {other}")
+    urls.clear()
 
 
 def _list(registry, url, fetch) -> list[ModelEntry]:

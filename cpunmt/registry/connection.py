@@ -86,6 +86,10 @@ class Attempts:
         time.sleep(wait)
 
 
+class UnreachableError(CpunmtError):
+    """No host of this name is found: probably there is no network, and each other address would tell the same."""
+
+
 class OfflineError(CpunmtError):
     """CPUNMT_OFFLINE forbids the network: no other address would do better."""
 
@@ -264,7 +268,7 @@ def _told(url, error) -> Exception:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return CpunmtError(f"{url}: the server's certificate is not valid: {cause.verify_message}{via}")
     if isinstance(cause, socket.gaierror):
-        return CpunmtError(f"{url}: host not found ({cause.strerror}){via}; is there a network?")
+        return UnreachableError(f"host not found ({cause.strerror}){via}, needed for {url}; is there a network?")
     if isinstance(error, (failures.LocationValueError, failures.LocationParseError)):
         return CpunmtError(f"{url}: not a URL: {error}")
     if isinstance(error, failures.ReadTimeoutError) or isinstance(cause, TimeoutError):

@@ -13,6 +13,7 @@ from urllib.parse import unquote_plus
 from cpunmt.errors import CpunmtError
 from cpunmt.serve.errors import ServeError
 
+_MOST = 16 << 20  # characters of a file of keys
 _HEADERS = (b"x-api-key", b"x-goog-api-key", b"authorization")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 _NAMES = "|".join(_PARAMETERS).encode()
@@ -100,12 +101,15 @@ def read_keys(path: str) -> tuple[str, ...]:
     """
     try:
         with open(path, encoding="utf-8") as file:
-            lines = [line.strip() for line in file]
+            content = file.read(_MOST + 1)  # a device may have no end
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise CpunmtError(
             f"{path}: cannot read the API keys: {said}; expected a file with a key in each line"
         ) from None
+    if len(content) > _MOST:
+        raise CpunmtError(f"{path}: API keys of more than {_MOST} characters; wrong file?")
+    lines = [line.strip() for line in content.split("\n")]
     keys = tuple(line for line in lines if line and not line.startswith("#"))
     if not keys:
         raise CpunmtError(f"{path}: has no API key; expected one in each line")

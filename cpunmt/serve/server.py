@@ -123,7 +123,8 @@ def run(server: Server) -> None:
     _may_open(server.service.settings.max_connections)
     for name in ("uvicorn.error", "python_multipart", "asyncio"):  # our own errors say what they may
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # the latter where it cannot bind
+    # SystemExit where it cannot bind, UnicodeError for a name that cannot be a host's
+    with contextlib.suppress(KeyboardInterrupt, SystemExit, UnicodeError):
         server.run()
     if not server.started:
         where = f"{server.config.host}:{server.config.port}"

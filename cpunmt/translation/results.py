@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ class Hypothesis:
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
     _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # of markup: `sentences_of` its texts
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
@@ -68,7 +69,8 @@ class Hypothesis:
     @property
     def repeats(self) -> bool:
         """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
-        return any(part.translation.repeats for part in self._parts) if self._parts else repeats(self.pieces)
+        inner = [part.translation for part in self._parts] or [inner for _, inner in self._inner]
+        return any(one.repeats for one in inner) if inner else repeats(self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold of it.
@@ -95,6 +97,16 @@ class Hypothesis:
 
     def __repr__(self) -> str:
         return f"Hypothesis({_told(self)})"
+
+
+def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
+    """Yields each sentence of a text, or of the texts in markup, and its translation without texts and attention."""
+    if best._inner:
+        yield from best._inner
+        return
+    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
+    for own, one in parts or [(text, best)]:
+        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)
 
 
 def _told(best: Hypothesis) -> str:

@@ -9,7 +9,7 @@ import pytest
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands import cli, model_choice
 from cpunmt.registry import store
-from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
 from tests.support.command_line import refusal, run, sentences, statistics, texts, translate
 
 
@@ -188,6 +188,27 @@ def test_languages_that_no_model_has(empty, tmp_path, capfd):
     told = refusal(capfd)
     assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; opus:en-mul does among other lang")
     assert "`cpunmt ls 'en > fr'`" in told and "`cpunmt fetch firefox:enfr`" in told
+
+
+def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(empty, capfd, monkeypatch):
+    """It was passed over."""
+    path = put("opus:en-de", "en", "de")
+    for model in (SHIPPED, SHIPPED / "config.json"):
+        monkeypatch.setenv("CPUNMT_MODEL", str(model))
+        assert chosen(capfd, "en", "de") == (str(model), "")
+    for model in (GERMAN, "no/such/model", "opus:no-such", "firefox:xx"):
+        monkeypatch.setenv("CPUNMT_MODEL", str(model))
+        assert chosen(capfd, "en", "de") == (str(path), "")
+    monkeypatch.setenv("CPUNMT_MODEL", "opus:en-de")
+    assert chosen(capfd, "en", "de") == (str(path), "")
+
+
+def test_a_device_is_no_model(tmp_path, capfd):
+    """It was said not to be there."""
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for command in (["translate", "A dog.", "-m"], ["info"]):
+        assert cli.main([*command, str(tmp_path / "link")]) == 1
+        assert "link: is a device or a pipe; expected a model's directory" in refusal(capfd)
 
 
 def test_two_languages_go_before_the_environment(tmp_path):

@@ -77,12 +77,12 @@ def test_what_cannot_be_translated_is_one_line_and_leaves_no_file(tmp_path, name
 
 
 def test_a_file_is_never_written_over_itself(page):
-    done = run("translate-file", str(page), str(page), "-m", str(SHIPPED), "--force")
+    done = run("translate-file", str(page), "-o", str(page), "-m", str(SHIPPED), "--force")
     assert done.returncode == 1 and page.read_bytes() == PAGE.encode()
 
 
 def test_a_directory_is_no_file_to_write(page, tmp_path):
-    done = run("translate-file", str(page), str(tmp_path), "-m", str(SHIPPED))
+    done = run("translate-file", str(page), "-o", str(tmp_path), "-m", str(SHIPPED))
     assert done.returncode == 1 and b"is a directory; give the name of a file to write" in done.stderr
 
 

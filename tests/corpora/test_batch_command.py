@@ -233,6 +233,12 @@ def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_line_that_is_too_deep_is_told_as_such(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"source": "x", "a": {"[" * 100_000}{"]" * 100_000}}}\n')
+    assert "line 1: has too many arrays and objects within each other" in refused(path, "--out", tmp_path / "out")
+
+
 def test_a_disk_that_is_full_and_a_folder_that_is_closed_are_one_error(source, tmp_path):
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))

@@ -64,7 +64,7 @@ def test_the_command_translates(cases, shipped, tmp_path):
     notes.write_text(f"# {SENTENCE}\n", "utf-8")
     for document in (page, notes):
         made = document.with_name(f"german{document.suffix}")
-        run("-m", "cpunmt", "translate-file", document, made, "-m", cases.MODEL)
+        run("-m", "cpunmt", "translate-file", document, "-o", made, "-m", cases.MODEL)
         assert shipped.translate(SENTENCE).text in made.read_text("utf-8")
 
 

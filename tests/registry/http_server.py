@@ -23,6 +23,8 @@ class Fault:
     announce      Content-Length, whatever is sent; 0 for none
     ignore_range  send all, with 200
     wrong_range   send another range than asked
+    total         of the whole, as a range's header tells it, whatever the whole has; "*" for not known
+    tag           the ETag, whatever is sent
     hold          an event to wait for before the answer
     """
 
@@ -36,6 +38,8 @@ class Fault:
     announce: int | None = None
     ignore_range: bool = False
     wrong_range: bool = False
+    total: int | str | None = None
+    tag: str | None = None
     hold: threading.Event | None = None
 
 
@@ -122,13 +126,15 @@ class Server:
                 handler.end_headers()
                 return
             handler.send_response(206)
-            handler.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+            handler.send_header(
+                "Content-Range", f"bytes {start}-{size - 1}/{size if fault.total is None else fault.total}"
+            )
         else:
             handler.send_response(200)
         body = content[start:]
         if fault.announce != 0:
             handler.send_header("Content-Length", str(len(body) if fault.announce is None else fault.announce))
-        handler.send_header("ETag", tag)
+        handler.send_header("ETag", tag if fault.tag is None else fault.tag)
         for name, value in fault.headers.items():
             handler.send_header(name, value)
         handler.send_header("Connection", "close")

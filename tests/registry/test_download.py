@@ -195,7 +195,7 @@ def test_a_wrong_size(server, tmp_path, size):
 
 @pytest.mark.parametrize("size", [1000, None])
 def test_more_than_announced_is_not_written(server, tmp_path, monkeypatch, size):
-    monkeypatch.setattr(download, "LARGEST_MODEL", 2000)
+    monkeypatch.setattr(download, "entries.LARGEST_MODEL", 2000)
     server.faults[PATH] = [Fault(announce=0)]
     with pytest.raises(CpunmtError, match=f"more comes than the expected {size or 2000} bytes; removed"):
         run(remote(server, size=size), tmp_path)
@@ -203,8 +203,8 @@ def test_more_than_announced_is_not_written(server, tmp_path, monkeypatch, size)
 
 
 def test_an_announced_size_above_the_limit(server, tmp_path):
-    server.faults[PATH] = [Fault(announce=entries.LARGEST_MODEL + 1)]
-    with pytest.raises(CpunmtError, match=f"expected at most {entries.LARGEST_MODEL}; not fetched"):
+    server.faults[PATH] = [Fault(announce=entries.entries.LARGEST_MODEL + 1)]
+    with pytest.raises(CpunmtError, match=f"expected at most {entries.entries.LARGEST_MODEL}; not fetched"):
         run(remote(server, size=None), tmp_path)
     assert names(tmp_path) == []
 
@@ -292,3 +292,24 @@ def test_whatever_happens_the_file_is_right_or_not_there(one_server, tmp_path_fa
             assert path.read_bytes() == SMALL and names(folder) == ["model.bin"]
             return
     raise AssertionError("the server was good in the end, and still nothing came")
+
+
+@pytest.mark.parametrize("known", [{}, {"size": len(CONTENT)}])
+@pytest.mark.parametrize("total", [len(CONTENT) - 1, len(CONTENT), len(CONTENT) + 1, "*", entries.LARGEST_MODEL + 1])
+def test_a_range_whose_header_tells_another_total(server, tmp_path, said, known, total):
+    """What the registry says of the size holds; where it says none, the server's word, up to the limit of models."""
+    file = remote(server, **(known or {"unpacked_size": None}))
+    server.faults[PATH] = [Fault(break_after=100_000), Fault(total=total), None]
+    lies = total not in (len(CONTENT), "*")
+    if known or total in (len(CONTENT), len(CONTENT) + 1, "*"):
+        assert run(file, tmp_path, said).read_bytes() == CONTENT
+        expected = [True, False] if not lies else [True, False, True] if known else [True, False, False, True]
+        assert [value is None for value in ranges(server)] == expected
+        return
+    with pytest.raises(CpunmtError) as raised:
+        run(file, tmp_path, said)
+    expected = {
+        len(CONTENT) - 1: "more comes than the expected 299999 bytes; removed",
+        entries.LARGEST_MODEL + 1: f"expected at most {entries.LARGEST_MODEL}; not fetched",
+    }
+    assert expected[total] in str(raised.value)

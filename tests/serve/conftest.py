@@ -49,3 +49,4 @@ def process():
     for one in made:
         one.process.kill()
         one.process.communicate()
+        one.client.close()

@@ -69,5 +69,4 @@ class Process:
     def ended(self):
         """Exit status, and what it said since it was started."""
         _, said = self.process.communicate(timeout=WAIT)
-        self.client.close()
         return self.process.returncode, said

@@ -82,6 +82,8 @@ def test_keys_come_from_a_file(process, tmp_path):
         ([MODELS[0], "--workers", "0"], 2, "error: workers is 0, expected 1 to 256"),
         ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is no port"),
         ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
+        ([MODELS[0], "--api-keys", "/dev/zero"], 1, "error: /dev/zero: API keys of more than 16777216 characters"),
+        ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: the address is taken, or not"),
         ([], 2, "error: the following arguments are required: MODEL"),
     ],
 )

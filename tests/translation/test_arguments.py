@@ -1,6 +1,7 @@
 """What is no list of texts is refused in one line that says what to give; what is one works, whatever it is."""
 
 import enum
+import inspect
 import types
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas
 import polars
 import pytest
 
-from cpunmt import AsyncResult, Options, Translator, contains_model
+from cpunmt import AsyncResult, Options, Pivot, Translator, contains_model
 from cpunmt.engine.engine import Engine
 
 TEXTS = ["A dog.", "", "Two men."]
@@ -320,3 +321,16 @@ def test_the_sizes_of_a_stream_are_those_of_its_options(student, monkeypatch):
             calls.clear()
             assert len(list(stream(given))) == len(texts)
             assert max(calls) == most, given
+
+
+@pytest.mark.parametrize("kind", [Translator, Pivot])
+def test_missing_arguments_are_of_a_class_that_users_know(kind):
+    """`Translator()` named an internal class, and so did the methods that it inherits."""
+    names = [name for name in dir(kind) if name == "__init__" or not name.startswith("_")]
+    methods = [getattr(kind, name) for name in names if inspect.isfunction(getattr(kind, name))]
+    assert len(methods) > 3
+    for method in methods:
+        with pytest.raises(TypeError) as raised:
+            method()
+        owner = str(raised.value).partition("(")[0]
+        assert owner in (f"{kind.__name__}.{method.__name__}", "translate_document"), raised.value

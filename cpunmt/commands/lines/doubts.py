@@ -5,8 +5,10 @@ import math
 from cpunmt.files.console import say
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
+from cpunmt.translation.results import sentences_of
+from cpunmt.values.checks import shown
 
-_SHOWN = 5  # numbers of lines that are told
+_SHOWN = 5  # numbers of lines that are told, or beginnings of texts
 
 
 class Doubts:
@@ -14,7 +16,7 @@ class Doubts:
 
     def __init__(self, translator, options: dict):
         self._translator = translator
-        self._cut, self._loops = _Lines(), _Lines()
+        self._cut, self._loops = _Places(), _Places()
         self._limits = {
             "max_length": options.get("max_length"),
             "max_length_factor": options.get("max_length_factor", translator.config.max_length_factor),
@@ -24,24 +26,40 @@ class Doubts:
     def add(self, number: int, texts, results):
         """Look at the results of a window of lines, before which there were `number`."""
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
-            if result.truncated:
+            cut, loops = self._doubtful(text, result)
+            if cut or result.truncated:
                 self._cut.add(line)
-                for sentence, best in _sentences(text, result):
-                    self._reached |= self._limits_of(sentence, len(best.pieces)) if best.truncated else set()
-            if result.repeats and any(self._is_loop(text, sentence) for sentence in result.sentences):
+            if loops:
                 self._loops.add(line)
 
-    def _is_loop(self, text, sentence) -> bool:
-        """Whether a sentence's translation repeats something, and the sentence itself does not."""
-        return sentence.repeats and not repeats(self._translator.tokenize(text[slice(*sentence.source)]))
+    def add_texts(self, texts, results):
+        """Look at the results of texts that stand in no lines: a doubtful sentence is told by its beginning."""
+        for text, result in zip(texts, results, strict=True):
+            for places, sentences in zip((self._cut, self._loops), self._doubtful(text, result), strict=True):
+                for sentence in sentences:
+                    places.add(shown(sentence))
+
+    def _doubtful(self, text, result) -> tuple[list[str], list[str]]:
+        """The sentences of a text whose translation was cut off, and those whose translation looks like a loop."""
+        if not (result.truncated or result.repeats):
+            return [], []
+        sentences = list(sentences_of(text, result.hypotheses[0]))
+        cut = [(sentence, best) for sentence, best in sentences if best.truncated]
+        for sentence, best in cut:
+            self._reached |= self._limits_of(sentence, len(best.pieces))
+        loops = [sentence for sentence, best in sentences if best.repeats and not self._repeats(sentence)]
+        return [sentence for sentence, _ in cut], loops
+
+    def _repeats(self, sentence) -> bool:
+        return repeats(self._translator.tokenize(sentence))
 
     @property
     def counts(self) -> dict[str, int]:
         """Heading -> how many there were."""
         return {"cut off": self._cut.count, "loops": self._loops.count}
 
-    def report(self):
-        """One line on stderr, if there is any: how many, where, and what to do."""
+    def report(self, file: str | None = None):
+        """One line on stderr, if there is any: how many, where, and what to do; `file`: its name, if it is told."""
         found, advice = [], []
         if self._loops.count:
             verb = "looks like a loop" if self._loops.count == 1 else "look like loops"
@@ -53,7 +71,8 @@ class Doubts:
             advice += self._more_room()
         if found:
             what_to_do = f": {', '.join(advice)}" if advice else ""
-            say(f"cpunmt: of the translations {' and '.join(found)}; look at them{what_to_do}")
+            where = f"{file}: " if file else ""
+            say(f"cpunmt: {where}of the translations {' and '.join(found)}; look at them{what_to_do}")
 
     def _limits_of(self, text: str, pieces: int) -> set[str]:
         """The limits that may have cut off a translation of so many pieces; in a sentence of parts each has its own."""
@@ -75,23 +94,18 @@ class Doubts:
         return [f"{' and '.join(above)} give{'s' * (len(above) == 1)} more room"] if above else []
 
 
-def _sentences(text, result):
-    """Each sentence of a text, and its translation."""
-    parts = result.hypotheses[0]._parts
-    return [(text[slice(*part.source)], part.translation) for part in parts] or [(text, result)]
-
-
-class _Lines:
-    """How many lines, and the numbers of the first."""
+class _Places:
+    """How many lines, or texts, and the numbers, or the beginnings, of the first."""
 
     def __init__(self):
         self.count, self._first = 0, []
 
-    def add(self, number):
+    def add(self, place: int | str):
         self.count += 1
         if self.count <= _SHOWN:
-            self._first.append(number)
+            self._first.append(place)
 
     def __str__(self):
         more = f" and {self.count - _SHOWN} more" if self.count > _SHOWN else ""
-        return f"line{'s' if self.count > 1 else ''} {', '.join(map(str, self._first))}{more}"
+        what = "line" if isinstance(self._first[0], int) else "text"
+        return f"{what}{'s' if self.count > 1 else ''} {', '.join(map(str, self._first))}{more}"

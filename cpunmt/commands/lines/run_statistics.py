@@ -11,8 +11,9 @@ from cpunmt.files.console import say
 class RunStatistics:
     """Counts and times of one run."""
 
-    def __init__(self, loading: float):
-        self._loading = loading
+    def __init__(self, loading: float, texts: str = "lines"):
+        """`texts`: the heading of how many there were."""
+        self._loading, self._texts = loading, texts
         self._lines = self._sentences = self._words = self._source_pieces = self._target_pieces = 0
         self._seconds = 0.0
         self._alone = array("d")  # seconds of each window of one line
@@ -20,10 +21,12 @@ class RunStatistics:
     def add(self, texts, results, seconds):
         """Count a window of lines and their results."""
         self._lines += len(texts)
-        self._sentences += sum(result.num_sentences for result in results)
-        self._words += sum(len(text.split()) for text in texts)
         self._source_pieces += sum(result.num_source_pieces for result in results)
-        self._target_pieces += sum(len(result.pieces) for result in results)
+        for text, result in zip(texts, results, strict=True):
+            inner = result.hypotheses[0]._inner  # of markup
+            self._sentences += len(inner) or result.num_sentences
+            self._words += sum(len(own.split()) for own, _ in inner) or len(text.split())
+            self._target_pieces += sum(len(best.pieces) for _, best in inner) or len(result.pieces)
         self._seconds += seconds
         if len(texts) == 1:
             self._alone.append(seconds)
@@ -32,7 +35,7 @@ class RunStatistics:
         """Print all on stderr, and the `others`, heading -> count."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
-            ("lines", f"{self._lines}"),
+            (self._texts, f"{self._lines}"),
             ("sentences", f"{self._sentences}"),
             ("words", f"{self._words}"),
             ("source pieces", f"{self._source_pieces}"),

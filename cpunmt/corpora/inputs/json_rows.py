@@ -75,8 +75,12 @@ def _dumped(value: object) -> str:
 def _object(line: str, place: str) -> dict[str, object]:
     try:
         found = json.loads(line, parse_int=len)  # one may have any length, and is not looked at
-    except (ValueError, RecursionError) as error:
-        raise CpunmtError(f"{place}: is not JSON ({error or 'too deep'}); expected an object {{...}}") from None
+    except RecursionError:
+        raise CpunmtError(
+            f"{place}: has too many arrays and objects within each other to be read; expected a few levels"
+        ) from None
+    except ValueError as error:
+        raise CpunmtError(f"{place}: is not JSON ({error}); expected an object {{...}}") from None
     if not isinstance(found, dict):
         raise CpunmtError(f"{place}: is a JSON {type(found).__name__}, expected an object {{...}}")
     return found

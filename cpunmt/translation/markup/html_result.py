@@ -12,7 +12,7 @@ from cpunmt.translation.markup.document import Document, read_document
 from cpunmt.translation.markup.html_layer import translate_documents
 from cpunmt.translation.markup.names import html_roles
 from cpunmt.translation.options import Options
-from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.translation.results import Hypothesis, Result, sentences_of
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.cut_text import uses_together
 from cpunmt.values.checks import shown
@@ -42,13 +42,18 @@ def document_result(document: Document, below: Layer) -> Result:
     """The Result of one document; `below` is that of `translate_html`.
 
     It has one hypothesis, and no pieces: they are in blocks, most of which have tags between them. `score` is the mean
-    of the blocks' scores, weighted by their source pieces; `truncated` says whether any was cut off.
+    of the blocks' scores, weighted by their source pieces; `truncated` and `repeats` say whether any was cut off, or
+    looks like a loop.
     """
     found: list[Result] = []
+    inner: list[tuple[str, Hypothesis]] = []
 
     def noting(texts: Sequence[str], align: bool) -> list[Aligned]:
         made = below(texts, align)
-        found.extend(aligned.found for aligned in made if aligned.found is not None)
+        for text, aligned in zip(texts, made, strict=True):
+            if aligned.found is not None:
+                found.append(aligned.found)
+                inner.extend(sentences_of(text, aligned.found.hypotheses[0]))
         return made
 
     (text,) = translate_documents([document], noting)
@@ -61,7 +66,7 @@ def document_result(document: Document, below: Layer) -> Result:
     )
     log_prob = math.fsum(result.log_prob for result in found)
     truncated = any(result.truncated for result in found)
-    hypothesis = Hypothesis(text, score, log_prob, truncated, ())
+    hypothesis = Hypothesis(text, score, log_prob, truncated, (), _inner=tuple(inner))
     return Result(
         (hypothesis,), num_source_pieces=total, num_source_characters=len(document.html), glossary=uses_together(found)
     )

@@ -80,7 +80,7 @@ WRITERS = {
     "translate": "translate -m {model} -i {english} -o {out}/made",
     "n-best": "translate -m {model} -i {english} -o {out}/made --beam-size 2 --n-best --alignment soft",
     "score": "score -m {model} --source {english} --target {english} -o {out}/made",
-    "translate-file": "translate-file -m {model} {english} {out}/made",
+    "translate-file": "translate-file -m {model} {english} -o {out}/made",
     "convert": "convert {marian} {out}/made",
     "pack": "quantize pack {model}/float32 {out}/made --scheme int8",
     "shortlist": "quantize shortlist --tsv {pairs} --vocab {model}/vocabulary.spm --out {out}/made",
