@@ -30,11 +30,7 @@ def test_the_fewest_models_are_used(directions, source, target):
         return
     expected = next(chains(directions, source, target), None)
     found = chain(directions, source, target)
-    assert found is None if expected is None else len(found) == len(expected)
-    if found:
-        assert found in list(chains(directions, source, target))
-        if len(found) == 1:
-            assert found == expected  # the first named one
+    assert found == expected  # of several ways the one whose models were named first
 
 
 @given(DIRECTIONS)
