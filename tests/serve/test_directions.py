@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.serve.directions import MOST_MODELS, Direction, chain, sources, targets
@@ -24,6 +24,10 @@ def chains(directions, source, target):
                 yield tuple(number for _, number in row)
 
 
+TWO_WAYS = [(Direction(*pair), number) for number, pair in enumerate(["ab", "ac", "cd", "bd"])]
+
+
+@example(TWO_WAYS, "a", "d")
 @given(DIRECTIONS, st.sampled_from(LANGUAGES), st.sampled_from(LANGUAGES))
 def test_the_fewest_models_are_used(directions, source, target):
     if source == target:
