@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cpunmt.serve.errors import bad, said
-from cpunmt.serve.language_codes import found_in
+from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.model_host import ModelHost
 from cpunmt.translation.texts import detection
 from cpunmt.translation.texts.detection import Detected as Detected
@@ -46,9 +46,9 @@ def settled(host: ModelHost, detector: Detector, texts: Sequence[str], source: s
     Raises ServeError if a language is not served, or no models lead from one to the other.
     """
     # A code finds the language itself; but pt may be served as pt to translate from, and as pt-BR to translate into.
-    intos = _meant(target, host.languages, host.targets)
+    intos = _meant(target, host.languages)
     if source.lower() != AUTO:
-        pairs = [(one, into) for one in _meant(source, host.languages, host.sources) for into in intos]
+        pairs = [(one, into) for one in _meant(source, host.languages) for into in intos]
         pair = next((pair for pair in pairs if _fits(host, *pair)), pairs[0])
         wanted = [Wanted(*pair)] * len(texts)
     else:
@@ -76,9 +76,9 @@ def _fits(host: ModelHost, source: str, target: str) -> bool:
     return source == target or host.leads(source, target)
 
 
-def _meant(code: str, languages: Sequence[str], rather: Sequence[str]) -> list[str]:
-    """The languages that a code may mean, the likelier one first. Raises ServeError if it means none."""
-    found = [one for one in (found_in(code, languages), found_in(code, rather)) if one is not None]
-    if not found:
+def _meant(code: str, languages: Sequence[str]) -> list[str]:
+    """The languages that a code may mean: the nearest one, and its variants. Raises ServeError if it means none."""
+    nearest = found_in(code, languages)
+    if nearest is None:
         raise bad(f"{said(code)} is not supported")
-    return found
+    return [nearest, *(one for one in languages if one != nearest and base_of(one) == base_of(nearest))]

@@ -10,8 +10,8 @@ from cpunmt.translation.texts.languages import plain as plain
 # Code -> how else it is written. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
 # simplified one.
 _ALIKE = (
-    ("zh", "zh-hans", "zh-cn", "zho", "cmn"),
-    ("zt", "zh-hant", "zh-tw", "zh-hk"),
+    ("zh", "zh-hans", "zh-cn", "zh-sg", "zho", "cmn"),
+    ("zt", "zh-hant", "zh-tw", "zh-hk", "zh-mo"),
     ("pb", "pt-br"),
     ("pt", "pt-pt"),
     ("nb", "no", "nb-no"),
@@ -31,29 +31,33 @@ sd Sindhi, si Sinhala, sk Slovak, sl Slovenian, so Somali, es Spanish, sw Swahil
 tt Tatar, te Telugu, th Thai, tr Turkish, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, cy Welsh, yi Yiddish,
 yo Yoruba, zu Zulu"""
 NAMES = dict(entry.split(" ", 1) for entry in _NAMES.replace("\n", " ").split(", "))
-_FIRST = {code: alike[0] for alike in _ALIKE for code in alike}
+_ALIKE_OF = {code: alike for alike in _ALIKE for code in alike}
+_FIRST = {code: alike[0] for code, alike in _ALIKE_OF.items()}
+_LONGEST = 35  # characters of a code, by RFC 5646
 
 
 def found_in(code: str, there: Iterable[str]) -> str | None:
-    """Which of the codes that are there is meant: the same, another way to write it, the language or a variant of it.
+    """Returns the one of the codes that is meant: the same, another way to write it, the language or a variant of it.
 
-    zh finds zh-Hans, en-GB finds en, pt finds pt-BR. None: none of them.
+    zh finds zh-Hans, zh-Hant-TW finds zt, en-GB finds en, pt finds pt-BR. None: none of them.
     """
     there = list(there)
     if code in there:
         return code
-    wanted, known = plain(code), {plain(one): one for one in there}
-    alike = next((alike for alike in _ALIKE if wanted in alike), ())
-    base = wanted.partition("-")[0]
-    for candidate in (wanted, *alike, base):
-        if candidate in known:
-            return known[candidate]
-    return next((known[one] for one in known if base_of(one) == base_of(base)), None)
+    if len(code) > _LONGEST:
+        return None
+    known, parts = {plain(one): one for one in reversed(there)}, plain(code).split("-")
+    for count in range(len(parts), 0, -1):
+        wanted = "-".join(parts[:count])
+        for candidate in (wanted, *_ALIKE_OF.get(wanted, ())):
+            if candidate in known:
+                return known[candidate]
+    return next((one for one in there if base_of(one) == base_of(code)), None)
 
 
 def libretranslate(code: str) -> str:
     """A code as LibreTranslate writes it."""
-    first = _FIRST.get(plain(code), code)
+    first = _FIRST.get(plain(code), plain(code))
     return {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}.get(first, first)
 
 

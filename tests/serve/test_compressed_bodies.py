@@ -62,6 +62,8 @@ def test_what_breaks_off_or_goes_on_is_refused(content, data, places):
         with pytest.raises(ServeError) as refused:
             read(cut(broken, places))
         assert refused.value.status == 400
+    with pytest.raises(ServeError):
+        read([packed, b"", b"x"])
 
 
 def test_nothing_is_no_body():

@@ -205,6 +205,8 @@ def test_documents(client, served, translators, tmp_path):
     found = b"".join(client.translate_document_download(handle).iter_content())
     assert found.decode() == german.translate(TEXT, glossary={"dogs": "Katzen"}).text
     client.delete_glossary(glossary)
+    upper = client.translate_document_upload(TEXT, filename="D.TXT", target_lang="DE", output_format="txt")
+    assert client.translate_document_get_status(upper).done
     with pytest.raises(deepl.DeepLException, match="Document not found"):
         client.translate_document_get_status(deepl.DocumentHandle(handle.document_id, "0" * 64))
     for name, said in (("a.pdf", {}), ("a.txt", {"output_format": "docx"}), ("a.txt", {"target_lang": "JA"})):

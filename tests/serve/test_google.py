@@ -1,10 +1,15 @@
 """Google's dialect, by its own client."""
 
+import json
+
 import pytest
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import BadRequest
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import translate_v2
+
+from cpunmt.serve.dialects.google import google
+from cpunmt.serve.errors import ServeError
 
 TEXT = "Two dogs are playing in the snow."
 
@@ -80,3 +85,14 @@ def test_arrays_and_objects_say_the_same(served, translators, source):
         [sure],
         ["en"],
     ]
+
+
+def test_errors_have_googles_names():
+    names = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
+    for status, name in {**names, 503: "UNAVAILABLE", 500: "UNKNOWN", 413: "UNKNOWN"}.items():
+        answer = google.failed(ServeError(status, "said", retry_after=7))
+        error = json.loads(answer.body)["error"]
+        assert (answer.status_code, error["code"], error["status"], error["message"]) == (status, status, name, "said")
+        assert answer.headers["retry-after"] == "7"
+        # what is left of such a request would be read as the next one
+        assert answer.headers.get("connection") == ("close" if status in (408, 413) else None)

@@ -42,6 +42,8 @@ def test_head_get_again_and_wrong_methods(served, path):
     assert {name: value for name, value in head.headers.items() if name != "date"} == same
     again = served.client.get(path, headers={"If-None-Match": f'"other", W/{got.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
+    for name in ("etag", "cache-control", "content-security-policy"):
+        assert again.headers[name] == got.headers[name]
     assert served.client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
     for method in ("POST", "PUT", "DELETE"):
         refused = served.client.request(method, path)

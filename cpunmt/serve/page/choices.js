@@ -4,8 +4,8 @@ import { say } from "./messages.js";
 import { showTexts } from "./panes.js";
 import { askTranslate } from "./server.js";
 import { $, element, known, now, percent } from "./state.js";
-import { countOf, unitsOf } from "./texts.js";
-import { cache, keyOf, remember } from "./translations.js";
+import { unitsOf } from "./texts.js";
+import { chooseSentence } from "./translations.js";
 
 const CHOICES = 5; // translations of a sentence to choose from
 
@@ -67,37 +67,13 @@ export function closeChoices(focus = false) {
   if (focus) choosing.sentence.focus();
 }
 
-const moved = (span, by) => span.map((x) => x + by);
-
-// What is known of the words of a sentence, whose translation begins so many characters later.
-const movedWords = ({ alignments, token_log_probs }, by) => ({
-  alignments: (alignments ?? []).map(([a, b]) => [a, moved(b, by)]),
-  token_log_probs: (token_log_probs ?? []).map(([span, value]) => [moved(span, by), value]),
-});
-
-// Put a translation in the place of a sentence; what stands behind it moves.
+// Put a translation in the place of a sentence, here and where the sentence is translated again.
 function choose(text, score) {
-  const { at, number: chosen } = now.choosing;
+  const { at, number } = now.choosing;
   closeChoices();
   const part = now.parts[at];
-  const made = structuredClone(part.made);
-  const units = unitsOf(made.text);
-  const sentence = made.sentences[chosen];
-  const [begin, end] = sentence.target;
-  const { alignments, token_log_probs } = sentence;
-  const first = (sentence.first ??= { text: made.text.slice(units(begin), units(end)), begin, alignments, token_log_probs });
-  made.text = made.text.slice(0, units(begin)) + text + made.text.slice(units(end));
-  const by = countOf(text) - (end - begin);
-  sentence.target = [begin, end + by];
-  sentence.score = score;
-  Object.assign(sentence, text === first.text ? movedWords(first, begin - first.begin) : { alignments: [], token_log_probs: [] });
-  for (const later of made.sentences.slice(chosen + 1)) {
-    later.target = moved(later.target, by);
-    Object.assign(later, movedWords(later, by));
-    if (later.first) later.first.begin += by;
-  }
-  remember(cache, keyOf(part.text, made.source, made.target, false), made);
+  chooseSentence(part.text, part.made, number, { text, score });
   showTexts();
   say("Replaced");
-  $("output").children[at]?.querySelector(`[data-sentence="${chosen}"]`)?.focus();
+  $("output").children[at]?.querySelector(`[data-sentence="${number}"]`)?.focus();
 }

@@ -101,5 +101,5 @@ async function byParagraphs(text, from, to, signal) {
     done += group.reduce((sum, one) => sum + one.length, 0);
     showProgress(done / size);
   }
-  return parts.map((part) => (part.text.trim() ? made.shift() : part.text) + part.gap).join("");
+  return parts.map((part) => part.lead + (part.text.trim() ? made.shift() : part.text) + part.gap).join("");
 }

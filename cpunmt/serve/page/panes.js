@@ -14,8 +14,9 @@ function sureOf(logarithm) {
 }
 
 // A paragraph of one side (0: source, 1: target): sentences, and words in them.
-function paragraphOf(text, made, side) {
-  const block = element("span", "paragraph");
+function paragraphOf(part, made, side) {
+  const text = side ? made.text : part.text;
+  const block = element("div", "paragraph", part.lead);
   const [units, characters] = [unitsOf(text), [...text]];
   let at = 0;
   const until = (end, parent) => {
@@ -45,50 +46,58 @@ function paragraphOf(text, made, side) {
     block.append(line);
   });
   until(text.length, block);
+  block.append(part.gap);
   return block;
 }
 
-// Both sides; what is as it was stays in the document.
+const sameParts = (one, other) => ["lead", "text", "gap", "made"].every((name) => one[name] === other[name]);
+
+// How many parts are the same in both lists, from `first` on or, if it is negative, from the end.
+function alike(one, other, most, at) {
+  let count = 0;
+  while (count < most && sameParts(one.at(at(count)), other.at(at(count)))) count += 1;
+  return count;
+}
+
+// Both sides. Paragraphs that are as they were stay in the document, wherever they are now: a new one moves those behind it.
 export function showTexts() {
-  const parts = partsOf($("source").value);
-  const made = parts.map(madeOf);
+  const before = now.parts;
+  const parts = partsOf($("source").value).map((part) => ({ ...part, made: madeOf(part) }));
+  const most = Math.min(before.length, parts.length);
+  const first = alike(before, parts, most, (i) => i);
+  const last = alike(before, parts, most - first, (i) => -1 - i);
   const waiting = $("output").getAttribute("aria-busy") === "true";
-  const old = [...$("output").children];
-  parts.forEach((part, i) => {
-    const same = now.parts[i]?.text === part.text && now.parts[i]?.gap === part.gap && now.parts[i]?.made === made[i];
-    if (same) return;
-    const left = paragraphOf(part.text, made[i], 0);
-    left.append(part.gap);
-    place($("mirror"), left, i);
-    let right;
-    if (made[i]) right = paragraphOf(made[i].text, made[i], 1);
-    else if (!part.text.trim()) right = element("span", "paragraph", part.text);
-    else {
-      right = old[i] ?? element("span", "paragraph waits", waiting ? "…" : "");
-      right.classList.add("stale");
-    }
-    if (right !== old[i]) {
-      right.append(part.gap);
-      place($("output"), right, i);
-    }
+  const [left, right] = [[...$("mirror").children], [...$("output").children]];
+  const end = before.length - last;
+  const changed = parts.slice(first, parts.length - last);
+  const old = right.slice(first, end);
+  const shown = changed.map((part, i) => {
+    if (part.made || !part.text.trim()) return paragraphOf(part, part.made ?? part, 1);
+    old[i]?.classList.add("stale");
+    return old[i] ?? element("div", "paragraph waits", (waiting ? "…" : "") + part.gap);
   });
-  for (const side of ["mirror", "output"]) {
-    while ($(side).children.length > parts.length) $(side).lastElementChild.remove();
-  }
-  now.parts = parts.map((part, i) => ({ ...part, made: made[i] }));
-  $("output").lang = $("to").value;
+  exchange($("mirror"), left.slice(first, end), changed.map((part) => paragraphOf(part, part.made, 0)), left[end]);
+  exchange($("output"), old, shown, right[end]);
+  now.parts = parts;
+  if ($("output").lang !== $("to").value) $("output").lang = $("to").value; // else all of it gets its style anew
   if (!$("output").querySelector('[tabindex="0"]')) reach($("output").querySelector('[role="button"]'));
   showTools();
 }
 
-function place(parent, child, i) {
-  if (parent.children[i]) parent.children[i].replaceWith(child);
-  else parent.append(child);
+// Puts nodes in the place of others. One that stays is not moved, as it would be laid out again.
+function exchange(parent, old, nodes, behind) {
+  let next = behind ?? null;
+  for (const node of nodes.toReversed()) {
+    if (node.parentElement !== parent) parent.insertBefore(node, next);
+    next = node;
+  }
+  const stay = new Set(nodes);
+  for (const node of old) if (!stay.has(node)) node.remove();
 }
 
 export function outputText() {
   if (now.mode === "html") return $("code").textContent;
-  return now.parts.map((part) => (part.made ? part.made.text : "") + part.gap).join("");
+  return now.parts.map((part) => part.lead + (part.made ? part.made.text : "") + part.gap).join("");
 }
 
 export function showTools() {

@@ -17,10 +17,15 @@ export function unitsOf(text) {
   return (position) => units[position] ?? text.length;
 }
 
-// Paragraphs, each with the empty lines behind it.
+// Paragraphs, each with the blanks before it and the empty lines behind it: each begins a line.
 export function partsOf(text) {
   const pieces = text.split(/(\r?\n[ \t]*\r?\n\s*)/);
   const parts = [];
-  for (let i = 0; i < pieces.length; i += 2) parts.push({ text: whole(pieces[i]), gap: pieces[i + 1] ?? "" });
+  let lead = "";
+  for (let i = 0; i < pieces.length; i += 2) {
+    const [, gap, next] = /^(.*\n)?(.*)$/s.exec(pieces[i + 1] ?? "");
+    parts.push({ lead, text: whole(pieces[i]), gap: gap ?? "" });
+    lead = next;
+  }
   return parts;
 }

@@ -2,10 +2,12 @@
 
 import { askTranslate } from "./server.js";
 import { $, AUTO, known, now } from "./state.js";
+import { countOf, unitsOf } from "./texts.js";
 
 const GROUP = 4000; // characters of a request, about: so that a long text appears bit by bit
 const KEPT = 30000; // paragraphs, more than a text can have
 export const cache = new Map(); // what `keyOf` says -> a translation, as /v1/translate tells it
+const chosen = new Map(); // what `keyOf` says of a sentence -> what somebody has chosen for it: its text and score
 
 export function remember(map, key, value) {
   map.delete(key);
@@ -41,7 +43,57 @@ export async function fill(texts, from, to, signal, progress) {
   for (const group of groupsOf(missing)) {
     const wanted = { text: group, source: from, target: to, return: ["sentences", "alignments", "scores"] };
     const made = await askTranslate(wanted, signal);
-    group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), made[i]));
+    group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), withChosen(text, made[i], from, to)));
     progress?.(group);
   }
+}
+
+const moved = (span, by) => span.map((x) => x + by);
+
+// What is known of the words of a sentence, whose translation begins so many characters later.
+const movedWords = ({ alignments, token_log_probs }, by) => ({
+  alignments: (alignments ?? []).map(([a, b]) => [a, moved(b, by)]),
+  token_log_probs: (token_log_probs ?? []).map(([span, value]) => [moved(span, by), value]),
+});
+
+// A translation with another text in the place of a sentence; what stands behind it moves.
+function replaced(translation, number, { text, score }) {
+  const made = structuredClone(translation);
+  const units = unitsOf(made.text);
+  const sentence = made.sentences[number];
+  const [begin, end] = sentence.target;
+  const { alignments, token_log_probs } = sentence;
+  const first = (sentence.first ??= { text: made.text.slice(units(begin), units(end)), begin, alignments, token_log_probs });
+  made.text = made.text.slice(0, units(begin)) + text + made.text.slice(units(end));
+  const by = countOf(text) - (end - begin);
+  sentence.target = [begin, end + by];
+  sentence.score = score;
+  Object.assign(sentence, text === first.text ? movedWords(first, begin - first.begin) : { alignments: [], token_log_probs: [] });
+  for (const later of made.sentences.slice(number + 1)) {
+    later.target = moved(later.target, by);
+    Object.assign(later, movedWords(later, by));
+    if (later.first) later.first.begin += by;
+  }
+  return made;
+}
+
+const sentenceOf = (text, sentence) => text.slice(...sentence.source.map(unitsOf(text)));
+
+// Takes a translation for a sentence of a paragraph, whose `made` is shown.
+export function chooseSentence(text, made, number, choice) {
+  const after = replaced(made, number, choice);
+  remember(cache, keyOf(text, made.source, made.target, false), after);
+  const sentence = after.sentences[number];
+  const key = keyOf(sentenceOf(text, sentence), made.source, made.target, false);
+  if (choice.text === sentence.first.text) chosen.delete(key);
+  else remember(chosen, key, choice);
+}
+
+// A new translation of a paragraph, with what was chosen for sentences that it had before.
+function withChosen(text, made, from, to) {
+  if (!chosen.size) return made;
+  return (made.sentences ?? []).reduce((before, sentence, number) => {
+    const choice = chosen.get(keyOf(sentenceOf(text, sentence), from, to, false));
+    return choice ? replaced(before, number, choice) : before;
+  }, made);
 }

@@ -42,4 +42,6 @@ def plain(code: str) -> str:
 def base_of(code: str) -> str:
     """The language of a code, without script and country: pt of pt-BR, zh of zt."""
     first = plain(code).partition("-")[0]
-    return {"zt": "zh", "pb": "pt", "no": "nb", "iw": "he", "tl": "fil", "zho": "zh", "cmn": "zh"}.get(first, first)
+    return {"zt": "zh", "pb": "pt", "no": "nb", "iw": "he", "in": "id", "tl": "fil", "zho": "zh", "cmn": "zh"}.get(
+        first, first
+    )

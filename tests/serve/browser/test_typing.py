@@ -161,3 +161,66 @@ def test_a_text_in_the_target_language_stays(person):
     person.types("Zwei Hunde spielen im Garten, und der Mann schläft.")
     person.reads("Zwei Hunde spielen im Garten, und der Mann schläft.")
     person.reads("The text is in German already: it stays as it is.", "#message")
+
+
+# Each with its own way to begin or end a paragraph.
+SHAPES = [
+    "",
+    "\n",
+    "One.\n\n",
+    "\n\nOne.\n \n  Two dogs.\n\n\n\n\tThree.\nFour",
+    "One.\n\n \n",
+    "שלום.\n\nTwo dogs.\n\nسلام\n",  # noqa: RUF001
+    "One " * 60 + "\n\n" + "x" * 200,
+]
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_the_mirror_breaks_lines_as_the_field_does(person, text):
+    person.opens(source="en", target="de")
+    source = person.page.locator("#source")
+    for content in (text, text + "Two dogs.\n\n", "\n\n" + text, text):
+        source.fill(content)
+        assert person.sees("#mirror") == content
+        inner, shown, mirror = source.evaluate(
+            "one => [one.scrollHeight, one.clientHeight, document.getElementById('mirror').scrollHeight]"
+        )
+        assert inner == shown and inner == max(mirror, shown), repr(content)
+        # Without the least height of the pane, the mirror alone makes it.
+        alone = source.evaluate("one => { one.style.height = '0'; return one.scrollHeight; }")
+        low = person.page.evaluate(
+            """() => {
+                const mirror = document.getElementById("mirror"), box = mirror.getBoundingClientRect();
+                const last = mirror.lastElementChild.getBoundingClientRect();
+                return last.bottom - box.top + parseFloat(getComputedStyle(mirror).paddingBottom);
+            }"""
+        )
+        source.evaluate("one => { one.style.height = ''; }")
+        assert abs(alone - low) <= 1, (repr(content), alone, low)
+
+
+def test_typing_lays_out_one_paragraph(person, student):
+    """The others stay in the document, so a keystroke costs the same however long the text is."""
+    paragraphs = [f"The {number} dogs are playing. A man is riding a bicycle." for number in range(300)]
+    person.opens(source="en", target="de")
+    person.page.locator("#source").fill("\n\n".join(paragraphs))
+    person.until(lambda: person.sees("#status") == "Translated")
+    mark = "all => all.forEach((one, i) => { one.marked = one.marked ?? i; })"
+    marks = "all => all.map((one) => one.marked ?? null)"
+    for side in ("#mirror", "#output"):
+        person.page.locator(f"{side} > *").evaluate_all(mark)
+    person.page.locator("#source").evaluate("one => one.setSelectionRange(0, 0)")
+    person.page.locator("#source").evaluate("one => one.focus()")
+    person.page.keyboard.insert_text("x")
+    assert person.page.locator("#mirror > *").evaluate_all(marks) == [None, *range(1, 300)]
+    assert person.page.locator("#output > *").evaluate_all(marks) == [
+        *range(300)
+    ]  # the first is shown until there is another
+    person.page.keyboard.insert_text("Two cats.\n\n")
+    assert person.page.locator("#mirror > *").evaluate_all(marks) == [None, None, *range(1, 300)]
+    person.reads(student.translate("xTwo cats.\n\n" + "\n\n".join(paragraphs)).text)
+    assert person.page.locator("#output > *").evaluate_all(marks)[2:] == [*range(1, 300)]
+    display = person.page.locator("#mirror > *, #output > *").evaluate_all(
+        "all => [...new Set(all.map((one) => getComputedStyle(one).display))]"
+    )
+    assert display == ["block"]  # as spans they would all be laid out, at every keystroke

@@ -163,3 +163,31 @@ def test_another_translation_by_keys(reader, student):
     page.locator("#choices-list button").first.wait_for()
     page.locator("h1").click()
     assert page.locator("#choices").is_hidden()
+
+
+def test_what_was_chosen_stays_when_other_sentences_are_edited(person, student):
+    first, second, third = "A man is riding a bicycle through the snow.", "Two dogs are playing.", "The sun is shining."
+    listed, texts = others(student, first)
+    person.opens(source="en", target="de", q=f"{first} {second}\n{third}\n\n{second}")
+    person.until(lambda: person.sees("#status") == "Translated")
+    person.page.locator("#output .sentence").first.click()
+    person.until(lambda: person.all("#choices-list button") == listed)
+    person.page.locator("#choices-list button").nth(2).click()
+    person.until(lambda: person.sees("#output").startswith(texts[2]))
+
+    def edited(text):
+        """The translation, with the chosen one."""
+        person.page.locator("#source").fill(text)
+        person.reads(student.translate(text).text.replace(texts[0], texts[2]))
+
+    edited(f"{first} {second} One cat.\n{third}\n\n{second}")  # in its own paragraph
+    edited(f"{second} {first} One cat.\n{third}\n\n{second}")
+    edited(f"One cat.\n\n{second} {first} One cat.\n{third}\n\n{second} {second}")
+    sentence = person.page.locator("#output .sentence", has_text=texts[2])
+    sentence.click()
+    person.until(lambda: person.all("#choices-list button") == listed)
+    person.page.locator("#choices-list button").first.click()  # and back
+    person.until(lambda: texts[2] not in person.sees("#output"))
+    text = f"{first} {third}"
+    person.page.locator("#source").fill(text)
+    person.reads(student.translate(text).text)
