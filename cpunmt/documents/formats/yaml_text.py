@@ -54,7 +54,7 @@ def _is_text(event: yaml.ScalarEvent) -> bool:
         return False
     if event.tag not in (None, "!", _TEXT):
         return False
-    return not (event.style is None and event.tag is None) or _resolved(event.value) == _TEXT
+    return event.style is not None or event.tag == _TEXT or _resolved(event.value) == _TEXT
 
 
 def _is_own(tag: str | None) -> bool:
