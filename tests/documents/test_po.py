@@ -83,7 +83,7 @@ def test_a_file(line_end):
     source = FILE.replace("\n", line_end)
     keeps_every_byte(read_po, source.encode())
     assert render(read_po, source, upper) == MADE.replace("\n", line_end)
-    assert texts(FILE)[:3] == ['Two "dogs"\tplay', "One dog", '<k n="0"/> dogs in <k n="2"/>']
+    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="0"/> dogs in <k n="2"/>']
     assert texts(MADE) == []
 
 
