@@ -55,6 +55,7 @@ def _inline(children, path, spans, shown) -> None:
             content = [] if token.type == "image" else [_spaced(token.content)]
             spans.append((path, own, _tag(token.content) if token.type == "html_inline" else content))
             if token.type == "image":
+                shown.append(" ")
                 _inline(token.children, (*path, own), spans, shown)
             if token.nesting > 0:
                 path = (*path, own)

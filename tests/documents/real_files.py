@@ -3,8 +3,9 @@
 Each file whose name a format knows is read, its units go through the layers of texts as a translator that changes
 nothing gives them back, and the file must have the bytes that it had. Then every word is changed, and the result must
 be a file of that format again, with units in the same places. Of Markdown (also the descriptions of installed packages,
-`METADATA`) the trees are compared that markdown-it-py reads, of words in capitals and in the opposite order. Prints a line for each format, and one for
-each file that is refused (with the reason) or comes out different.
+`METADATA`) the trees are compared that markdown-it-py reads, of words in capitals and in the opposite order.
+
+Prints a line for each format, and one for each file that is refused (with the reason) or comes out different.
 """
 
 import argparse
