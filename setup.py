@@ -171,7 +171,10 @@ setup(
             *SERVE,
             *DETECT,
             *PDF,
+            # what else reads catalogues and Markdown
             "polib>=1.2",
+            "markdown-it-py>=3",
+            "mdit-py-plugins>=0.4",
             *PARQUET,
             "pytest>=9",
             "pytest-xdist>=3.5",

@@ -70,10 +70,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a reader has found in a text: its places, whose spans do not overlap."""
+    """What a reader has found in a text: its places, whose spans do not overlap; `notes`: what its user should know."""
 
     source: Source
     places: Sequence[Place]
+    notes: Sequence[str] = ()
 
     @property
     def units(self) -> list[Unit]:

@@ -34,6 +34,11 @@ class Recoded:
         """Those of the text."""
         return self._contents.units
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Those of the text."""
+        return getattr(self._contents, "notes", ())
+
     def rendered(self, translations: Sequence[str]) -> bytes:
         """The file in its own encoding. Raises DocumentError if that lacks a character of a translation."""
         text = self._contents.rendered(translations).decode("utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,8 @@ from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 
 MOST_BYTES = 1 << 30  # of a file
 _OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format decides about
+
+_LOG = logging.getLogger("cpunmt")  # what is told of a file that can be translated: where nobody asks, to stderr
 
 Progress = Callable[[int, int], object]
 
@@ -85,6 +88,8 @@ def translated_content(
         read = functools.partial(read_document, form=format_of(path.name, format), select=tuple(select))
         document = read(content) if encoding is None else Recoded(content, encoding, read)
     units = document.units
+    for note in getattr(document, "notes", ()):
+        _LOG.warning("%s: %s", path, note)
     total, done = len(set(units)), 0
 
     def advance(count: int) -> None:

@@ -20,6 +20,7 @@ MOST_BYTES = 1 << 27  # of one text, as UTF-8
 MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short it is in the file
 DEEPEST = 1000  # elements in one another
 DEEPEST_IN_TEXTS = 200  # where functions that call themselves read them: Python's stack holds some hundreds
+BESIDE = "!"  # the name of what stands among elements and texts, and says nothing
 _CHUNK = 1 << 18  # bytes that expat takes at once, which may be some ten thousand events
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -164,7 +165,7 @@ class _Scanner:
 
 @dataclass(slots=True)
 class Node:
-    """An element, or a text (`name` ""), with its span.
+    """An element, a text (`name` ""), or a comment or instruction (`name` BESIDE), with its span.
 
     content, content_end  the edges of `inner`; of a text 0
     text                  of a text, without references
@@ -199,7 +200,7 @@ def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Ite
     for kind, begin, end, value, attributes in events(text, prefixes):
         if not (kind == "start" and value in names) and not opened:
             continue
-        if kind in ("start", "text"):
+        if kind != "end":
             count += 1
             if count > MOST_NODES:
                 raise broken(text, begin, f"more than {MOST_NODES} elements and texts; cut it into parts")
@@ -215,8 +216,8 @@ def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Ite
                 node.children = children
             if not opened:
                 yield node
-        elif kind == "text":
-            opened[-1][1].append(Node("", begin, end, value))
+        elif kind == "text" or begin < end:
+            opened[-1][1].append(Node("" if kind == "text" else BESIDE, begin, end, value))
 
 
 def check_depth(text: str, found: Iterable[Node]) -> None:

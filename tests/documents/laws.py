@@ -1,11 +1,13 @@
 """What holds of every format, and how a test makes a Document."""
 
 import functools
+import re
 import time
 
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import Source
 from cpunmt.documents.encodings import decoded
+from cpunmt.translation.texts.aligned import Aligned
 from tests.support.echo import Echo
 
 
@@ -13,6 +15,29 @@ from tests.support.echo import Echo
 def echo(change=None) -> Echo:
     """One that gives back what it is given, or changes each word."""
     return Echo(change) if change else Echo()
+
+
+@functools.cache
+def backwards() -> Echo:
+    """One whose translations have the words of a sentence from the last to the first; signs and spaces stay."""
+    found = Echo()
+    found.layer = lambda texts, align: [_backwards(text, align) for text in texts]
+    return found
+
+
+def _backwards(text: str, align: bool) -> Aligned:
+    units = [match.span() for match in re.finditer(r"(?:\{\d+\}|\w)+|[^\w\s]", text)]
+    moved = [number for number, (begin, end) in enumerate(units) if text[begin].isalnum() or end - begin > 2]
+    origins = dict(zip(moved, reversed(moved), strict=True))
+    target, at, spans, links = "", 0, [], []
+    for number, (begin, end) in enumerate(units):
+        target += text[at:begin]
+        origin = origins.get(number, number)
+        word = text[slice(*units[origin])]
+        spans.append((len(target), len(target) + len(word)))
+        links.append((origin, number))
+        target, at = target + word, end
+    return Aligned(text, target + text[at:], units, spans, links) if align else Aligned(text, target + text[at:])
 
 
 def upper(word):
@@ -24,10 +49,10 @@ def document_of(read, text, **settings):
     return read(Source(*decoded(content)), **settings)
 
 
-def render(read, text, change=None, **settings) -> str:
-    """The file as the translator of words makes it."""
+def render(read, text, change=None, *, by=None, **settings) -> str:
+    """The file as a translator makes it: the one of words, or `by`."""
     document = document_of(read, text, **settings)
-    found = document.rendered(translated(document.units, echo(change), {}, lambda count: None))
+    found = document.rendered(translated(document.units, by or echo(change), {}, lambda count: None))
     return found.decode("utf-8")
 
 

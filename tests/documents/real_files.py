@@ -2,11 +2,14 @@
 
 Each file whose name a format knows is read, its units go through the layers of texts as a translator that changes
 nothing gives them back, and the file must have the bytes that it had. Then every word is changed, and the result must
-be a file of that format again, with units in the same places. Prints a line for each format, and one for each file
-that is refused (with the reason) or comes out different.
+be a file of that format again, with units in the same places. Of Markdown (also the descriptions of installed packages,
+`METADATA`) the trees are compared that markdown-it-py reads, of words in capitals and in the opposite order.
+
+Prints a line for each format, and one for each file that is refused (with the reason) or comes out different.
 """
 
 import argparse
+import email
 import re
 import sys
 import time
@@ -16,7 +19,8 @@ from pathlib import Path
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.formats import FORMATS, read_document
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import echo
+from tests.documents.laws import backwards, echo
+from tests.documents.markdown_trees import first_difference, tree
 
 
 def files(roots, names, most: int):
@@ -26,6 +30,7 @@ def files(roots, names, most: int):
         for path in sorted(Path(root).rglob("*")):
             name = path.name.lower()
             form = next((key for key in names if name.endswith(FORMATS[key].endings)), None)
+            form = "md" if path.name == "METADATA" and "md" in names else form
             if form and counts[form] < most and path.is_file() and not path.is_symlink():
                 counts[form] += 1
                 yield form, path
@@ -34,6 +39,11 @@ def files(roots, names, most: int):
 def tried(form: str, path: Path) -> tuple[str, int]:
     """What became of a file ("same", or what went wrong), and how many units it has."""
     content = path.read_bytes()
+    if path.name == "METADATA":
+        said = email.message_from_bytes(content)
+        if "markdown" not in (said["Description-Content-Type"] or ""):
+            return "refused: its description is not in Markdown", 0
+        content = content.partition(b"\n\n")[2]
     try:
         contents = read_document(content, FORMATS[form], ())
     except CpunmtError as error:
@@ -47,12 +57,22 @@ def tried(form: str, path: Path) -> tuple[str, int]:
     if through != content:
         unspaced = [b"".join(one.split()) for one in (through, content)]
         return "spaces between sentences" if unspaced[0] == unspaced[1] else "DIFFERENT through the layers", len(units)
+    if form == "md":
+        for by, in_order in ((echo(_other_case), True), (backwards(), False)):
+            made = contents.rendered(translated(units, by, {}, lambda count: None))
+            trees = (tree("\n".join(one.decode().splitlines()), in_order) for one in (content, made))
+            if found := first_difference(*trees):
+                return f"ANOTHER TREE: {found[:1000]}", len(units)
     changed = contents.rendered(translated(units, echo(_longer), {}, lambda count: None))
     try:
         again = read_document(changed, FORMATS[form], ()).units
     except CpunmtError as error:
         return f"BROKEN when translated: {error}", len(units)
     return ("same" if len(again) == len(units) else f"{len(units)} units, then {len(again)}"), len(units)
+
+
+def _other_case(word: str) -> str:
+    return word.swapcase() if word.isascii() else word  # some letters beyond ASCII have several small ones
 
 
 def _longer(word: str) -> str:

@@ -83,7 +83,7 @@ def test_a_file(line_end):
     source = FILE.replace("\n", line_end)
     keeps_every_byte(read_po, source.encode())
     assert render(read_po, source, upper) == MADE.replace("\n", line_end)
-    assert texts(FILE)[:3] == ['Two "dogs"\tplay', "One dog", '<k n="0"/> dogs in <k n="2"/>']
+    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="0"/> dogs in <k n="2"/>']
     assert texts(MADE) == []
 
 
@@ -233,3 +233,15 @@ def test_time_is_linear():
 @pytest.mark.parametrize("name", ["Content-Type: ", "Plural-Forms: ", "Plural-Forms: nplurals=2; "])
 def test_a_header_takes_linear_time(name):
     takes_linear_time(lambda text: document_of(read_po, text), lambda n: f'msgid ""\nmsgstr "{name * n}"\n', 1_000)
+
+
+@pytest.mark.parametrize(
+    ("flags", "unit"),
+    [
+        ("c-format", 'Up to 50<k n="0"/>ogs play'),
+        ("no-c-format", "Up to 50% dogs play"),
+        ("c-format, no-c-format", "Up to 50% dogs play"),
+    ],
+)
+def test_a_flag_says_whether_a_percent_sign_is_one(flags, unit):
+    assert texts(f'#, {flags}\nmsgid "Up to 50% dogs play"\nmsgstr ""\n') == [unit]

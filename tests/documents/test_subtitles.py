@@ -184,3 +184,12 @@ def test_numbers_stay_where_no_line_is_blank():
     text = "".join(f"{n}\n" + cue.format(n, n, word) for n, word in enumerate(["one.", "two.\n12 b", "7", "four."], 1))
     assert render(read_srt, text, upper) == text.upper().replace("TWO.\n12", "TWO. 12")
     keeps_every_byte(read_srt, text.encode())
+
+
+@pytest.mark.parametrize(("gap", "units"), [(-2, 2), (-1, 1), (0, 1), (3000, 1), (3001, 2)])
+def test_a_sentence_goes_on_up_to_a_gap(gap, units):
+    """Cues that overlap by a millisecond are rounded; more than that is another speaker."""
+    begin = 2000 + gap
+    times = f"00:00:{begin // 1000:02},{begin % 1000:03} --> 00:00:09,000"
+    text = f"1\n00:00:00,000 --> 00:00:02,000\nA man is\n\n2\n{times}\nriding.\n"
+    assert len(document_of(read_srt, text).units) == units

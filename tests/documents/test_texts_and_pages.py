@@ -1,7 +1,11 @@
 """Plain texts and pages as documents: what is handed over, what stays, in which encodings."""
 
+import re
+import textwrap
+from random import Random
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpunmt.documents.bulk import translated
@@ -45,6 +49,72 @@ def test_paragraphs_are_handed_over_and_nothing_else():
     assert [unit.text for unit in document_of(read_plain_text, text).units] == ["Two dogs.\r\nA man.", "One."]
     assert render(read_plain_text, text, upper) == "  TWO DOGS.\r\nA MAN.\r\n\r\n12 %\r\n\r\n\r\nONE."
     assert render(read_web_page, "<p class='a'>Two <b>dogs</b>.</p>", upper) == "<p class='a'>TWO <b>DOGS</b>.</p>"
+
+
+def _paragraphs(random):
+    """Some paragraphs of some sentences of words."""
+
+    def sentence():
+        words = random.choices(["dogs", "the", "two", "playing", "Man", "some-what"], k=random.randint(4, 12))
+        return " ".join(words).capitalize() + "."
+
+    return [" ".join(sentence() for _ in range(random.randint(4, 9))) for _ in range(random.randint(2, 4))]
+
+
+@given(st.integers(0, 1 << 32).map(Random), st.integers(45, 100), st.sampled_from(["\n", "\r\n"]))
+def test_lines_that_were_full_are_put_together(random, width, line_end):
+    """The units are what was broken into lines, as the standard library breaks it; and so is what is written."""
+    paragraphs = _paragraphs(random)
+
+    def broken(texts):
+        lines = [textwrap.wrap(text, width, break_on_hyphens=False) for text in texts]
+        return "\n\n".join("\n".join(one) for one in lines).replace("\n", line_end)
+
+    text = broken(paragraphs)
+    widest = max(map(len, text.splitlines()))
+    document = document_of(read_plain_text, text)
+    within = [line[0].islower() for one in text.split(line_end * 2) for line in one.split(line_end)[1:]]
+    assume(2 * sum(within) >= len(within) > 0)  # else too few of its lines tell
+    assert [unit.text for unit in document.units] == paragraphs
+    assert document.notes != ()
+    made = document.rendered([text.upper() for text in paragraphs]).decode()
+    assert made.split() == text.upper().split()
+    assert max(map(len, made.splitlines())) <= widest
+    assert len(re.findall(r"\r?\n\r?\n", made)) == len(paragraphs) - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Two dogs are playing in the snow outside,\nAnd a man is riding his bicycle by a lake,\nThe end.",
+        "A dog.\na cat and a man with a long coat who rides a bicycle\nTwo.\n",
+        "short lines\nthat are\nno paragraph",
+        "one " * 40 + "\n" + "two " * 40,
+    ],
+)
+def test_verses_and_lists_and_lines_without_end_stay_lines(text):
+    document = document_of(read_plain_text, text)
+    assert document.notes == () and [unit.text for unit in document.units] == [text.strip()]
+
+
+def test_that_lines_are_joined_is_told(tmp_path, caplog):
+    text = "There are two dogs that are playing in the snow with a man\nwho is riding a bicycle by the lake.\n"
+    (tmp_path / "a.txt").write_text(text)
+    made = echo(upper).translate_document(tmp_path / "a.txt")
+    assert made.read_text() == text.upper()
+    assert caplog.messages == [f"{tmp_path}/a.txt: its lines end where they are full: they are joined to paragraphs, "
+                               "and broken again"]  # fmt: skip
+    assert Recoded(text.encode(), "latin-1", lambda content: document_of(read_plain_text, content)).notes != ()
+
+
+def test_tabs_stay():
+    text = "Name:\tTwo dogs\n\n1.\tA man\t\ta cat \tx.\nOne\n"
+    assert texts_of(text) == ["Name:", "Two dogs", "A man", "a cat", "x.", "One"]
+    assert render(read_plain_text, text, upper) == text.upper()
+
+
+def texts_of(text):
+    return [unit.text for unit in document_of(read_plain_text, text).units]
 
 
 def test_equal_units_are_translated_once_and_each_form_in_its_way():

@@ -1,14 +1,15 @@
 """XLIFF 1.2 and 2: which sources are translated, and how their codes come along."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.documents.document import DocumentError, Unit
 from cpunmt.documents.formats.xliff import read_xliff
-from tests.documents.laws import document_of, keeps_every_byte, render, upper
+from tests.documents.laws import backwards, document_of, keeps_every_byte, render, takes_linear_time, upper
 
 ONE = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -125,3 +126,71 @@ def test_every_byte_stays_and_what_is_made_is_xml(units, is_two):
     made = document.rendered([unit.text.replace("dogs", "Hunde") for unit in document.units])
     ElementTree.fromstring(made)
     assert made.decode().count("Hunde") == sum(unit.text.count("dogs") for unit in document.units)
+
+
+# How a pair is written: what begins and what ends it, by its number
+PAIRS = {
+    "pt": ('<bpt id="{0}">&lt;b&gt;</bpt>', '<ept id="{0}">&lt;/b&gt;</ept>'),
+    "rid": ('<bpt id="b{0}" rid="{0}">{{</bpt>', '<ept id="e{0}" rid="{0}">}}</ept>'),
+    "x": ('<bx id="{0}"/>', '<ex id="{0}"/>'),
+    "c": ('<sc id="{0}"/>', '<ec startRef="{0}"/>'),
+    "m": ('<sm id="{0}"/>', '<em startRef="{0}"/>'),
+    "angular": ('<x id="START_{0}" ctype="x-b"/>', '<x id="CLOSE_{0}" ctype="x-b"/>'),
+    "g": ('<g id="{0}">', "</g>"),
+}
+
+
+@st.composite
+def sentences(draw):
+    """(the inside of a source, its pairs as (begin, end, the words between), those that cross others)."""
+    words = draw(st.integers(2, 9))
+    spans, crossing, around = [], [], {at: ["", ""] for at in range(words)}
+    for number in range(draw(st.integers(1, 4))):
+        first = draw(st.integers(0, words - 1))
+        last = draw(st.integers(first, words - 1))
+        kind = draw(st.sampled_from(sorted(PAIRS)))
+        begin, end = (tag.format(number) for tag in PAIRS[kind])
+        if any(a < first <= b < last or first < a <= last < b for a, b, *_ in [*spans, *crossing]):
+            if kind != "g":
+                crossing.append((first, last, begin, end))
+        else:
+            spans.append((first, last, begin, end))
+    for first, last, begin, end in sorted(spans + crossing, key=lambda span: span[1] - span[0]):
+        around[first][0] = begin + around[first][0]
+        around[last][1] += end
+    text = " ".join(f"{around[at][0]}w{at}v{around[at][1]}" for at in range(words))
+    return text, spans, crossing
+
+
+@settings(max_examples=300)
+@given(sentences())
+def test_a_pair_stands_around_its_words(sentence):
+    """The words come in the opposite order: each pair is around the same ones, each code is there once."""
+    text, spans, crossing = sentence
+    opening = ONE[: ONE.index("<trans-unit")] + '<trans-unit id="1"><source>'
+    closing = "</source></trans-unit></body></file></xliff>"
+    made = render(read_xliff, opening + text + closing, by=backwards())
+    ElementTree.fromstring(made)
+    target = made.partition(REVIEW)[2].partition("</target>")[0]
+    assert sorted(re.findall(r"w\dv", target)) == sorted(re.findall(r"w\dv", text))
+    if not crossing:
+        for first, last, begin, end in spans:
+            if end == "</g>":
+                continue
+            assert target.count(begin) == target.count(end) == 1
+            inner = target[target.index(begin) : target.index(end)]
+            assert sorted(re.findall(r"w\dv", inner)) == [f"w{at}v" for at in range(first, last + 1)]
+    for _, _, begin, end in spans + crossing:
+        assert end == "</g>" or target.index(begin) < target.index(end)
+
+
+@pytest.mark.parametrize("code", ['<bpt id="1"/>', '<bpt id="{}"/>', '<ept id="1"/>', '<bx id="{}"/><ex id="{}"/>'])
+def test_many_codes_take_linear_time(code):
+    def content(count):
+        codes = "".join(code.replace("{}", str(number)) for number in range(count))
+        return (
+            ONE[: ONE.index("<trans-unit")]
+            + f"<trans-unit><source>Two {codes}</source></trans-unit></body></file></xliff>"
+        )
+
+    takes_linear_time(lambda text: document_of(read_xliff, text), content, 1_000)

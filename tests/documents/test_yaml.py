@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.documents.formats.yaml_text import read_yaml
@@ -147,6 +147,70 @@ def exchanged(words):
 def test_each_text_is_written_so_that_it_is_read_again(tree, layout):
     text = yaml.safe_dump(tree, **layout)
     assert yaml.safe_load(changed(text, exchanged)) == mapped(exchanged, yaml.safe_load(text))
+
+
+LINES = st.lists(st.sampled_from(["", "ab", "a b a", "  b", " ", "a  b"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from("|>"), st.sampled_from(["", "-", "+"]), LINES, st.sampled_from(["\n", "\r\n"]))
+@example(">", "", ["", "ab"], "\n")
+def test_a_block_is_read_again_as_it_is_meant(sign, chomping, lines, line_end):
+    """Also one that begins with blank lines, as no library writes it."""
+    text = line_end.join([f"k: {sign}{chomping}", *("  " + line if line.strip() else line for line in lines), "z: 1"])
+    try:
+        before = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return
+    assert yaml.safe_load(changed(text, exchanged)) == mapped(exchanged, before)
+
+
+TAGS = st.sampled_from(["", "", "", "!t ", "!!str ", "! ", "!<tag:a,2000:b> "])
+TAGGED = st.recursive(
+    st.builds("{}{}".format, TAGS, st.sampled_from(["two dogs", "'a'", '"b"', "1", "true"])),
+    lambda inner: st.one_of(
+        st.builds(lambda tag, items: f"{tag}[{', '.join(items)}]", TAGS.filter(lambda tag: "str" not in tag),
+                  st.lists(inner, max_size=3)),
+        st.builds(lambda tag, items: tag + "{" + ", ".join(f"k{n}: {one}" for n, one in enumerate(items)) + "}",
+                  TAGS.filter(lambda tag: "str" not in tag), st.lists(inner, max_size=3)),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+def composed(node):
+    """The texts of a node as PyYAML composes it: of tags that it does not know it makes nothing."""
+    if node.tag.startswith("tag:yaml.org,2002:"):
+        if isinstance(node, yaml.ScalarNode):
+            yield from [node.value] if node.tag.endswith(":str") else []
+        for child in node.value if isinstance(node, yaml.SequenceNode) else ():
+            yield from composed(child)
+        for _, child in node.value if isinstance(node, yaml.MappingNode) else ():
+            yield from composed(child)
+
+
+@given(TAGGED)
+def test_the_texts_are_those_that_another_reader_finds(text):
+    found = composed(yaml.compose(text, yaml.SafeLoader))
+    assert texts(text) == [one for one in found if any(map(str.isalpha, one))]
+
+
+def test_what_a_template_of_a_cloud_refers_to_stays():
+    text = """Resources:
+  Dog:
+    Description: !Sub "Two ${dogs}"
+    Name: !GetAtt [Two dogs, Arn]
+    Map: !FindInMap
+      - Dogs
+      - !Ref "Two dogs"
+      - {a: [cats]}
+    Own: !mytag {a: cats}
+    Title: Two dogs
+    List: !!seq [cats]
+"""
+    assert render(read_yaml, text, upper) == text.replace("Title: Two dogs", "Title: TWO DOGS").replace(
+        "!!seq [cats]", "!!seq [CATS]"
+    )
 
 
 BITS = st.sampled_from(

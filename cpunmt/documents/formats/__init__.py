@@ -10,7 +10,6 @@ from cpunmt.documents.document import Contents, DocumentError, Source
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
-from cpunmt.documents.formats.markdown import read_markdown
 from cpunmt.documents.formats.pdf import read_pdf
 from cpunmt.documents.formats.plain_text import read_plain_text
 from cpunmt.documents.formats.po import read_po
@@ -18,6 +17,7 @@ from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.formats.xliff import read_xliff
 from cpunmt.documents.formats.yaml_text import read_yaml
+from cpunmt.documents.markdown.blocks import read_markdown
 from cpunmt.documents.office.open_document import read_open_document
 from cpunmt.documents.office.packages import read_office
 

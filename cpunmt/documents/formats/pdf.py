@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpunmt.documents.document import DocumentError, Unit, has_letters
+from cpunmt.documents.formats.broken_lines import groups, joined
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -22,14 +22,7 @@ _PAGE_BYTES = 1 << 24  # of the drawing of a page; those of books have some 10 k
 _STEPS = 5_000_000  # of drawing a page
 _CHARACTERS = 1 << 26
 _DEEPEST = 20  # forms in forms
-_ITEM = re.compile(
-    r"[\u2022\u2023\u25aa\u25cf\u25e6\u2043\xb7*\u2013\u2014-]\s|(?:\d{1,3}(?:\.\d{1,3})+|\(?\w{1,2}[.)])\s"
-)
-_SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
-_NEIGHBOURS = 4  # lines on each side that tell how wide the column is
-_FULL = 0.85  # of that width
 
 
 class Paragraphs(NamedTuple):
@@ -170,28 +163,4 @@ def paragraphs(text: str) -> list[str]:
     lines = [
         " ".join(line.translate(_LIGATURES).encode("utf-8", "replace").decode().split()) for line in text.splitlines()
     ]
-    found: list[str] = []
-    for number, line in enumerate(lines):
-        if not line:
-            continue
-        before = lines[number - 1] if number else ""
-        width = max(map(len, lines[max(number - _NEIGHBOURS, 0) : number + _NEIGHBOURS]))
-        if not before or not _goes_on(before, line, width):
-            found.append(line)
-        elif _HYPHEN.search(before):
-            found[-1] = (found[-1][:-1] if line[0].islower() else found[-1]) + line
-        else:
-            found[-1] += f" {line}"
-    return found
-
-
-def _goes_on(before: str, line: str, width: int) -> bool:
-    """Whether a line goes on with what the line before says."""
-    if _HYPHEN.search(before):
-        return True
-    if _ITEM.match(line):
-        return False
-    is_full = len(before) + 1 + len(line.split(" ", 1)[0]) > _FULL * width
-    if line[0].islower() and not _SENTENCE_END.search(before):
-        return is_full or len(before) > width / 2
-    return is_full
+    return [joined(lines[begin:end]) for begin, end in groups(lines)]

@@ -33,6 +33,7 @@ _USUAL = (
 )
 _PLURALS = re.compile(r"\{\s{0,8}\w{1,64}\s{0,8},\s{0,8}(?:plural|selectordinal|select|choice)\s{0,8},")
 _COUNTED = re.compile(r"%(?!%|\d{1,3}\$|\d{1,2}(?!\d|[.a-zA-Z$])|\(|\{|<(?!PRI))|\{(?:[!:][^{}]*)?\}$")
+_TABS = re.compile(r"\t+")  # these stay in a text without marks
 _SPACES = re.compile(r"[^\S ]\s*|\s{2,}")  # a text with marks has single spaces only
 
 
@@ -57,7 +58,7 @@ class Message:
         if not has_letters(text) or _PLURALS.search(text):
             return
         parts: list[str | Mark] = self._marks(text, known) if _TRIGGER.search(text) else [text]
-        for line in [parts] if len(parts) == 1 else _lines(parts):
+        for line in _lines(parts, _TABS if len(parts) == 1 else _SPACES):
             self._add(line)
 
     @property
@@ -151,8 +152,8 @@ def _marks_of(unit: Unit) -> Iterator[Mark]:
         yield from (part for part in read(unit.text) if isinstance(part, Mark))
 
 
-def _lines(parts: Sequence[str | Mark]) -> Iterator[list[str | Mark]]:
-    """Parts between white space that is more than a space, which comes by itself; tags are not parted."""
+def _lines(parts: Sequence[str | Mark], spaces: re.Pattern[str]) -> Iterator[list[str | Mark]]:
+    """Parts between white space that the pattern finds, which comes by itself; tags are not parted."""
     line: list[str | Mark] = []
     depth = 0
     for part in parts:
@@ -161,7 +162,7 @@ def _lines(parts: Sequence[str | Mark]) -> Iterator[list[str | Mark]]:
             line.append(part)
             continue
         at = 0
-        for blank in () if depth else _SPACES.finditer(part):
+        for blank in () if depth else spaces.finditer(part):
             if part[at : blank.start()]:
                 line.append(part[at : blank.start()])
             if line:

@@ -1,23 +1,75 @@
-"""Plain text: a paragraph is a unit, and what separates paragraphs stays."""
+"""Plain text: a paragraph is a unit, and what separates paragraphs stays; so do tabs.
+
+Where lines end because they were full, each paragraph is put together, and broken into lines again.
+"""
 
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Iterator
 
-from cpunmt.documents.document import Document, Source, has_letters, whole
+from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, whole
+from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
 
 _LINE = re.compile(r"[^\n]*\n?")
+_CELL = re.compile(r"[^\t\r\n]+")
+_NOTE = "its lines end where they are full: they are joined to paragraphs, and broken again"
 
 
 def read_plain_text(source: Source) -> Document:
-    """A unit for each run of lines that are not blank, without white space at its ends."""
-    text, places = source.text, []
-    for begin, end in _paragraphs(text):
-        part = text[begin:end]
-        begin, end = begin + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
-        if has_letters(text[begin:end]):
-            places.append(whole(text[begin:end], (begin, end)))
-    return Document(source, places)
+    """A unit for each run of lines that are not blank, or each paragraph in it, without white space at its ends."""
+    text = source.text
+    runs = _paragraphs(text)
+    lines = [line for run in runs for line in ["", *(_line(text, span) for span in _lines(text, run))]]
+    if are_broken(lines):
+        width = max(map(len, lines))
+        places = [place for run in runs for place in _joined(source, run, width)]
+        return Document(source, places, (_NOTE,))
+    spans = [span for run in runs for span in (_cells(text, run) if text.find("\t", *run) >= 0 else [run])]
+    trimmed = [_trimmed(text, span) for span in spans]
+    return Document(source, [whole(text[slice(*span)], span) for span in trimmed if has_letters(text[slice(*span)])])
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    """A span without white space at its ends."""
+    part = text[slice(*span)]
+    return span[0] + len(part) - len(part.lstrip()), span[1] - len(part) + len(part.rstrip())
+
+
+def _line(text: str, span: Span) -> str:
+    return " ".join(text[slice(*span)].split())
+
+
+def _lines(text: str, run: Span) -> list[Span]:
+    """The lines of a run."""
+    return [line.span() for line in _LINE.finditer(text, *run) if line[0]]
+
+
+def _cells(text: str, run: Span) -> list[Span]:
+    """What stands between tabs and ends of lines."""
+    return [cell.span() for cell in _CELL.finditer(text, *run)]
+
+
+def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
+    """The paragraphs of a run whose lines were full."""
+    text = source.text
+    spans = _lines(text, run)
+    lines = [_line(text, span) for span in spans]
+    for begin, end in groups(lines):
+        span = _trimmed(text, (spans[begin][0], spans[end - 1][1]))
+        words = joined(lines[begin:end])
+        if text.find("\t", *span) >= 0:
+            cells = [_trimmed(text, cell) for cell in _cells(text, span)]
+            yield from (whole(text[slice(*cell)], cell) for cell in cells if has_letters(text[slice(*cell)]))
+        elif has_letters(words):
+            second = text[slice(*spans[begin + 1])] if end - begin > 1 else ""
+            indent = source.line_end + second[: len(second) - len(second.lstrip())]
+            yield Place(Unit(words), (span,), lambda made, indent=indent: [_wrapped(made, width, indent)])
+
+
+def _wrapped(text: str, width: int, between: str) -> str:
+    return between.join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:

@@ -1,8 +1,9 @@
 """XLIFF 1.2 and 2 (OASIS): a source that has no translation yet gets one, marked as one to be reviewed; others stay.
 
-Inline codes go with their words: those that have content (`g`, `pc`, `mrk`) around them, what stands for a value in
-the sentence (an interpolation) and what is marked as protected as a part of it, and all others (`x`, `bpt`, `ph`, ...)
-beside them, with what they hold. What says translate="no" stays, and so does what is in it.
+Inline codes go with their words: those that have content (`g`, `pc`, `mrk`) around them, and so do two that belong
+together (`bpt` and `ept`, `bx` and `ex`, `sc` and `ec`). What stands for a value in the sentence (an interpolation)
+and what is marked as protected is a part of it, and all others (`x`, `ph`, ...) stand beside them, with what they hold.
+What says translate="no" stays, and so does what is in it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escap
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
+# Codes that begin and end something -> what tells which ones belong together; Angular has an `x` for each
+_BEGINS = {"bpt": ("bpt", "rid"), "bx": ("bx", "rid"), "sc": ("sc", "id"), "sm": ("sm", "id")}
+_ENDS = {"ept": ("bpt", "rid"), "ex": ("bx", "rid"), "ec": ("sc", "startRef"), "em": ("sm", "startRef")}
+_ANGULAR = re.compile(r"(START|CLOSE)(_\w+)")
 _STATE = re.compile(r"""\s+state(?:-qualifier)?\s*=\s*(?:"[^"]*"|'[^']*')""")
 _UNDONE = ("new", "needs-translation", "initial")  # states of a target that only repeats its source
 _REVIEW = ' state="needs-review-translation" state-qualifier="mt-suggestion"'  # of 1.2; 2 has a state of the segment
@@ -108,6 +113,11 @@ class _Inline:
         self._parts: list[str | Mark] = []
         self._sources: dict[tuple[int, bool], str] = {}  # number of a mark, whether it is an end -> what stands there
         self._count = 0
+        self._open: list[dict[str, list[int]]] = []  # in each element: pair -> places among the parts where it begins
+        self._begun: list[tuple[str, int, int]] = []  # in order: pair, place among the parts, depth
+        self._dead: set[int] = set()  # of these places those that are in no pair any more
+        self._crossing: dict[int, int] = {}  # number of a code that begins something -> that of the one that ends it
+        self._alone: dict[str, int] = {}  # pair that is not placed as one -> number of the code that begins it
         self._take(source)
         bare = "".join(part for part in self._parts if isinstance(part, str))
         self._before = bare[: len(bare) - len(bare.lstrip())]
@@ -121,13 +131,20 @@ class _Inline:
         """The translation of the unit, as a target holds it."""
         if not self._sources:
             return escaped(self._before + translation + self._after)
+        parts = read(translation)
+        places = {part.number: at for at, part in enumerate(parts) if isinstance(part, Mark)}
+        for begin, end in self._crossing.items():  # what cannot be placed as a pair keeps its order
+            one, other = places[begin], places[end]
+            if other < one:
+                parts[one], parts[other] = parts[other], parts[one]
+                places[begin], places[end] = other, one
         return "".join(
-            escaped(part) if isinstance(part, str) else self._sources[part.number, part.closes]
-            for part in read(translation)
+            escaped(part) if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
         )
 
     def _take(self, node: Node) -> None:
         text = self._text
+        self._open.append({})
         for child in node.children:
             kind = _kind(child)
             self._count += 1
@@ -144,6 +161,62 @@ class _Inline:
                 tag = text[child.begin : child.inner[0]]
                 self._sources[number, False] = text[child.begin : child.end]
                 self._parts.append(Mark("k" if _is_kept(child) or _VALUE.search(tag) else "x", number))
+                begins, ends = _pair(child)
+                if begins:
+                    self._open[-1].setdefault(begins, []).append(len(self._parts) - 1)
+                    self._begun.append((begins, len(self._parts) - 1, len(self._open)))
+                elif ends:
+                    self._end(ends, number)
+        self._open.pop()
+        self._leave(len(self._open))
+
+    def _leave(self, depth: int) -> None:
+        """What begins in an element and has not ended there is no pair around words."""
+        while self._begun and self._begun[-1][2] > depth:
+            self._drop()
+
+    def _drop(self) -> None:
+        pair, place, depth = self._begun.pop()
+        if place not in self._dead:
+            if depth <= len(self._open):
+                self._open[depth - 1][pair].pop()
+            self._alone[pair] = self._number(place)
+
+    def _number(self, place: int) -> int:
+        part = self._parts[place]
+        assert isinstance(part, Mark)
+        return part.number
+
+    def _end(self, pair: str, number: int) -> None:
+        """The last part ends a pair: with the code that begins it, if what is between nests."""
+        if not self._open[-1].get(pair):
+            outer = next((level[pair] for level in reversed(self._open) if level.get(pair)), None)
+            if outer:
+                self._dead.add(outer[-1])
+                self._crossing[self._number(outer.pop())] = number
+            elif pair in self._alone:
+                self._crossing[self._alone.pop(pair)] = number
+            return
+        while self._begun[-1][0] != pair or self._begun[-1][1] in self._dead:
+            self._drop()
+        begin = self._number(self._begun.pop()[1])
+        place = self._open[-1][pair].pop()
+        self._sources[begin, True] = self._sources.pop((number, False))
+        self._parts[place] = Mark("g", begin)
+        self._parts[-1] = Mark("g", begin, True)
+
+
+def _pair(code: Node) -> tuple[str, str]:
+    """The name of the pair that a code begins, and of the one that it ends; "": none."""
+    kind, attributes = _kind(code), code.attributes
+    if kind == "x" and (found := _ANGULAR.fullmatch(attributes.get("id", ""))):
+        return (found[2], "") if found[1] == "START" else ("", found[2])
+    names = []
+    for known in (_BEGINS, _ENDS):
+        family, name = known.get(kind, ("", ""))
+        key = attributes.get(name, attributes.get("id") if name == "rid" else None)
+        names.append(f"{family} {key}" if key is not None else "")
+    return names[0], names[1]
 
 
 def _is_kept(code: Node) -> bool:

@@ -1,7 +1,8 @@
 """YAML (1.1, as PyYAML reads it): the texts among its values, never its keys.
 
 Keys, anchors, aliases, tags and comments stay, and so does what is no text: numbers, dates, true, null, and what has a
-tag of its own. Nothing is made of the file but events, so that no alias is followed and no object is made.
+tag of its own, with all that is in it. Nothing is made of the file but events, so that no alias is followed and no
+object is made.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _OF_FLOW = re.compile(r"[,\[\]{}:?]")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LINE = re.compile(r"([^\r\n\x85\u2028\u2029]*)(\r\n|[\r\n\x85\u2028\u2029]|$)")
 _FOLDS = re.compile(r"(?<=\S) (?=\S)")
-_TEXT = "tag:yaml.org,2002:str"
+_STANDARD = "tag:yaml.org,2002:"
+_TEXT = f"{_STANDARD}str"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _RESOLVER = yaml.SafeLoader("")
 
@@ -52,7 +54,12 @@ def _is_text(event: yaml.ScalarEvent) -> bool:
         return False
     if event.tag not in (None, "!", _TEXT):
         return False
-    return not (event.style is None and event.tag is None) or _resolved(event.value) == _TEXT
+    return event.style is not None or event.tag == _TEXT or _resolved(event.value) == _TEXT
+
+
+def _is_own(tag: str | None) -> bool:
+    """Whether a collection has a tag that only its program knows."""
+    return tag not in (None, "!") and not str(tag).startswith(_STANDARD)
 
 
 def _resolved(value: str) -> str:
@@ -61,14 +68,14 @@ def _resolved(value: str) -> str:
 
 
 class _Open:
-    """A collection that is open. key: None: a key is awaited."""
+    """A collection that is open. key: None: a key is awaited. stays: it is a key, or has a tag, or is in such a one."""
 
-    def __init__(self, states: States, key: Key | None, in_flow: bool, is_key: bool) -> None:
-        self.states, self.key, self.in_flow, self.is_key = states, key, in_flow, is_key
+    def __init__(self, states: States, key: Key | None, in_flow: bool, stays: bool) -> None:
+        self.states, self.key, self.in_flow, self.stays = states, key, in_flow, stays
 
 
 def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States, bool]]:
-    """The scalars that are no keys, nor in one, their states, and whether they are within brackets."""
+    """The scalars that are no keys, nor in one or in a collection with a tag, their states, and whether in brackets."""
     opened: list[_Open] = []
     for event in _events(text):
         if isinstance(event, yaml.CollectionEndEvent):
@@ -77,10 +84,10 @@ def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States
         if not isinstance(event, yaml.NodeEvent):
             continue
         last = opened[-1] if opened else None
-        states, is_key = paths.root, False
+        states, stays = paths.root, False
         if last is not None:
-            is_key = last.is_key or last.key is None
-            states = last.states if is_key else paths.below(last.states, last.key)  # type: ignore[arg-type]
+            stays = last.stays or last.key is None
+            states = last.states if last.key is None else paths.below(last.states, last.key)
             if isinstance(last.key, int):
                 last.key += 1
             elif last.key is not None:
@@ -92,8 +99,10 @@ def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States
             if len(opened) == _DEEPEST:
                 raise broken(text, event.start_mark.index, f"more than {_DEEPEST} collections within each other")
             is_list = isinstance(event, yaml.SequenceStartEvent)
-            opened.append(_Open(states, 0 if is_list else None, in_flow or bool(event.flow_style), is_key))
-        elif isinstance(event, yaml.ScalarEvent) and not is_key:
+            opened.append(
+                _Open(states, 0 if is_list else None, in_flow or bool(event.flow_style), stays or _is_own(event.tag))
+            )
+        elif isinstance(event, yaml.ScalarEvent) and not stays:
             yield event, states, in_flow
 
 
@@ -170,7 +179,7 @@ class _Writer:
             if sign == "|":
                 written = re.sub(rf"(?:^|(?<=[{_BREAKS}]))(?=[^{_BREAKS}])", margin, words)
             else:
-                paragraphs = re.sub("\n+", lambda found: found[0] + "\n", words).split("\n")
+                paragraphs = re.sub("(?<=[^\n])\n+", lambda found: found[0] + "\n", words).split("\n")
                 written = "\n".join(_folded(paragraph, margin, width) for paragraph in paragraphs)
             return [sign, written.replace("\n", self._line_end)]
 

@@ -14,7 +14,7 @@ from cpunmt.documents.document import DocumentError, Source, Span, Unit
 from cpunmt.documents.encodings import decoded
 from cpunmt.documents.office.items import Items, segments
 from cpunmt.documents.office.segment import Framed, Segment
-from cpunmt.documents.xml_events import Node, check_depth, nodes
+from cpunmt.documents.xml_events import BESIDE, Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
 
 
@@ -104,7 +104,9 @@ def _edited(text: str, begin: int, end: int, edits: list[tuple[int, int, str]]) 
 def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple:
     """What an element says, for comparison; `ignored`: names of attributes and elements that say nothing here."""
     children = tuple(
-        canonical(child, ignored) for child in node.children if child.name not in ignored and (child.name or child.text)
+        canonical(child, ignored)
+        for child in node.children
+        if child.name not in ignored and child.name != BESIDE and (child.name or child.text)
     )
     named = tuple(sorted((name, value) for name, value in node.attributes.items() if name not in ignored))
     return (node.name, node.text, named, children)

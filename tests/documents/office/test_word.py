@@ -81,6 +81,10 @@ def test_runs_that_look_alike_are_one_text():
 
 
 def test_white_space_that_indents_is_no_part_of_a_run():
+    """Nor of a text that does not say `xml:space`: its units show that."""
+    unpreserved = "<w:p><w:r><w:t>\n  Two dogs \t</w:t></w:r><w:r><w:t xml:space='preserve'> play</w:t></w:r></w:p>"
+    assert units(unpreserved) == ["Two dogs play"]
+    assert units(unpreserved.replace("'preserve'> play", "'default'> play ")) == ["Two dogsplay"]
     inner = [f"{look}\n {run(text)[5:-6]}" for look, text in [("", "A "), (BOLD, "red "), ("", "car.")]]
     parts = [f"\n<w:r>\n {content}\n</w:r>" for content in inner]
     body = f"<w:p>{''.join(parts)}\n<w:r>\n <w:br/>\n <w:t>Two</w:t>\n <w:br/>\n</w:r>\n</w:p>"
@@ -132,6 +136,21 @@ def test_a_break_after_the_end_of_a_sentence_ends_a_text(before, after, expected
     assert units(f"<w:p>{run(before)}<w:r><w:br/></w:r>{run(after)}</w:p>") == expected
     bold = f"{run(before, BOLD)}{run(' ')}<w:r><w:br/></w:r>{run(after)}"
     assert len(units(f"<w:p>{bold}</w:p>")) == len(expected)
+
+
+def test_comments_stay():
+    """Those of a reviewer, around the words that they are on, and those of XML."""
+    begin, end = '<w:commentRangeStart w:id="0"/>', '<w:commentRangeEnd w:id="0"/>'
+    reference = '<w:r><w:commentReference w:id="0"/></w:r>'
+    body = f"<w:p>{run('Two ')}{begin}<!-- a -->{run('red', BOLD)}{end}{reference}{run(' dogs')}<?b?></w:p>"
+    assert units(body) == ['Two <x n="1"/><x n="2"/><g n="3">red</g><x n="4"/><x n="5"/> dogs']
+    made = body_of(render("docx", docx(body), upper))
+    for part in (begin, end, reference, "<!-- a -->", "<?b?>"):
+        assert made.count(part) == 1
+    assert made.index(begin) < made.index("RED") < made.index(end) < made.index("DOGS")
+    inside = f"<w:p><w:r><!-- a --><w:t>Two</w:t><!-- b --></w:r>{run(' dogs')}</w:p>"
+    assert units(inside)[0].replace('<x n="1"/>', "") == "Two dogs"
+    assert "<!-- b -->" in body_of(render("docx", docx(inside), upper))
 
 
 def test_what_word_computes_or_has_deleted_stays():

@@ -8,10 +8,12 @@ block of HTML, as a page is.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters
-from cpunmt.documents.formats.markdown_text import Inline
+from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
+from cpunmt.documents.markdown.paragraph import Paragraph
 
 _LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
@@ -23,6 +25,9 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _HEADING_END = re.compile(r"(?:^|[ \t])#+$")
 _DEFINITION = re.compile(r"\[(?!\^)((?:[^\[\]\\]|\\.){1,999})\]:")
 _NOTE = re.compile(r"\[\^[^\s\[\]]{1,200}\]:[ \t]*")
+_ALERT = re.compile(r"\[![A-Za-z][\w-]{0,40}\][-+]?(?=\s|$)")
+_DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term, on the line before
+_TITLE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\))$")
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)|<(!--)|<(\?)|<(!)[A-Za-z]", re.I)
 _RAW_ENDS = {"!--": "-->", "?": "?>", "!": ">"}
 _HTML = re.compile(
@@ -52,6 +57,7 @@ class _Reader:
         self.labels = _labels(text, self.lines)
         self.places: list[Place] = []
         self.paragraph: list[Span] = []  # the lines of the paragraph that is open, without what stands before them
+        self.broken: set[int] = set()  # numbers of these behind which its author wants a line to end
         self.depth = 0  # of quotations, of the line before
         self.list_indent = 0  # where the text of the last item begins
         number = self._front_matter()
@@ -100,6 +106,16 @@ class _Reader:
             self.list_indent = begin - margin
         begin += len(line) - len(line.lstrip())
         line = self.text[begin:end].rstrip()
+        if not self.paragraph and depth and (alert := _ALERT.match(line)):
+            begin += alert.end()
+            begin += len(self.text[begin:end]) - len(self.text[begin:end].lstrip())
+            if begin < end and line[alert.end() :].strip():
+                self._add([(begin, end)])
+            return number + 1
+        if description := _DESCRIPTION.match(line):
+            self._end()
+            begin, line = begin + description.end(), line[description.end() :]
+            self.list_indent = begin - margin
         return self._content(number, begin, line)
 
     def _content(self, number: int, begin: int, line: str) -> int:
@@ -121,9 +137,11 @@ class _Reader:
             closing = _HEADING_END.search(line, heading.end())
             self._add([(begin + heading.end(), begin + (closing.start() if closing else len(line)))])
             return number + 1
+        if self.paragraph and _NOTE.match(line):
+            self._end()
         if not self.paragraph:
-            if _DEFINITION.match(line):
-                return number + 1
+            if definition := _DEFINITION.match(line):
+                return self._definition(number, line[definition.end() :].split())
             if note := _NOTE.match(line):
                 begin, line = begin + note.end(), line[note.end() :]
         if "|" in line and self._is_table(number):
@@ -132,14 +150,24 @@ class _Reader:
         self._take(number, begin, line)
         return number + 1
 
+    def _definition(self, number: int, said: list[str]) -> int:
+        """The line after the definition of a link, whose address and title may stand on lines of their own."""
+        number += 1
+        if not said and number < len(self.lines):
+            said = self._of(number).lstrip("> ").split()
+            number += 1
+        if len(said) == 1 and number < len(self.lines) and _TITLE.match(self._of(number).strip("> \t")):
+            number += 1
+        return number
+
     def _take(self, number: int, begin: int, line: str) -> None:
         """A line of a paragraph."""
-        is_broken = self.text[begin + len(line) : self.lines[number][1]].startswith("  ") or line.endswith("\\")
-        size = len(line) - line.endswith("\\")
+        slashes = len(line) - len(line.rstrip("\\"))
+        size = len(line) - slashes % 2
         if size:
             self.paragraph.append((begin, begin + size))
-        if is_broken:
-            self._end()
+            if slashes % 2 or self.text[begin + size : self.lines[number][1]].startswith("  "):
+                self.broken.add(len(self.paragraph) - 1)
 
     def _fenced(self, number: int, fence: str) -> int:
         """The line after the end of what `fence` begins."""
@@ -202,32 +230,54 @@ class _Reader:
     def _end(self) -> None:
         """The paragraph ends."""
         if self.paragraph:
-            self._add(self.paragraph)
-            self.paragraph = []
+            self._add(self.paragraph, broken=self.broken)
+            self.paragraph, self.broken = [], set()
 
-    def _add(self, lines: list[Span], in_table: bool = False) -> None:
-        """The place of a text on these lines."""
-        parts = [self.text[begin:end] for begin, end in lines]
-        begin = lines[0][0] + len(parts[0]) - len(parts[0].lstrip())
-        end = lines[-1][1] - len(parts[-1]) + len(parts[-1].rstrip())
-        inline = Inline(" ".join(part.strip() for part in parts), self.labels, in_table)
-        if inline.unit is None:
+    def _add(self, lines: list[Span], in_table: bool = False, broken: Collection[int] = ()) -> None:
+        """The place of a text on these lines; `broken`: numbers of those behind which there is a break."""
+        lines = [_trimmed(self.text, span) for span in lines]
+        if ATTRIBUTES.fullmatch(self.text, self.text.rfind("{", *lines[-1]), lines[-1][1]):  # of the whole block
+            begin, end = lines[-1][0], self.text.rfind("{", *lines[-1])
+            lines[-1] = _trimmed(self.text, (begin, end))
+        parts = [self.text[slice(*span)] for span in lines]
+        between = [self.text[one[1] : other[0]] for one, other in pairwise(lines)]
+        if between and not broken and all(_is_row(part, self.labels) for part in parts):
+            broken = range(len(between))
+        breaks = [source if number in broken else "" for number, source in enumerate(between)]
+        paragraph = Paragraph(parts, breaks, self.labels, in_table)
+        if paragraph.unit is None:
             return
-        between = self.text[lines[0][1] : lines[1][0]] if len(lines) > 1 else ""
         width = max(self.width, *map(len, parts))
+        soft = next((source for source, hard in zip(between, breaks, strict=True) if not hard), "")
+        span = lines[0][0], lines[-1][1]
 
         def write(translation: str) -> list[str]:
-            found = inline.write(translation)
-            return [wrapped(found, width, between) if between else found]
+            found = paragraph.write(translation)
+            if found is None:
+                return [self.text[slice(*span)]]
+            made = (wrapped(words, width, soft) if soft else " ".join(words) for words, _ in found)
+            return ["".join(line + after for line, (_, after) in zip(made, found, strict=True))]
 
-        self.places.append(Place(inline.unit, ((begin, end),), write))
+        self.places.append(Place(paragraph.unit, (span,), write))
 
 
-def wrapped(text: str, width: int, between: str) -> str:
-    """`text` on lines of at most `width` characters, where its words allow it, with `between` between two lines."""
+def _trimmed(text: str, span: Span) -> Span:
+    """A span without white space at its ends."""
+    begin, end = span
+    part = text[begin:end]
+    return (end - len(part.lstrip()), begin + len(part.rstrip())) if part.strip() else (begin, begin)
+
+
+def _is_row(line: str, labels: Collection[str]) -> bool:
+    """Whether a line has links and images only."""
+    return line[:1] in ("[", "!", "<", "*") and Paragraph([line], [], labels).is_row
+
+
+def wrapped(words: Sequence[str], width: int, between: str) -> str:
+    """Words on lines of at most `width` characters, where they allow it, with `between` between two lines."""
     lines: list[str] = []
     line = ""
-    for word in text.split(" "):
+    for word in words:
         if line and len(line) + 1 + len(word) > width and not _begins_block(word):
             lines.append(line)
             line = word
@@ -238,13 +288,13 @@ def wrapped(text: str, width: int, between: str) -> str:
 
 def _begins_block(word: str) -> bool:
     """Whether a line that begins with it would be something else than the rest of a paragraph."""
-    return not word or word[0] in "-+*>#=|~`:<$[" or word[0].isdigit()
+    return not word or word[0] in "-+*_>#=|~`:<$[" or word[0].isdigit()
 
 
 def _labels(text: str, lines: list[Span]) -> Collection[str]:
     """The names of links that are defined, in small letters."""
     found = (_DEFINITION.match(text[begin:end].lstrip("> ")) for begin, end in lines)
-    return {definition[1].lower() for definition in found if definition}
+    return {label_of(definition[1]) for definition in found if definition}
 
 
 def _indent(line: str) -> int:

@@ -1,0 +1,257 @@
+"""The inside of a paragraph of Markdown (CommonMark 0.31, GitHub's ~~strokes~~), read: its texts and its tags.
+
+Emphasis, links and tags of HTML stand around words; code, formulas and addresses are parts of the sentence that stay.
+What has no partner is text. One pass, in time linear in the length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from cpunmt.documents.markdown.emphasis import Run, pair, run_of
+from cpunmt.documents.markdown.tags import Spelt, Tag
+from cpunmt.translation.markup.entities import decoded
+from cpunmt.translation.markup.names import BREAK, INLINE, ROLES, SKIPPED, VOID_ELEMENTS
+
+Part = str | Tag
+
+_SPACE = r"[^\S\n]"
+_ATTRIBUTE = rf"{_SPACE}{{1,99}}[A-Za-z_:][\w.:-]{{0,99}}(?:{_SPACE}*={_SPACE}*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?"
+_PIECE = re.compile(
+    r"(?P<escape>\\[!-/:-@\[-`{-~])|(?P<ticks>`+)"
+    r"|(?P<url>(?:https?|ftp)://[^\s<>()\[\]*|\"']*[^\s<>()\[\]*|\"'.,;:!?])"
+    r"|(?P<address><(?:[A-Za-z][\w+.-]{1,31}:[^\s<>]*|[^\s<>@]{1,64}@[^\s<>@]+)>)"
+    rf"|(?P<tag><(?P<end>/?)(?P<name>[A-Za-z][\w:-]{{0,99}})(?:{_ATTRIBUTE}){{0,50}}{_SPACE}*/?>)"
+    r"|(?P<comment><!--|<[?!])"
+    r"|(?P<math>\$\$[^$]{1,1000}\$\$|\$(?![\s$])[^$]{1,1000}(?<!\s)\$(?![\d$]))"
+    r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
+    r"|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])|(?P<run>\*+|_+|~+)|(?P<break>\n)"
+)
+_ADDRESS = r"(?:[^\s()<\\]|\\\S)(?:[^\s()\\]|\\\S){0,2000}"
+_TARGET = re.compile(
+    rf"\(\s{{0,9}}(?:<(?:[^<>\n\\]|\\.){{0,2000}}>|(?:{_ADDRESS})?(?:\([^\s()]{{0,2000}}\)[^\s()]{{0,2000}}){{0,9}})"
+    r"(?:\s{1,9}(?:\"(?:[^\"\\]|\\.){0,1000}\"|'(?:[^'\\]|\\.){0,1000}'|\((?:[^()\\]|\\.){0,1000}\)))?\s{0,9}\)"
+)
+_LABEL = re.compile(r"\[(?:[^\[\]\\]|\\.){1,999}\]")
+_VALUE = r"(?:[#.][\w:-]+|[\w:-]+=(?:\"[^\"{}\n]*\"|[^\s{}\"]+))"
+# `{#dogs .c}` and `{: .c}`, as many dialects have them
+ATTRIBUTES = re.compile(rf"\{{:?{_SPACE}{{0,9}}{_VALUE}(?:{_SPACE}{{1,9}}{_VALUE}){{0,20}}{_SPACE}{{0,9}}\}}")
+_LONGEST_LABEL = 1000
+_COMMENT_ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
+_SEPARATE = (BREAK, SKIPPED)
+
+
+def label_of(text: str) -> str:
+    """The name of a link's definition, as names are compared."""
+    return " ".join(text.split()).casefold()
+
+
+class _Bracket:
+    """A `[` or `![` that is open: where among the parts, and where in the text its content begins."""
+
+    __slots__ = ("active", "at", "part", "source")
+
+    def __init__(self, source: str, part: int, at: int) -> None:
+        self.source, self.part, self.at, self.active = source, part, at, True
+
+
+class Inline:
+    """The parts of a paragraph.
+
+    parts      texts and tags in turns, which nest
+    spellings  of characters that the source has as references
+    escaped    characters that the source has behind a backslash
+    """
+
+    def __init__(self, text: str, labels: Collection[str], breaks: Mapping[int, str] | None = None) -> None:
+        r"""Of a text; `labels` are those that links may name, `breaks`: where a \n stands -> what is its source."""
+        self.spellings: dict[str, str] = {}
+        self.escaped: set[str] = set()
+        self._text = text
+        self._labels = labels
+        self._breaks = breaks or {}
+        self._found: list[str | Tag | Run] = []
+        self._brackets: list[_Bracket] = []
+        self._ends: dict[str, int] = {}  # of comments: where the next end is, -1: there is none
+        self._scan()
+        pair([part for part in self._found if isinstance(part, Run)])
+        self.parts: list[Part] = _nested(_flat(self._found))
+
+    def _scan(self) -> None:
+        text, at = self._text, 0
+        runs = _runs(text)
+        while found := _PIECE.search(text, at):
+            if at < found.start():
+                self._found.append(text[at : found.start()])
+            begin, at = found.span()
+            kind, piece = found.lastgroup, found[0]
+            if found["tag"] is not None:
+                self._tag(found)
+            elif kind == "escape":
+                self.escaped.add(piece[1])
+                self._found.append(Spelt(piece[1]))
+            elif kind == "ticks":
+                at = self._code(begin, at, runs)
+            elif kind in ("url", "math", "address"):
+                self._found.append(Tag("point", "code", piece))
+            elif kind == "note":
+                self._found.append(Tag("point", "x", piece))
+            elif kind == "comment":
+                at = self._comment(begin, piece)
+            elif kind == "entity":
+                self._entity(piece)
+            elif kind == "open":
+                self._brackets.append(_Bracket(piece, len(self._found), at))
+                self._found.append(piece)
+            elif kind == "close":
+                at = self._close(at)
+            elif kind == "break":
+                self._found.append(Tag("point", "br", self._breaks.get(begin, piece)))
+            else:
+                after = self._breaks.get(at, text[at : at + 1])[:1]
+                self._found.append(run_of(piece, text[max(begin - 1, 0) : begin], after))
+        if at < len(text):
+            self._found.append(text[at:])
+
+    def _code(self, begin: int, at: int, runs: dict[int, list[int]]) -> int:
+        """Takes code that begins at `begin`; returns where to go on."""
+        size = at - begin
+        places = runs.get(size, [])
+        while places and places[-1] <= begin:
+            places.pop()
+        if not places:
+            self._found.append("`" * size)
+            return at
+        end = self._attributes(places.pop() + size)
+        self._found.append(Tag("point", "code", self._text[begin:end].replace("\n", " ")))
+        return end
+
+    def _attributes(self, at: int) -> int:
+        found = ATTRIBUTES.match(self._text, at) if self._text.startswith("{", at) else None
+        return found.end() if found else at
+
+    def _tag(self, found: re.Match[str]) -> None:
+        piece, name = found["tag"], found["name"].lower()
+        if piece.endswith("/>") or name in VOID_ELEMENTS:
+            self._found.append(Tag("point", name, piece, is_raw=True))
+        else:
+            self._found.append(Tag("close" if found["end"] else "open", name, piece, is_raw=True))
+
+    def _comment(self, begin: int, piece: str) -> int:
+        end = self._ends.get(piece, 0)
+        if 0 <= end <= begin:
+            end = self._ends[piece] = self._text.find(_COMMENT_ENDS[piece], begin + len(piece))
+        if end < 0 or (piece == "<!" and not self._text[begin + 2 : begin + 3].isalpha()):
+            self._found.append(piece)
+            return begin + len(piece)
+        end += len(_COMMENT_ENDS[piece])
+        self._found.append(Tag("point", "x", self._text[begin:end].replace("\n", " ")))
+        return end
+
+    def _entity(self, piece: str) -> None:
+        character = decoded(piece, {})
+        if character == piece:
+            self._found.append(piece)
+            return
+        if len(character) == 1 and (not character.isascii() or character in "&<>\"'"):
+            self.spellings.setdefault(character, piece)
+        self._found.append(Spelt(character))
+
+    def _close(self, at: int) -> int:
+        """Takes a `]`; returns where to go on."""
+        if not self._brackets:
+            self._found.append("]")
+            return at
+        bracket = self._brackets.pop()
+        if not bracket.active:
+            self._found.append("]")
+            return at
+        target = _TARGET.match(self._text, at) or _LABEL.match(self._text, at)
+        if target is None and (span := ATTRIBUTES.match(self._text, at)):
+            self._around(bracket, at - 1, "span", f"]{span[0]}")
+            return span.end()
+        if target is not None:
+            end = self._attributes(target.end())
+            self._around(bracket, at - 1, "a", f"]{self._text[at:end]}")
+            return end
+        label = self._text[bracket.at : at - 1] if at - bracket.at < _LONGEST_LABEL else ""
+        if label_of(label) in self._labels:
+            self._around(bracket, at - 1, "a", f"][{label}]".replace("\n", " "))
+            return at + 2 if self._text.startswith("[]", at) else at
+        self._found.append("]")
+        return at
+
+    def _around(self, bracket: _Bracket, end: int, name: str, tail: str) -> None:
+        """A link or an image, whose content ends at `end`."""
+        inner = self._found[bracket.part + 1 :]
+        pair([part for part in inner if isinstance(part, Run)])
+        flat = _flat(inner)
+        if bracket.source == "![":
+            alt = "".join(part if isinstance(part, str) else part.alt or part.shown for part in flat)
+            source = f"![{self._text[bracket.at : end]}{tail}".replace("\n", " ")
+            self._found[bracket.part :] = [Tag("point", "img", source, alt, tail)]
+            return
+        self._found[bracket.part :] = [Tag("open", name, "["), *flat, Tag("close", name, tail)]
+        for other in reversed(self._brackets):  # no link is in a link
+            if not other.active:
+                break
+            other.active = other.source == "!["
+
+
+def _flat(found: list[str | Tag | Run]) -> list[Part]:
+    """Texts and tags, without empty texts."""
+    flat: list[Part] = []
+    for part in found:
+        flat += part.parts if isinstance(part, Run) else [part]
+    return [part for part in flat if part != ""]
+
+
+def _nested(parts: list[Part]) -> list[Part]:
+    """The same, where a tag of HTML that has no partner, or one beyond an end of emphasis, stands by itself."""
+    made = list(parts)
+    opened: list[int] = []
+    waiting = [Counter[str]()]  # names of tags that are open, in each element of Markdown
+
+    def alone(number: int) -> None:
+        tag = made[number]
+        assert isinstance(tag, Tag)
+        made[number] = Tag("point", "br" if ROLES.get(tag.name, INLINE) in _SEPARATE else "x", tag.source)
+
+    for number, part in enumerate(parts):
+        if not isinstance(part, Tag) or part.kind == "point":
+            continue
+        if part.kind == "open":
+            opened.append(number)
+            if part.is_raw:
+                waiting[-1][part.name] += 1
+            else:
+                waiting.append(Counter())
+        elif part.is_raw and not waiting[-1][part.name]:
+            alone(number)
+        else:
+            while opened:
+                last = opened.pop()
+                other = made[last]
+                assert isinstance(other, Tag)
+                if other.is_raw:
+                    waiting[-1][other.name] -= 1
+                else:
+                    waiting.pop()
+                if (other.is_raw, other.name) == (part.is_raw, part.name):
+                    break
+                alone(last)
+    for number in opened:
+        alone(number)
+    return made
+
+
+def _runs(text: str) -> dict[int, list[int]]:
+    """Where runs of back-quotes begin, by their lengths, the last first."""
+    found: dict[int, list[int]] = {}
+    for run in re.finditer("`+", text):
+        found.setdefault(len(run[0]), []).append(run.start())
+    for places in found.values():
+        places.reverse()
+    return found

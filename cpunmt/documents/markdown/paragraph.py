@@ -1,0 +1,264 @@
+"""A paragraph of Markdown as a unit of HTML, whose rules say what is a sentence of it, and its translation as Markdown.
+
+What is written is read again: a translation in which a sign of its text would become a link or emphasis, or in which
+emphasis would become signs, is written in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from html import escape, unescape
+from itertools import pairwise
+from typing import NamedTuple
+
+from cpunmt.documents.document import Unit, has_letters
+from cpunmt.documents.markdown.inline import Inline, Part
+from cpunmt.documents.markdown.tags import Spelt, Tag
+from cpunmt.translation.markup.scanner import CLOSE, OPEN, RAW, scan
+
+_MARKED = re.compile(r'<[^\s>/]+ n="(\d+)"')
+_ALT = re.compile(r' alt="([^"]*)"')
+_PUNCTUATION = r"[!-/:-@\[-`{-~]"
+_SIGN = re.compile(rf"[*_`\[\]<|$~!]|\\(?={_PUNCTUATION})|&(?=#?\w{{1,31}};)")
+_EVERY_SIGN = re.compile(r"[*_`\[\]<|$~!\\]|&(?=#?\w{1,31};)")
+_USUAL = frozenset("*_`[]<|\\")  # a backslash stands before them, unless the source has them without
+# What begins a line that is no paragraph: a list, a heading, a quotation, a rule, code, a comment, a definition
+_BLOCK = re.compile(
+    r"(?:[-+*:](?=\s|$)|[0-9]{1,9}(?=[.)](?:\s|$))|#{1,6}(?=\s|$)|>|~~~|```[^`]*$|\$\$[^$]*$|:::|<[!?]|\[[^\[\]]*\]:"
+    r"|([-=_*])(?:\s*\1){2,}\s*$|[-=]+\s*$)"
+)
+_HTML = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
+_STARS = {"_": "*", "__": "**"}
+
+
+class Line(NamedTuple):
+    """What stands up to a break.
+
+    words  between two of them there is a space, where a line of the file may end
+    after  the source of the break; "": there is none
+    """
+
+    words: list[str]
+    after: str
+
+
+class Paragraph:
+    """The text of a paragraph, a heading or a cell.
+
+    unit  None: nothing in it is to be translated
+    """
+
+    unit: Unit | None
+
+    def __init__(self, lines: Sequence[str], breaks: Sequence[str], labels: Collection[str], in_table: bool = False):
+        r"""Of lines, each without white space at its ends.
+
+        `breaks`: between each two of them the source of a break; "": these are one line. `labels`: those that links may
+        name, see `label_of`.
+        """
+        self._labels = labels
+        self._in_table = in_table
+        text, places = lines[0], {}
+        for line, source in zip(lines[1:], breaks, strict=True):
+            if source:
+                places[len(text)] = source
+            text += ("\n" if source else " ") + line
+        self._text = text
+        self._inline = Inline(text, labels, places)
+        self._tags = [part for part in self._inline.parts if isinstance(part, Tag)]
+        bare = "".join(part for part in self._inline.parts if isinstance(part, str))
+        own = "".join(" " if isinstance(part, Spelt) else part for part in self._inline.parts if isinstance(part, str))
+        self._bare = {found[0] for found in _SIGN.finditer(own)} - self._inline.escaped
+        if not (has_letters(bare) or any(has_letters(_read_of(tag)) for tag in self._tags)):
+            self.unit = None
+        elif self._tags:
+            self.unit = Unit("".join(self._as_html()), "html")
+        else:
+            self.unit = Unit(bare)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether all its words are in links and images, as in a line of a menu."""
+        depth = 0
+        for part in self._inline.parts:
+            if isinstance(part, Tag):
+                depth += (part.name == "a") * {"open": 1, "close": -1, "point": 0}[part.kind]
+            elif not depth and any(map(str.isalnum, part)):
+                return False
+        return any(tag.name in ("a", "img") for tag in self._tags)
+
+    def _as_html(self) -> Iterator[str]:
+        number = 0
+        opened: list[Tag] = []
+        for part in self._inline.parts:
+            if isinstance(part, str):
+                yield escape(part, quote=False)
+            elif part.kind == "close":
+                yield f"</{opened.pop().name}>"
+            else:
+                number += 1
+                if part.kind == "open":
+                    opened.append(part)
+                if part.is_raw:
+                    at = len(part.name) + 1
+                    yield f'{part.source[:at]} n="{number}"{part.source[at:]}'
+                elif part.kind == "open":
+                    yield f'<{part.name} n="{number}">'
+                elif part.alt is not None:
+                    yield f'<img n="{number}" alt="{escape(part.alt)}"/>'
+                else:
+                    yield f'<{part.name} n="{number}"' + ("></code>" if part.name == "code" else "/>")
+
+    def write(self, translation: str) -> list[Line] | None:
+        """The translation of the unit as Markdown. None: there is no way to write it that is read as it is meant."""
+        parts = list(self._parts_of(translation)) if self._tags else [translation.replace("\n", " ")]
+        if _counts(parts) != _counts(self._tags):
+            return None
+        ways: list[tuple[bool, dict[str, str]]] = [(True, {}), (False, {}), (False, _STARS), (False, _HTML)]
+        for is_plain, sources in ways:
+            tried = [_respelt(part, sources) for part in parts]
+            lines = self._lines(tried, is_plain)
+            if lines is not None:
+                return lines
+        return None
+
+    def _lines(self, parts: Sequence[Part], is_plain: bool) -> list[Line] | None:
+        """The lines of these parts. None: they would be read as other parts."""
+        text, breaks = "", {}
+        fixed: set[int] = set()  # where a space is no place to end a line
+        for part in parts:
+            if isinstance(part, str):
+                text += self._escaped(part, is_plain)
+                continue
+            begin = len(text)
+            if part.name == "br" and not part.is_raw and part.source[0] != "<":
+                breaks[begin] = part.source
+                text += "\n"
+            elif part.alt is not None and part.source == "":
+                text += f"![{self._escaped(part.alt, False)}{part.tail}"
+            else:
+                text += part.source
+            fixed.update(at for at in range(begin, len(text)) if text[at] == " ")
+        if (block := _BLOCK.match(text)) and not _BLOCK.match(self._text):
+            if parts and not isinstance(parts[0], str):
+                return None
+            at = block.end() if text[0].isdigit() else 0
+            text = f"{text[:at]}\\{text[at:]}"
+            breaks = {place + 1: source for place, source in breaks.items()}
+            fixed = {place + 1 for place in fixed}
+        if _said(Inline(text, self._labels, breaks).parts) != _said(parts):
+            return None
+        lines, begin = [], 0
+        for end, source in [*breaks.items(), (len(text), "")]:
+            cuts = [at for at in range(begin, end) if text[at] == " " and at not in fixed]
+            words = [text[one + 1 : other] for one, other in pairwise([begin - 1, *cuts, end])]
+            lines.append(Line(words, source))
+            begin = end + 1
+        return lines
+
+    def _escaped(self, text: str, is_plain: bool) -> str:
+        """A text as Markdown. `is_plain`: signs that the source has without a backslash have none."""
+        spellings = self._inline.spellings
+        signs = _SIGN if is_plain else _EVERY_SIGN
+        if spellings:
+            signs = re.compile(f"[{re.escape(''.join(spellings))}]|{signs.pattern}")
+
+        def one(found: re.Match[str]) -> str:
+            sign = found[0]
+            if sign in spellings:
+                return spellings[sign]
+            if sign == "|":
+                return "\\|" if self._in_table else "|"
+            is_bare = sign in self._bare or sign not in _USUAL
+            is_bare = is_bare and is_plain and sign != "&" and sign not in self._inline.escaped
+            return sign if is_bare else f"\\{sign}"
+
+        return signs.sub(one, text)
+
+    def _parts_of(self, html: str) -> Iterator[Part]:
+        """Texts and tags of the unit's translation."""
+        begun = [tag for tag in self._tags if tag.kind != "close"]
+        closing = self._closing()
+        opened: list[int | None] = []
+        at = 0
+        for kind, begin, end, _ in scan(html):
+            if kind not in (OPEN, CLOSE, RAW):
+                continue
+            if at < begin:
+                yield unescape(html[at:begin])
+            at = end
+            if kind == RAW:
+                yield unescape(html[begin:end])
+            elif kind == CLOSE:
+                number = opened.pop() if opened else None
+                if number is not None:
+                    yield closing[number]
+            elif (found := _MARKED.match(html, begin, end)) and int(found[1]) <= len(begun):
+                number = int(found[1]) - 1
+                tag = begun[number]
+                if tag.kind == "open" or tag.name == "code":
+                    opened.append(number if tag.kind == "open" else None)
+                yield _changed(tag, html[begin:end], found)
+        if at < len(html):
+            yield unescape(html[at:])
+
+    def _closing(self) -> dict[int, Tag]:
+        """The number of each tag that opens -> the one that closes."""
+        found: dict[int, Tag] = {}
+        opened: list[int] = []
+        number = -1
+        for tag in self._tags:
+            if tag.kind == "close":
+                found[opened.pop()] = tag
+                continue
+            number += 1
+            if tag.kind == "open":
+                opened.append(number)
+        return found
+
+
+def _counts(parts: Sequence[Part]) -> Counter[tuple[str, str]]:
+    return Counter((tag.kind, tag.name) for tag in parts if isinstance(tag, Tag))
+
+
+def _changed(tag: Tag, written: str, found: re.Match[str]) -> Tag:
+    """A tag with the values of its attributes that were translated."""
+    if tag.is_raw:
+        number = f' n="{found[1]}"'
+        return tag._replace(source=written.replace(number, "", 1))
+    alt = _ALT.search(written)
+    if tag.alt is None or alt is None or unescape(alt[1]) == tag.alt:
+        return tag
+    return tag._replace(alt=unescape(alt[1]), source="")
+
+
+def _read_of(tag: Tag) -> str:
+    """What of a tag is perhaps translated."""
+    if tag.is_raw:
+        return "".join(re.findall(r"(?:alt|title|aria-label|placeholder)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)", tag.source))
+    return tag.alt or ""
+
+
+def _respelt(part: Part, sources: dict[str, str]) -> Part:
+    """A tag of emphasis that is written otherwise."""
+    if isinstance(part, str) or part.name not in ("em", "strong", "del") or part.is_raw:
+        return part
+    new = sources.get(part.source)
+    if new is None or not new.isalpha():
+        return part if new is None else part._replace(source=new)
+    return part._replace(source=f"<{'/' * (part.kind == 'close')}{new}>", is_raw=True)
+
+
+def _said(parts: Sequence[Part]) -> list[object]:
+    """What parts say, to compare: texts, and tags as they are written."""
+    found: list[object] = []
+    for part in parts:
+        if isinstance(part, Tag):
+            found.append((part.kind, part.name, part.alt if part.alt is not None else part.source))
+        elif found and isinstance(found[-1], str):
+            found[-1] += part
+        elif part:
+            found.append(str(part))
+    return found
