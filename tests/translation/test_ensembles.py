@@ -274,6 +274,16 @@ def test_other_ends_and_unknown_pieces_are_told(name, step):
     _check_alike(Path("a"), model, Path("b"), model)
 
 
+def test_a_model_that_does_not_name_its_languages_goes_with_any(tmp_path):
+    """Only those that are known are compared."""
+    folder = with_shortlist(tmp_path / "unnamed", None)
+    metadata = json.loads((folder / "metadata.json").read_text("utf-8"))
+    del metadata["source_language"], metadata["target_language"]
+    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
+    for paths in ([SHIPPED, folder], [folder, SHIPPED], [folder, folder]):
+        assert Translator(paths).translate("Two dogs.").text
+
+
 def test_a_source_is_as_long_as_all_models_take(tmp_path):
     folder = with_shortlist(tmp_path / "short", None)
     config = json.loads((SHIPPED / "config.json").read_text("utf-8"))
