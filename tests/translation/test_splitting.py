@@ -3,7 +3,7 @@
 import itertools
 import math
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.translation.splitting import joined, split_pieces
@@ -57,7 +57,11 @@ def best_cut(pieces, begin, limit):
     return min(words or room, key=lambda place: (abs(place - even), place))
 
 
-@given(PIECES, st.integers(1, 30))
+CLAUSES = st.lists(st.sampled_from(["▁a", "b", ",", "▁"]), min_size=13, max_size=40)  # in which no sentence ends
+
+
+@given(PIECES | CLAUSES, st.integers(1, 30))
+@example(["▁a", ","] * 6 + ["▁a"], 12)  # the latest of clauses, not the one in the middle
 def test_each_part_ends_at_its_best_place(pieces, limit):
     expected, begin = [], 0
     while len(pieces) - begin > limit:
