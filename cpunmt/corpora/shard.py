@@ -50,7 +50,10 @@ def make_part(
     wanted: dict[str, Any],
     progress: Callable[[float, int], object],
 ) -> dict[str, Any]:
-    """Make a part and write it, and then its sidecar, whose content is returned.
+    """Makes a part and writes its sidecar, whose content is returned, and then the part.
+
+    The sidecar comes first, so that no part is ever without one: a part whose process was killed before its sidecar was
+    there could not be told from a file of somebody else, and would stay when its input has fewer parts.
 
     Parameters
     ----------
@@ -70,7 +73,6 @@ def make_part(
         for name in names:
             counts[name] = counts.get(name, 0) + 1
     flagged = sum(map(bool, made.flags or ()))
-    write_durably(part.path, content)
     told = {
         **wanted,
         "source": part.source,
@@ -84,6 +86,7 @@ def make_part(
         "output": sidecar.digest(content),
     }
     sidecar.write(part.path, told)
+    write_durably(part.path, content)
     return told
 
 

@@ -13,6 +13,11 @@ MODEL = ["-m", str(SHIPPED)]
 OPEN = {".gz": gzip.decompress, ".zst": lambda data: zstd_module().decompress(data)}
 
 
+def in_memory() -> str | None:
+    """A folder that lies in memory, for tests of many small files: there a write that must last costs nothing."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
 def lines(count) -> list[str]:
     """Lines of the shipped sentences, some of them more than once, some empty."""
     found = sentences(count)

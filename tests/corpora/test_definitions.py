@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,8 @@ from cpunmt.corpora.inputs.rows import Rows
 from cpunmt.corpora.job import Filters, Job
 from tests.corpora import definitions
 from tests.corpora.definitions import TEXTS, Said
-from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.corpora.running import in_memory
+from tests.sample_models.real_model import SHIPPED
 
 TINY = Translator(SHIPPED)
 SAID = {length: Said(TINY, max_length=length) for length in (2, 60)}
@@ -51,8 +54,9 @@ def small_steps():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("definitions")
+def folder():
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+        yield Path(folder)
 
 
 def made(folder, name, content, length, use_cache, **settings):
@@ -124,15 +128,9 @@ SIDES = ["", " ", "A man.", "Ein Mann.", "Two dogs are playing.", "Zwei Hunde sp
 SIDES += ["dog dog dog dog dog", "Katzenklappe Katzenklappe", "12 bicycles 12", "Ärzte über Öl"]
 
 
-@pytest.fixture(scope="module")
-def two():
-    """Two translators with different pieces, so that a text has another length for each."""
-    return TINY, Translator(DIRECTORIES["int8"])
-
-
 @given(st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from([*SIDES, None])), max_size=6), st.data())
-def test_pairs(two, pairs, data):
-    forward, backward = data.draw(st.permutations(two))
+def test_pairs(words, pairs, data):
+    forward, backward = data.draw(st.permutations([TINY, words]))  # whose pieces are others
     lengths = definitions.pair_lengths("A man.", "Ein Mann.", forward, backward)
     for source, target in pairs:
         lengths += definitions.pair_lengths(source, target or "", forward, backward)
@@ -141,28 +139,31 @@ def test_pairs(two, pairs, data):
         None if target is None else definitions.pair_score(source, target, forward, backward, longest)
         for source, target in pairs
     ]
-    near = [score for score in expected if score] or [0.5]
-    ratios = definitions.edges(definitions.pair_ratio(*pair, forward) for pair in pairs if None not in pair)
-    filters = data.draw(
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "min_score": st.sampled_from([score * share for score in near for share in (0.999, 1.001)]),
-                "max_length_ratio": st.sampled_from([max(1, edge) for edge in ratios] or [2]),
-            },
-        )
-    )
     shares = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cross_entropy, "LONGEST", longest)  # for 4,095
-        rows = Rows([source for source, _ in pairs], [target for _, target in pairs])
-        found = Scoring(forward, backward, Job(target="target", filters=Filters(**filters))).made(rows, shares.append)
-    assert found.columns["score"] == [None if score is None else pytest.approx(score, rel=1e-5) for score in expected]
+    rows = Rows([source for source, _ in pairs], [target for _, target in pairs])
+
+    def made(filters):
+        shares.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cross_entropy, "LONGEST", longest)  # for 4,095
+            job = Job(target="target", filters=Filters(**filters))
+            return Scoring(forward, backward, job).made(rows, shares.append)
+
+    scores = made({}).columns["score"]  # rounded, as the limit is compared with
+    assert scores == [None if score is None else pytest.approx(score, rel=1e-5) for score in expected]
+    ratios = definitions.edges(definitions.pair_ratio(*pair, forward) for pair in pairs if None not in pair)
+    possible = {
+        "min_score": st.sampled_from(definitions.edges(score for score in scores if score is not None) or [0.5]),
+        "max_length_ratio": st.sampled_from([max(1, edge) for edge in ratios] or [2]),
+    }
+    filters = data.draw(st.fixed_dictionaries({}, optional=possible))
+    found = made(filters)
+    assert found.columns["score"] == scores
     assert found.distinct == len({pair for pair in pairs if None not in pair})
     assert shares == sorted(shares) and shares[-1:] == [1.0] * bool(found.distinct)
     if not filters:
         assert found.flags is None
         return
-    for (source, target), score, flags in zip(pairs, expected, found.flags, strict=True):
+    for (source, target), score, flags in zip(pairs, scores, found.flags, strict=True):
         wanted = [] if target is None else definitions.pair_flags(score, source, target, forward, filters)
         assert list(flags) == wanted

@@ -47,6 +47,25 @@ def test_what_is_refused(text, message):
     assert message in refusal(text)
 
 
+@pytest.mark.parametrize("depth", [1, 3, 4, 5, 6])
+def test_four_collections_may_be_in_each_other_and_no_more(depth):
+    """The mapping is one of them."""
+    for text in ("a: " + "[" * (depth - 1) + "]" * (depth - 1), "{a: " * depth + "1" + "}" * depth):
+        if depth <= 4:
+            assert list(parse_yaml(text.encode(), "x")) == ["a"]
+        else:
+            assert "deep nesting" in refusal(text.encode())
+
+
+@pytest.mark.parametrize("size", [16_383, 16_384, 16_385])
+def test_a_text_has_at_most_16_kib(size):
+    text = b"a: 1 #".ljust(size, b"x")
+    if size <= 16_384:
+        assert parse_yaml(text, "x") == {"a": 1}
+    else:
+        assert "expected at most 16384" in refusal(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [b"a: [" + b"1," * 8000 + b"]", b"a: " + b"1:" * 8000 + b"1", b"a: " + b"9" * 4000, b"? " * 8000, b"!" * 16_000],

@@ -101,6 +101,29 @@ def test_pieces_one_by_one_are_the_same(student, source, whole):
     assert (told == steps) and [result] == student.translate_batch([source], end_token=END, return_scores=True)
 
 
+def test_all_calls_end_at_the_same_piece(student, source, whole):
+    """Whatever ends it, and however much of it is given, the end itself included: what is given ends nothing."""
+    for begun in range(len(whole) + 1):
+        prefix = whole[:begun]
+        text = student.detokenize(prefix)
+        for end in (*dict.fromkeys(whole[max(0, begun - 2) : begun + 2]), "</s>"):
+            asked = {"end_token": end, "max_length": 9}
+            told = []
+            (result,) = student.translate_batch(
+                [source], [prefix], return_end_token=True, callback=told.append, **asked
+            )
+            (silent,) = student.translate_batch([source], [prefix], return_end_token=True, **asked)
+            (pieces,) = silent.hypotheses
+            at = next((n for n, piece in enumerate(pieces) if n >= begun and piece in (end, "</s>")), len(pieces))
+            assert pieces[:begun] == prefix and len(pieces) <= at + 1
+            assert result.hypotheses == [pieces] == [[step.token for step in told]]
+            assert [step.is_last for step in told] == [False] * (len(pieces) - 1) + [True]
+            streamed = list(student.generate_tokens(source, target_prefix=prefix, **asked))
+            assert [(step.token, step.is_last) for step in streamed] == [(step.token, step.is_last) for step in told]
+            said = "".join(student.generate_text(TEXT, target_prefix=text, **asked))
+            assert said == student.translate(TEXT, target_prefix=text, **asked).text
+
+
 def test_a_sentence_in_parts_ends_with_the_part_that_does(student):
     pieces = [piece for line in sentences(40) for piece in student.tokenize(line)]
     assert len(pieces) > 2 * student.config.max_source_length

@@ -7,12 +7,15 @@ import json
 import math
 import multiprocessing
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cpunmt import ModelFileError, Options, Pivot, Translator
 from cpunmt.text.shortlist import Shortlist
+from cpunmt.translation.ensemble import _check_alike
+from cpunmt.translation.loading import load_model
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE, GERMAN, ROOT, SHIPPED
 from tests.support.command_line import sentences
@@ -246,6 +249,49 @@ def test_other_vocabularies_are_told(tmp_path):
     other = KINDS["marian npz"](tmp_path / "other").path
     with pytest.raises(ModelFileError, match=r"other: cannot translate .* source piece 2 is '.*', not '.*'; expected"):
         Translator([A, other])
+
+
+@pytest.mark.parametrize("name", ["eos_id", "unk_id"])
+@pytest.mark.parametrize("step", [-1, 1])
+def test_other_ends_and_unknown_pieces_are_told(name, step):
+    """Of vocabularies with the same pieces, whichever has the greater number."""
+    model = load_model(SHIPPED)
+
+    class Other:
+        """The same pieces, but another one is special."""
+
+        def __getattr__(self, asked):
+            return getattr(model.target_vocabulary, asked) + (step if asked == name else 0)
+
+        def pieces(self, ids):
+            return model.target_vocabulary.pieces(ids)
+
+    other = model._replace(target_vocabulary=Other())
+    ours = getattr(model.target_vocabulary, name)
+    said = f"b: cannot translate together with a: {'</s>' if name == 'eos_id' else '<unk>'} of the target is piece "
+    with pytest.raises(ModelFileError, match=f"^{said}{ours + step}, not {ours};"):
+        _check_alike(Path("a"), model, Path("b"), other)
+    _check_alike(Path("a"), model, Path("b"), model)
+
+
+def test_a_model_that_does_not_name_its_languages_goes_with_any(tmp_path):
+    """Only those that are known are compared."""
+    folder = with_shortlist(tmp_path / "unnamed", None)
+    metadata = json.loads((folder / "metadata.json").read_text("utf-8"))
+    del metadata["source_language"], metadata["target_language"]
+    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
+    for paths in ([SHIPPED, folder], [folder, SHIPPED], [folder, folder]):
+        assert Translator(paths).translate("Two dogs.").text
+
+
+def test_a_source_is_as_long_as_all_models_take(tmp_path):
+    folder = with_shortlist(tmp_path / "short", None)
+    config = json.loads((SHIPPED / "config.json").read_text("utf-8"))
+    (folder / "config.json").unlink()
+    (folder / "config.json").write_text(json.dumps({**config, "max_source_length": 9}))
+    assert Translator(SHIPPED).config.max_source_length > 9
+    for paths in ([SHIPPED, folder], [folder, SHIPPED]):
+        assert Translator(paths).config.max_source_length == 9
 
 
 def test_united_shortlists():

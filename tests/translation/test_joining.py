@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cpunmt.engine import engine
 from cpunmt.translation.joining import PIECES, Source, blank_result, make_result, replaced
@@ -14,7 +16,7 @@ PLAIN, ALIGNED = Options(), Options(return_alignments=True, return_token_log_pro
 REPLACING = Options(replace_unknowns=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def vocabulary(student):
     return student.target_vocabulary
 
@@ -73,6 +75,40 @@ def test_source_pieces_beyond_the_input_limit_are_left_out(vocabulary):
     made = make_result([[found([*ids, 0], -0.5, 2)]], [2], vocabulary, source, ALIGNED)
     assert made.source_pieces == ("▁One", "▁man") and made.source_spans == ((0, 3), (4, 7))
     assert (made.num_source_pieces, made.num_source_characters) == (2, 12)
+
+
+WORDS = ("▁Ein", "▁Mann", "▁Hund", ".")
+FOUND = st.tuples(st.lists(st.sampled_from(WORDS), max_size=3), st.floats(-9, 0), st.booleans())
+PARTS = st.lists(st.tuples(st.integers(1, 5), st.lists(FOUND, min_size=1, max_size=3)), min_size=2, max_size=4)
+
+
+@given(PARTS)
+def test_a_whole_is_what_its_parts_are(vocabulary, parts):
+    """Rank by rank, as one would write it down."""
+    engines = [
+        [found([*vocabulary.ids(pieces), *[0] * (not cut)], score, length, cut) for pieces, score, cut in ranks]
+        for length, ranks in parts
+    ]
+    lengths = [length for length, _ in parts]
+    source = Source(9, list("abcdefghijklmnopqrst")[: sum(lengths)], [(0, 1)] * sum(lengths))
+    made = make_result(engines, lengths, vocabulary, source, ALIGNED).hypotheses
+    assert len(made) == max(len(ranks) for _, ranks in parts)
+    for rank, whole in enumerate(made):
+        chosen = [ranks[rank] if rank < len(ranks) else ranks[-1] for _, ranks in parts]
+        texts = [vocabulary.decode(vocabulary.ids(pieces)) for pieces, _, _ in chosen]
+        assert whole.text == " ".join(text for text in texts if text)
+        assert whole.pieces == tuple(piece for pieces, _, _ in chosen for piece in pieces)
+        assert whole.truncated == (True in [cut for _, _, cut in chosen])
+        weighted = [score * length for (_, score, _), length in zip(chosen, lengths, strict=True)]
+        assert whole.score == pytest.approx(sum(weighted) / sum(lengths))
+        written = [len(pieces) + (not cut) for pieces, _, cut in chosen]
+        scores = [score for _, score, _ in chosen]
+        assert whole.log_prob == pytest.approx(sum(s * count for s, count in zip(scores, written, strict=True)))
+        assert whole.token_log_probs == tuple(
+            score for score, count in zip(scores, written, strict=True) for _ in range(count)
+        )
+        stands = [whole.text[slice(*span)] for span in whole.spans]
+        assert stands == [piece.strip("▁") for piece in whole.pieces] and list(whole.spans) == sorted(whole.spans)
 
 
 def test_pieces_stand_where_their_part_stands(vocabulary):

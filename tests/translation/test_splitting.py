@@ -1,8 +1,9 @@
 """Cuts of long sentences: nothing lost, nothing too long, and the best place taken."""
 
 import itertools
+import math
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.translation.splitting import joined, split_pieces
@@ -40,6 +41,33 @@ def test_what_fits_is_not_cut(pieces, limit):
 @given(PIECES, st.integers(2, 30))
 def test_all_parts_but_the_last_are_at_least_half_full(pieces, limit):
     assert all(len(part) >= (limit + 1) // 2 for part in parts(pieces, limit)[:-1])
+
+
+def best_cut(pieces, begin, limit):
+    """Where the part that begins there ends: the definition of `split_pieces`, a case after the other."""
+    room = range(begin + (limit + 1) // 2, begin + limit + 1)
+    words = [place for place in room if pieces[place].startswith("▁") or pieces[place - 1].endswith("。")]
+    for marks in (".!?。", ","):
+        ends = [place for place in words if pieces[place - 1][-1] in marks]
+        if ends:
+            return ends[-1]
+    remaining = len(pieces) - begin
+    parts = math.ceil(remaining / limit)
+    even = begin + math.ceil(remaining / parts)
+    return min(words or room, key=lambda place: (abs(place - even), place))
+
+
+CLAUSES = st.lists(st.sampled_from(["▁a", "b", ",", "▁"]), min_size=13, max_size=40)  # in which no sentence ends
+
+
+@given(PIECES | CLAUSES, st.integers(1, 30))
+@example(["▁a", ","] * 6 + ["▁a"], 12)  # the latest of clauses, not the one in the middle
+def test_each_part_ends_at_its_best_place(pieces, limit):
+    expected, begin = [], 0
+    while len(pieces) - begin > limit:
+        begin = best_cut(pieces, begin, limit)
+        expected.append(begin)
+    assert split_pieces(pieces, limit, "▁") == expected
 
 
 def test_a_sentence_end_is_preferred_to_a_clause_and_a_clause_to_a_word():

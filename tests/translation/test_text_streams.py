@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES, SHIPPED
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines
 from tests.support.option_values import consistent_options
@@ -98,3 +98,12 @@ def test_one_text_is_expected(student):
         student.generate_text(["Yes."])
     with pytest.raises(TypeError, match="^unknown option 'beam'"):
         student.generate_text("Yes.", beam=2)
+
+
+def test_a_search_that_goes_on_after_an_end_is_told_at_its_end():
+    """With patience the best is not always what ended first, so its pieces are not known before."""
+    tiny, asked = Translator(SHIPPED), {"beam_size": 1, "patience": 4, "length_penalty": 2.0}
+    lines = sentences(60)
+    whole = [result.text for result in tiny.translate(lines, **asked)]
+    assert whole != [result.text for result in tiny.translate(lines, beam_size=1)]  # it matters
+    assert ["".join(tiny.generate_text(line, **asked)) for line in lines] == whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -24,7 +23,7 @@ from cpunmt.translation.pivot.composing import composed, pivot_layer
 from cpunmt.translation.results import Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.forcing import Forced, forced_layer
-from cpunmt.translation.texts.languages import Languages
+from cpunmt.translation.texts.languages import Languages, base_of
 from cpunmt.translation.texts.sentence_layer import Cutter
 from cpunmt.translation.translator import WINDOW, Translator
 from cpunmt.values.checks import shown, switch
@@ -74,7 +73,7 @@ class Pivot(DocumentMethod):
         self._layers = self._new_layers()
         for before, after in pairwise(made):
             written, read = before._languages.target, after._languages.source
-            if written and read and _base(written) != _base(read):
+            if written and read and base_of(written) != base_of(read):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
                     f"{read!r}; expected models in the order in which they are used"
@@ -282,10 +281,6 @@ class Pivot(DocumentMethod):
 
     def __repr__(self) -> str:
         return f"Pivot([{', '.join(map(repr, self.translators))}])"
-
-
-def _base(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]
 
 
 def _without_pieces(options: Any) -> Any:

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.packed.packed_directory import NAMES, read_directory, verify, write_directory
+from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.packed.packed_directory import (
+    NAMES,
+    read_directory,
+    verify,
+    vocabulary_arguments,
+    write_directory,
+)
 from cpunmt.model.config import ModelConfig
 from tests.support.refusal import refusal
 
@@ -102,6 +110,16 @@ def test_vocabularies_must_fit_the_config(tmp_path, vocabulary):
         with pytest.raises(ValueError, match=r"config\.shared_vocabulary"):
             write_directory(tmp_path / "model", config, TENSORS, vocabulary=given_)
     assert os.listdir(tmp_path) == [vocabulary.name]
+
+
+def test_two_vocabularies_are_of_one_kind(student, words):
+    """A packed model has tables, or SentencePiece models, of both languages: not one of each."""
+    files = [VocabularyFiles(Path("a.spm"), None), VocabularyFiles(Path("b.spm"), None)]
+    pieces, table = student.target_vocabulary, words.target_vocabulary
+    for opened in ([pieces, table], [table, pieces]):
+        with pytest.raises(ModelFileError, match="^here: one vocabulary is a table and the other is not"):
+            vocabulary_arguments(SPLIT, files, opened, "here")
+    assert vocabulary_arguments(SPLIT, files, [pieces, pieces], "here")["tables"] == []
 
 
 def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):

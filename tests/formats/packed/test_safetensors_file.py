@@ -149,6 +149,15 @@ def test_free_text_that_is_none(path, texts):
     assert "__metadata__ is " in refusal(read_described_safetensors, path)
 
 
+@pytest.mark.parametrize("length", [255, 256, 257])
+def test_a_name_has_at_most_256_characters(path, length):
+    write_raw(path, {"a" * length: entry()}, bytes(64))
+    if length <= 256:
+        assert list(read_safetensors(path)) == ["a" * length]
+    else:
+        assert "expected at most 256 letters" in refusal(read_safetensors, path)
+
+
 def test_an_existing_file_is_not_overwritten(path):
     path.write_text("precious")
     with pytest.raises(FileExistsError):

@@ -1,6 +1,7 @@
 """Two real models one after the other."""
 
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -32,6 +33,39 @@ def pivot(second):
 @pytest.fixture(scope="module")
 def round_trip():
     return Pivot([SHIPPED, GERMAN])
+
+
+def named(folder, model, source, target):
+    """A model whose metadata name these languages."""
+    folder.mkdir()
+    for path in model.iterdir():
+        if path.is_file() and path.name != "metadata.json":
+            (folder / path.name).symlink_to(path)
+    metadata = json.loads((model / "metadata.json").read_text("utf-8"))
+    metadata |= {"source_language": source, "target_language": target}
+    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
+    return Translator(folder)
+
+
+def test_countries_scripts_and_other_codes_of_a_language_meet(tmp_path):
+    """One model may name a language as another one does not; two languages never meet."""
+    pairs = [
+        ("de", "de-AT"),
+        ("pt_BR", "pt"),
+        ("no", "nb"),
+        ("zh-Hans", "zho"),
+        ("DE", "de"),
+        ("de", "nl"),
+        ("nn", "nb"),
+    ]
+    for number, (written, read) in enumerate(pairs):
+        first = named(tmp_path / f"{number} first", SHIPPED, "en", written)
+        second = named(tmp_path / f"{number} second", GERMAN, read, "en")
+        if (written, read) in pairs[:5]:
+            assert Pivot([first, second]).translators == (first, second)
+        else:
+            with pytest.raises(ValueError, match=f"translates into '{written}', but .* from '{read}'"):
+                Pivot([first, second])
 
 
 def test_there_and_back_again(round_trip):
