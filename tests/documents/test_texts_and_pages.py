@@ -97,6 +97,13 @@ def test_verses_and_lists_and_lines_without_end_stay_lines(text):
     assert document.notes == () and [unit.text for unit in document.units] == [text.strip()]
 
 
+@pytest.mark.parametrize(("width", "is_joined"), [(39, False), (40, True), (120, True), (121, False)])
+def test_the_width_of_a_column_has_bounds(width, is_joined):
+    line = f"Two {'x' * (width - 9)} dogs"
+    assert len(line) == width
+    assert (document_of(read_plain_text, f"{line}\nplay.").notes != ()) == is_joined
+
+
 def test_that_lines_are_joined_is_told(tmp_path, caplog):
     text = "There are two dogs that are playing in the snow with a man\nwho is riding a bicycle by the lake.\n"
     (tmp_path / "a.txt").write_text(text)

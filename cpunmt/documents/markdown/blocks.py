@@ -241,7 +241,7 @@ class _Reader:
             lines[-1] = _trimmed(self.text, (begin, end))
         parts = [self.text[slice(*span)] for span in lines]
         between = [self.text[one[1] : other[0]] for one, other in pairwise(lines)]
-        if between and not broken and all(_is_row(part, self.labels) for part in parts):
+        if between and all(_is_row(part, self.labels) for part in parts):
             broken = range(len(between))
         breaks = [source if number in broken else "" for number, source in enumerate(between)]
         paragraph = Paragraph(parts, breaks, self.labels, in_table)

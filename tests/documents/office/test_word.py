@@ -148,6 +148,8 @@ def test_comments_stay():
     for part in (begin, end, reference, "<!-- a -->", "<?b?>"):
         assert made.count(part) == 1
     assert made.index(begin) < made.index("RED") < made.index(end) < made.index("DOGS")
+    looks = BOLD.replace("<w:b/>", "<!-- c --><w:b/>")
+    assert units(f"<w:p>{run('Two ', BOLD)}{run('dogs', looks)}</w:p>") == ["Two dogs"]
     inside = f"<w:p><w:r><!-- a --><w:t>Two</w:t><!-- b --></w:r>{run(' dogs')}</w:p>"
     assert units(inside)[0].replace('<x n="1"/>', "") == "Two dogs"
     assert "<!-- b -->" in body_of(render("docx", docx(inside), upper))
