@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from cpunmt.text.piece_spans import Span
 from cpunmt.translation.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
-from cpunmt.translation.texts.sentence import Part, Sentence
+from cpunmt.translation.texts.sentence import Part, Sentence, finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +68,7 @@ class Hypothesis:
     @property
     def repeats(self) -> bool:
         """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
-        inner = [part.translation for part in self._parts] or [inner for _, inner in self._inner]
+        inner = [part.translation for part in self._parts] or [one for _, one in self._inner]
         return any(one.repeats for one in inner) if inner else repeats(self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,14 +79,14 @@ class Hypothesis:
         """
         found: dict[str, Any] = {
             "text": self.text,
-            "score": _finite(self.score),
-            "log_prob": _finite(self.log_prob),
+            "score": finite(self.score),
+            "log_prob": finite(self.log_prob),
             "truncated": self.truncated,
             "repeats": self.repeats,
             "pieces": list(self.pieces),
         }
         if self.token_log_probs is not None:
-            found["token_log_probs"] = [_finite(value) for value in self.token_log_probs]
+            found["token_log_probs"] = [finite(value) for value in self.token_log_probs]
         if self.alignments is not None:
             found["alignments"] = [list(pair) for pair in self.alignments]
         return found
@@ -99,23 +98,9 @@ class Hypothesis:
         return f"Hypothesis({_told(self)})"
 
 
-def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
-    """Yields each sentence of a text, or of the texts in markup, and its translation without texts and attention."""
-    if best._inner:
-        yield from best._inner
-        return
-    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
-    for own, one in parts or [(text, best)]:
-        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)
-
-
 def _told(best: Hypothesis) -> str:
     text = best.text if len(best.text) <= _SHOWN else f"{best.text[:_SHOWN]}..."
     return f"{text!r}, score={best.score:.4g}" + (", truncated=True" if best.truncated else "")
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -261,7 +246,7 @@ class TranslationResult:
         """Its fields, as JSON can hold them, without `logits`; minus infinity becomes None."""
         return {
             "hypotheses": [list(pieces) for pieces in self.hypotheses],
-            "scores": [_finite(score) for score in self.scores],
+            "scores": [finite(score) for score in self.scores],
             "attention": self.attention,
         }
 
@@ -296,9 +281,9 @@ class ScoringResult:
         """Its fields, as JSON can hold them; minus infinity becomes None."""
         return {
             "tokens": list(self.tokens),
-            "log_probs": [_finite(value) for value in self.log_probs],
-            "log_prob": _finite(self.log_prob),
-            "score": _finite(self.score),
+            "log_probs": [finite(value) for value in self.log_probs],
+            "log_prob": finite(self.log_prob),
+            "score": finite(self.score),
         }
 
     def __repr__(self) -> str:
@@ -330,7 +315,7 @@ class GenerationStepResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, as JSON can hold them; minus infinity becomes None."""
-        return {**asdict(self), "log_prob": None if self.log_prob is None else _finite(self.log_prob)}
+        return {**asdict(self), "log_prob": None if self.log_prob is None else finite(self.log_prob)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,24 +163,6 @@ def test_any_of_them_may_disappear(server, registries, capsys, alive, failure):
     assert sorted(file.name for file in path.iterdir()) == FILES  # unpacked, whichever it was
 
 
-def test_without_a_network_the_reason_is_told_once(server, monkeypatch, capsys):
-    """It stood behind four addresses; only where another address is reached are those told that are not."""
-    nowhere = [f"https://{name}.invalid/records" for name in ("a", "b", "c")]
-    monkeypatch.delenv("CPUNMT_FIREFOX_REGISTRY", raising=False)
-    monkeypatch.setattr(firefox, "REGISTRIES", tuple(nowhere))
-    for command in (["ls", "firefox:"], ["fetch", "firefox:ende"]):
-        assert run(command) == 1
-        shown = capsys.readouterr().err
-        assert shown.count("\n") == 1 and shown.startswith("cpunmt: error: host not found (")
-        assert shown.endswith(f"), needed for {nowhere[-1]}; is there a network?\n")
-    alive = server.url + PATHS["v1"]
-    server.content[PATHS["v1"]] = b'{"data": []}'
-    monkeypatch.setattr(firefox, "REGISTRIES", (*nowhere[:2], alive, nowhere[2]))
-    run(["ls", "firefox:"])
-    told = capsys.readouterr().err.splitlines()
-    assert told[:2] == [f"cpunmt: {url} cannot be read (host not found); trying {alive}" for url in nowhere[:2]]
-
-
 @pytest.mark.parametrize("failure", FAILURES)
 def test_all_of_them_have_disappeared(server, registries, capsys, failure):
     breaks, reason = FAILURES[failure]

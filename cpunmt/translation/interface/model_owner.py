@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import FunctionType
 from typing import Any, TypeVar
 
 from cpunmt.engine.engine import Engine
@@ -143,17 +142,6 @@ class ModelOwner:
         self._workers = Workers(*self._threads)
         self._use(self._load(self.paths))  # messages have the paths as they were given
         self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the current folder will be
-
-    def __init_subclass__(cls, **arguments: object) -> None:
-        """Let messages of Python name the class that users know: "Translator.__init__() missing 1 required ..."."""
-        super().__init_subclass__(**arguments)
-        if cls.__module__.startswith("cpunmt."):
-            for name, function in [item for base in cls.__mro__[:-1] for item in vars(base).items()]:
-                if isinstance(function, FunctionType):
-                    # a Pivot has the methods of `document_method`, too
-                    function.__qualname__ = (
-                        name if "document_method" in function.__module__ else f"{cls.__name__}.{name}"
-                    )
 
     def load_model(self, keep_cache: bool = False) -> None:
         """Load the model again after `unload_model`; the next translation would do so too."""

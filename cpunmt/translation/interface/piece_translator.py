@@ -25,6 +25,7 @@ from cpunmt.translation.arguments import (
 from cpunmt.translation.batching import cut_sentences, translate_parts
 from cpunmt.translation.calls import AsyncResult, Call, Settings, watch_of
 from cpunmt.translation.interface.document_method import DocumentMethod
+from cpunmt.translation.interface.public_names import name_methods
 from cpunmt.translation.interface.scorer import WINDOW, Scorer
 from cpunmt.translation.joining import TranslateParts, translate_sentences
 from cpunmt.translation.options import OF_PIECES, Options
@@ -47,6 +48,11 @@ MOST_LOGITS = 1 << 30  # bytes of logits that a call may return
 
 class PieceTranslator(DocumentMethod, Scorer):
     """Translates pieces with one model."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("cpunmt."):  # a Translator, not a user's own class of one
+            name_methods(cls)
 
     def _target_language(self) -> str | None:
         return self._languages.target

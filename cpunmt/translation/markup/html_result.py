@@ -8,11 +8,12 @@ from typing import Any
 
 from cpunmt.errors import XmlError
 from cpunmt.process.first_use import LOCK
+from cpunmt.translation.interface.told_sentences import sentences_of
 from cpunmt.translation.markup.document import Document, read_document
 from cpunmt.translation.markup.html_layer import translate_documents
 from cpunmt.translation.markup.names import html_roles
 from cpunmt.translation.options import Options
-from cpunmt.translation.results import Hypothesis, Result, sentences_of
+from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.cut_text import uses_together
 from cpunmt.values.checks import shown

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from cpunmt.text.piece_spans import Span
 
 
+def finite(value: float) -> float | None:
+    """The value as JSON can hold it: None for an infinity or a NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of a text and its translation. Spans are begin and end in code points: `text[slice(*span)]`.
@@ -40,8 +45,8 @@ class Sentence:
         found: dict[str, Any] = {
             "source": list(self.source),
             "target": list(self.target),
-            "score": self.score if math.isfinite(self.score) else None,
-            "log_prob": self.log_prob if math.isfinite(self.log_prob) else None,
+            "score": finite(self.score),
+            "log_prob": finite(self.log_prob),
             "truncated": self.truncated,
             "repeats": self.repeats,
         }
@@ -49,7 +54,7 @@ class Sentence:
             found["alignments"] = [[list(source), list(target)] for source, target in self.alignments]
         if self.token_log_probs is not None:
             terms = self.token_log_probs
-            found["token_log_probs"] = [[list(span), value if math.isfinite(value) else None] for span, value in terms]
+            found["token_log_probs"] = [[list(span), finite(value)] for span, value in terms]
         return found
 
 

@@ -1,0 +1,17 @@
+"""The sentences of a text, or of markup, with what is told of their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpunmt.translation.results import Hypothesis
+
+
+def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
+    """Yields each sentence of a text, or of the texts in markup, and its translation without texts and attention."""
+    if best._inner:
+        yield from best._inner
+        return
+    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
+    for own, one in parts or [(text, best)]:
+        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)
