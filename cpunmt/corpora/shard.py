@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -86,7 +87,13 @@ def make_part(
         "output": sidecar.digest(content),
     }
     sidecar.write(part.path, told)
-    write_durably(part.path, content)
+    try:
+        write_durably(part.path, content)
+    except CpunmtError:
+        if not os.path.lexists(part.path):
+            with contextlib.suppress(OSError):
+                os.unlink(sidecar.sidecar_of(part.path))
+        raise
     return told
 
 

@@ -240,14 +240,19 @@ def test_a_line_that_is_too_deep_is_told_as_such(tmp_path):
 
 
 def test_a_disk_that_is_full_and_a_folder_that_is_closed_are_one_error(source, tmp_path):
-    def small_files():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    done(source, "--out", tmp_path / "whole", *SMALL)
+    part, beside = ((tmp_path / "whole" / name).stat().st_size for name in ("news.00000.txt", "_news.00000.txt.json"))
+    assert beside + 64 < part
+    for limit, name in ((beside // 2, "_news.00000.txt.json"), (beside + 64, "news.00000.txt")):
 
-    finished = batch(source, "--out", tmp_path / "out", *SMALL, preexec_fn=small_files)
-    said = finished.stderr.decode()
-    assert finished.returncode == 1 and "news.00000.txt: cannot be written: File too large" in said
-    assert content(tmp_path / "out") == {}
+        def small_files(limit=limit):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        finished = batch(source, "--out", tmp_path / "out", *SMALL, preexec_fn=small_files)
+        said = finished.stderr.decode()
+        assert finished.returncode == 1 and f"/{name}: cannot be written: File too large" in said
+        assert content(tmp_path / "out") == {}
     (tmp_path / "file").touch()
     assert "cannot be made: File exists" in refused(source, "--out", tmp_path / "file")
     if os.getuid():
