@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from cpunmt.serve.queue.byte_cache import ByteCache, size_of
 
-
 ENTRY = 200 + size_of("0") + size_of("")  # bytes of an empty text
 
 
