@@ -122,6 +122,18 @@ def test_more_connections_than_there_may_be(strict):
     assert strict.json("/translate", json.loads(BODY)) == RIGHT
 
 
+def test_as_many_connections_as_there_may_be():
+    with serving(MODELS[0], max_connections=3) as served:
+        held = [connected(served) for _ in range(4)]
+        answers = []
+        for one in held:
+            one.sendall(ASKED + BODY)
+            answers.append(one.recv(1 << 16)[:13])
+        assert answers == [b"HTTP/1.1 200 "] * 3 + [b"HTTP/1.1 503 "]
+        for one in held:
+            one.close()
+
+
 def test_many_requests_in_a_row_are_answered_in_order(served):
     with connected(served) as connection:
         texts = [f"Number {n}." for n in range(20)]
