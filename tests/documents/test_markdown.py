@@ -200,7 +200,7 @@ def sentences(text):
         ("[A man](a) | [cats](b)", ["A man", "cats"], "[A MAN](a) | [CATS](b)"),
         ("[A man](a)\n[cats](b)", ["A man", "cats"], "[A MAN](a)\n[CATS](b)"),
         ("[A man](a)  \n[dogs](c)\n[cats](b)", ["A man", "cats", "dogs"], "[A MAN](a)  \n[DOGS](c)\n[CATS](b)"),
-        ("# 1. Dogs", ["1. Dogs"], "# 1. DOGS"),
+        ("# 1. Dogs", ["Dogs"], "# 1. DOGS"),
         ("See [A man](a)\n[cats](b)", ["See A man cats"], "SEE [A MAN](a) [CATS](b)"),
         ("[![Two dogs](d)](e)\n![cats](c)", ["Two dogs", "cats"], "[![TWO DOGS](d)](e)\n![CATS](c)"),
         ("> [!NOTE]\n> Two\n> dogs", ["Two dogs"], "> [!NOTE]\n> TWO DOGS"),
