@@ -54,9 +54,22 @@ def test_lines_of_text_with_the_models_own_functions(student, tmp_path):
     assert lines_of(tmp_path / "target") == [result.text for result in student.translate(LINES, beam_size=2)]
 
 
+def test_of_what_ends_a_line_only_the_last_is_taken(student, tmp_path):
+    """A line feed, and one carriage return before it: another one belongs to the line."""
+    given, seen = ["a", "b\r", "\r", "", "c\rd"], []
+    (tmp_path / "source").write_bytes("".join(f"{line}\r\n" for line in given).encode())
+    student.translate_file(
+        tmp_path / "source", tmp_path / "target", source_tokenize_fn=lambda line: seen.append(line) or ["▁A"]
+    )
+    assert seen == given and len(lines_of(tmp_path / "target")) == len(given)
+
+
 def test_scores_and_all_hypotheses(student, tokenized, tmp_path):
     options = {"beam_size": 2, "num_hypotheses": 2}
-    student.translate_file(tokenized, tmp_path / "target", with_scores=True, **options)
+    stats = student.translate_file(tokenized, tmp_path / "target", with_scores=True, **options)
+    results = student.translate_batch(list(map(student.tokenize, LINES)), **options)
+    assert stats.num_tokens == sum(len(result.hypotheses[0]) for result in results)  # of the best ones,
+    assert stats.num_tokens != sum(len(result.hypotheses[-1]) for result in results)  # and of no others
     expected = [
         f"{score:g} ||| {' '.join(pieces)}"
         for result in student.translate_batch(list(map(student.tokenize, LINES)), return_scores=True, **options)
