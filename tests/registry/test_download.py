@@ -195,7 +195,7 @@ def test_a_wrong_size(server, tmp_path, size):
 
 @pytest.mark.parametrize("size", [1000, None])
 def test_more_than_announced_is_not_written(server, tmp_path, monkeypatch, size):
-    monkeypatch.setattr(download, "entries.LARGEST_MODEL", 2000)
+    monkeypatch.setattr(download, "LARGEST_MODEL", 2000)
     server.faults[PATH] = [Fault(announce=0)]
     with pytest.raises(CpunmtError, match=f"more comes than the expected {size or 2000} bytes; removed"):
         run(remote(server, size=size), tmp_path)
@@ -203,8 +203,8 @@ def test_more_than_announced_is_not_written(server, tmp_path, monkeypatch, size)
 
 
 def test_an_announced_size_above_the_limit(server, tmp_path):
-    server.faults[PATH] = [Fault(announce=entries.entries.LARGEST_MODEL + 1)]
-    with pytest.raises(CpunmtError, match=f"expected at most {entries.entries.LARGEST_MODEL}; not fetched"):
+    server.faults[PATH] = [Fault(announce=entries.LARGEST_MODEL + 1)]
+    with pytest.raises(CpunmtError, match=f"expected at most {entries.LARGEST_MODEL}; not fetched"):
         run(remote(server, size=None), tmp_path)
     assert names(tmp_path) == []
 
