@@ -267,7 +267,7 @@ def test_law_8_memory_is_flat(model, ordered, count):
     )
     told = json.loads(done.stdout)
     after = told["seen"][20:]
-    assert max(after) - min(after) <= (10 if "," in model else 5), told
+    assert max(after) - after[0] <= (10 if "," in model else 5), told  # the system may take some back meanwhile
     folders = map(Path, model.split(","))
     files = [folder / name for folder in folders for name in ("weights.safetensors", "shortlist.bin")]
     assert told["mapped again"] <= sum(file.stat().st_size for file in files) / 1e6 + 1, told
