@@ -29,7 +29,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.serve.mixed", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--clients", type=positive, default=200)
-    parser.add_argument("--endless", type=int, default=0, help="clients that send what never ends")
+    parser.add_argument("--endless", type=positive, default=0, help="clients that send what never ends")
     parser.add_argument("--seconds", type=positive, default=60)
     parser.add_argument("--seed", type=positive, default=1)
     parser.add_argument("--json", help="write the figures there")
