@@ -296,12 +296,18 @@ class Engine:
                 continue
             if all(h >= w for h, w in zip(have, wanted, strict=True)):
                 return workspace
-            wanted = Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)])
+            made = self._rounded(Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)]))
+            if made.bytes <= self._usual:
+                return made
+            self._keep(workspace)  # what is made will not stay in its place
             break
+        return self._rounded(wanted)
+
+    def _rounded(self, wanted: Size) -> Workspace:
+        """A new one, with some room to spare for calls that are a little larger."""
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
         steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
-        rounded = wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
-        return Workspace(self._members, rounded)
+        return Workspace(self._members, wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens))
 
     def _clustered(self) -> StateClusters:
         """Made on first use. Raises ValueError where there are no clusters."""

@@ -1,5 +1,6 @@
 """The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
 
+import mmap
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, FUSED_ROWS, HYPOTHESIS, ITEM, LOGITS, MEMBER, SLOT, WORKSPACE
 
 LOGIT_ROWS = 16  # that share an output layer and are scored at once
+# Bytes. Larger buffers are the system's own pages: where they are freed into the C library's heap, what is allocated
+# between them keeps it from ever getting smaller.
+_PAGES, _HUGE_PAGES = 1 << 18, 1 << 22
 
 
 class Member(NamedTuple):
@@ -139,12 +143,20 @@ class Workspace:
     def _buffer(self, dtype, *shape):
         """Uninitialized array, aligned to a cache line, with a line to spare at the end."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        memory = np.empty(size + 128, np.uint8)
+        memory = np.empty(size + 128, np.uint8) if size < _PAGES else _own_pages(size + 128)
         self.bytes += memory.nbytes
         begin = -memory.ctypes.data % 64
         array = memory[begin : begin + size].view(dtype).reshape(shape)
         self._kept.append(array)
         return array
+
+
+def _own_pages(size: int) -> np.ndarray:
+    """Maps `size` bytes of memory, which the system takes back with the array: uint8 [size]."""
+    pages = mmap.mmap(-1, size)
+    if size >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy does
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, np.uint8)
 
 
 def _multiplied(config: ModelConfig) -> str:

@@ -108,12 +108,20 @@ def test_a_config_that_asks_for_more_than_the_file_has_is_refused(model, tmp_pat
     assert time.process_time() - began < 2
 
 
-def test_memory_is_bounded_by_the_model_and_the_call(tmp_path):
-    """Kept products have a limit of their own; a call's memory does not grow with the number of its sentences."""
+@pytest.mark.parametrize(
+    "options, few, many",
+    [({"lower_capitals": False, "copy_numbers": False, "protect": "none"}, 8, 40), ({}, 20, 60)],
+    ids=["once", "twice"],
+)
+def test_memory_is_bounded_by_the_model_and_the_call(tmp_path, options, few, many):
+    """Kept products have a limit of their own; a call's memory does not grow with the number of its sentences.
+
+    Some sentences go through the engine twice, unless options say otherwise: 16 of them are among `few` times the lines.
+    """
     translator = Translator(write_model(tmp_path, "float32", encoder_layers=2))
-    translator.translate(LINES * 20)  # a few go through the engine twice: room for 16 of them
+    translator.translate(LINES * few, **options)
     before = [workspace.bytes for workspace in translator._engine._workspaces.values()]
-    translator.translate(LINES * 60)
+    translator.translate(LINES * many, **options)
     assert [workspace.bytes for workspace in translator._engine._workspaces.values()] == before
     kept = translator._engine.model.network.kept_bytes()
     assert kept.keys() == {"source", "target"} and all(pieces == 128 for pieces, _ in kept.values())
