@@ -29,7 +29,7 @@ def framed(frame, style, language, form=None) -> str:
 
 
 def aligned(source, target) -> Aligned:
-    """Returns a translation whose k-th number is aligned to the k-th of its source; the shorter side repeats its last."""
+    """Returns a translation whose k-th number is aligned to the k-th of its source, or else to the last one."""
     sources, targets = ([match.span() for match in _PIECE.finditer(text)] for text in (source, target))
     ones, others = (
         [number for number, (begin, _) in enumerate(spans) if text[begin].isdigit()]

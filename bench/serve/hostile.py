@@ -211,9 +211,7 @@ def main(arguments=None):
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--each", type=positive, default=12, help="connections of each kind of attack")
-    parser.add_argument(
-        "--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="kinds of attacks"
-    )
+    parser.add_argument("--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="kinds of attacks")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = sentences(2000)

@@ -1,4 +1,4 @@
-"""Clients of all sizes at once: measures how long lists wait beside single sentences, and both beside endless sentences.
+"""Clients of all sizes at once: measures how long lists wait beside single sentences, and both beside endless ones.
 
     python -m bench.serve.mixed [--clients 200] [--seconds 60] [--model DIR]
 
