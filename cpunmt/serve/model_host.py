@@ -94,7 +94,7 @@ class ModelHost:
         self.targets = targets(self.directions)
         """The languages that are translated into."""
         self.languages = list(dict.fromkeys([*self.sources, *self.targets]))
-        """All of them."""
+        """All languages of either side."""
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that one is translated into, through others where it must be."""

@@ -64,10 +64,10 @@ def test_empty_lines_before_a_request_are_none_of_it(served, lines):
             assert json.loads(connection.recv(1 << 16).partition(b"\r\n\r\n")[2]) == RIGHT
 
 
-def unread(served, size, keep):
-    """A connection whose answer of so many bytes nobody reads."""
+def unread(served, size, keep, room=4096):
+    """Returns a connection whose answer of `size` bytes nobody reads; the system takes `room` bytes of it."""
     connection = connected(served)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     body = json.dumps({"text": "x" * 50, **PAIR, "return": ["sentences"]}).encode()
     text = json.dumps({"q": ["y" * 49_000] * (size // 49_000), **PAIR}).encode() if size else body
     head = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n"
@@ -203,15 +203,19 @@ def reset(connection):
     connection.close()
 
 
-def pipelined(count):
-    """Requests of 49,000 characters, more together than is read while the first has no answer."""
-    body = json.dumps({"q": ["y" * 49_000], **PAIR}).encode()
+def pipelined(count, size=49_000):
+    """Returns requests of `size` characters, all in one."""
+    body = json.dumps({"q": ["y" * size], **PAIR}).encode()
     return (b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body) * count
 
 
-@pytest.mark.parametrize("leave", [reset, socket.socket.close], ids=["reset", "closed"])
-def test_who_leaves_is_noticed_while_nothing_is_read(leave):
-    """Requests wait for the first, so the server reads no further; still that one is not for nobody."""
+@pytest.mark.parametrize(
+    "leave, sent",
+    [(reset, pipelined(200)), (reset, pipelined(9, 10)), (socket.socket.close, pipelined(9, 10))],
+    ids=["reset, much unread", "reset", "closed"],
+)
+def test_who_leaves_is_noticed_while_nothing_is_read(leave, sent):
+    """Requests wait for the first, so the server reads no further; still the first ends when its client leaves."""
     with serving(MODELS[0]) as served:
         there, left = served.server.server_state.connections, []
         begun = threading.Event()
@@ -227,7 +231,7 @@ def test_who_leaves_is_noticed_while_nothing_is_read(leave):
         connection = connected(served)
         connection.settimeout(0.5)
         with contextlib.suppress(TimeoutError):
-            connection.sendall(pipelined(200))
+            connection.sendall(sent)
         assert begun.wait(WAIT)
         until(lambda: next(iter(there)).flow.read_paused)
         leave(connection)
@@ -283,12 +287,19 @@ def test_who_does_not_read_the_last_answer_is_cut_off(monkeypatch, end):
 
 def test_who_reads_slowly_gets_the_last_answer(monkeypatch):
     """A reader that is slower than a connection's time, but not too slow."""
+    made = connections.Connection.connection_made
+
+    def connection_made(self, transport):
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        made(self, transport)
+
+    monkeypatch.setattr(connections.Connection, "connection_made", connection_made)
     monkeypatch.setattr(server, "_MORE", -9.5)
     with serving(MODELS[0], body_seconds=10.0, **LARGE) as served:
-        with unread(served, 8_000_000, False) as connection:
+        with unread(served, 8_000_000, False, 1 << 16) as connection:
             began, size = time.monotonic(), 0
             while part := connection.recv(1 << 15 if time.monotonic() - began < 2 else 1 << 20):
                 size += len(part)
                 if time.monotonic() - began < 2:  # four times that time
-                    time.sleep(0.02)
+                    time.sleep(0.01)
         assert size > 7_900_000
