@@ -214,14 +214,19 @@ def pipelined(count, size=49_000):
     [(reset, pipelined(200)), (reset, pipelined(9, 10)), (socket.socket.close, pipelined(9, 10))],
     ids=["reset, much unread", "reset", "closed"],
 )
-def test_who_leaves_is_noticed_while_nothing_is_read(leave, sent):
-    """Requests wait for the first, so the server reads no further; still the first ends when its client leaves."""
+def test_who_leaves_is_noticed_while_nothing_is_read(monkeypatch, leave, sent):
+    """Requests wait for the second, so the server reads no further; still that one ends when its client leaves."""
+    monkeypatch.setattr(connections, "_LOOK", 0.01)
     with serving(MODELS[0]) as served:
-        there, left = served.server.server_state.connections, []
-        begun = threading.Event()
+        there, asked, left, looks = served.server.server_state.connections, [], [], threading.Semaphore(0)
+        kind, real = served.server.config.http_protocol_class, served.service.translated
+        look = kind._look_for_end
+        monkeypatch.setattr(kind, "_look_for_end", lambda self: (look(self), looks.release()))
 
         async def translated(request, *given):
-            begun.set()
+            asked.append(request)
+            if len(asked) == 1:
+                return await real(request, *given)
             while (await request.receive())["type"] != "http.disconnect":
                 pass
             left.append(request)
@@ -232,10 +237,13 @@ def test_who_leaves_is_noticed_while_nothing_is_read(leave, sent):
         connection.settimeout(0.5)
         with contextlib.suppress(TimeoutError):
             connection.sendall(sent)
-        assert begun.wait(WAIT)
-        until(lambda: next(iter(there)).flow.read_paused)
+        until(lambda: len(asked) == 2)
+        for _ in range(3):
+            assert looks.acquire(timeout=WAIT)
+        assert next(iter(there)).flow.read_paused and not left
         leave(connection)
         until(lambda: left and not there)
+        assert left == asked[1:]
 
 
 def test_a_request_that_cannot_arrive_is_not_too_slow(monkeypatch):
