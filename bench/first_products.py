@@ -58,7 +58,7 @@ def repeating(side: str, times: int):
 
 
 def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
-    """Of each mode and side, what a repetition costs as a share of the whole: of the second, and of the third time."""
+    """Measures, for each mode and side, how much longer all takes with the second repetition, and with the third."""
     made, found = {(side, times): repeating(side, times) for side in SIDES for times in TIMES}, {}
     for mode, taken in seconds_in_turn(translator, made, lines, rounds).items():
         best = {key: min(seconds) for key, seconds in taken.items()}

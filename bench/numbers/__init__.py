@@ -1,1 +1,1 @@
-"""Numbers of 60 styles in 12 frames, English and German: whether a translation says what its source says."""
+"""Numbers of 60 styles in 12 frames, English and German: whether translations keep the value of their source."""

@@ -1,12 +1,12 @@
-"""Numbers of 60 styles in 12 frames, both directions: python -m bench.numbers [--model DIR ...] [--texts]
+"""Numbers of 60 styles in 12 frames, in both directions: python -m bench.numbers [--model DIR ...] [--texts]
 
-    --model DIR   translates them with these models, of English to German or German to English (default: none)
+    --model DIR   also translates them with these models, English to German or German to English (default: none)
     --texts       prints every translation, to be read
 
-Without a model: `right` are translations that are right, with each number aligned to the one at its place, or to the
-last; none may change. `bad copy` are the same with digits that are repeated, left out or wrong, of the styles whose
-digits are the same in both languages; `mended` are those that are right afterwards, `worse` those that became something
-that is neither.
+The first table needs no model. `right` counts translations that are right, with each number aligned to the number at
+its place, or to the last one. `changed` counts those that the number layer changes: it must be 0. `bad copy` counts
+the same translations with digits repeated, left out or wrong, for the styles whose digits are equal in both languages.
+`mended` counts those that are right after the layer, `worse` those that the layer changed to something else.
 """
 
 import argparse
@@ -24,12 +24,12 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def framed(frame, style, language, form=None) -> str:
-    """A sentence with a number in it, in a language; `form` of the style, or the first."""
+    """Returns a sentence with a number, in a language; `form`: how the number is written, by default the usual way."""
     return frame[language == "de"].replace("{}", form or style.forms[language][0])
 
 
 def aligned(source, target) -> Aligned:
-    """A translation whose k-th number comes from the k-th of its source, or from its last, or its last from several."""
+    """Returns a translation whose k-th number is aligned to the k-th of its source, or else to the last one."""
     sources, targets = ([match.span() for match in _PIECE.finditer(text)] for text in (source, target))
     ones, others = (
         [number for number, (begin, _) in enumerate(spans) if text[begin].isdigit()]
@@ -41,12 +41,12 @@ def aligned(source, target) -> Aligned:
 
 
 def mended(source, target) -> str:
-    """What becomes of a translation."""
+    """Returns a translation after the number layer."""
     return number_layer(lambda texts, align: [aligned(source, target)])([source], False)[0].target
 
 
 def bad_copies(form) -> list[str]:
-    """A number with its last digit twice and thrice, without its last but one, and with another first digit."""
+    """Returns a form with its last digit twice and thrice, without its last but one, and with another first digit."""
     found = []
     for match in _NUMBER.finditer(form):
         digits = match.group()
@@ -58,7 +58,7 @@ def bad_copies(form) -> list[str]:
 
 
 def layer_table() -> list[dict]:
-    """Of each style and direction: how many right translations changed, and what became of bad copies."""
+    """Counts, for each style and direction, right translations that the layer changes and bad copies that it mends."""
     rows = []
     for style in STYLES:
         row = {"style": style.forms["en"][0]}
@@ -84,12 +84,12 @@ def layer_table() -> list[dict]:
 
 
 def says(text, forms) -> bool:
-    """Whether a form is there, as a number of its own."""
+    """Returns whether a text has one of the forms, not as a part of a longer number."""
     return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?!\d|[.,]\d)", text, re.IGNORECASE) for form in forms)
 
 
 def model_table(path, with_texts) -> list[dict]:
-    """Of each style: in how many frames the translation says what the source does, with a model's defaults."""
+    """Counts, for each style, the frames whose translation by a model keeps the value, with the model's defaults."""
     translator = Translator(path)
     one = str(translator.metadata.get("source_language") or path.rstrip("/").rpartition("/")[2][:2])
     other = {"en": "de", "de": "en"}[one]

@@ -1,15 +1,15 @@
-"""Ways to write a number, in English and in German, and sentences to put them in.
+"""Ways to write a number in English and in German, and sentences to put them in.
 
-A line has the English forms and the German ones; the first of each is the usual one, the others are right, too. A form
-may be the beginning of what is there. `copied`: the digits are the same in both languages, so that a bad copy of them
-can be mended.
+A line has the English forms and the German ones. The first of each is the usual one; the others are right, too. A
+translation may continue after a form. `copied`: the digits are the same in both languages, so a bad copy of them can be
+mended.
 """
 
 from typing import NamedTuple
 
 
 class Style(NamedTuple):
-    """Ways to write a number: `forms` of each language, and whether its digits are copied."""
+    """Ways to write a number: `forms` for each language, and whether its digits are copied."""
 
     forms: dict[str, list[str]]
     copied: bool

@@ -1,4 +1,4 @@
-"""Several programs translate the same lines in turn: the machine's moods then hit all of them alike."""
+"""Several programs translate the same lines in turn, so that changes of the machine's speed meet all of them alike."""
 
 import time
 from collections.abc import Hashable, Mapping
@@ -10,9 +10,9 @@ from cpunmt.engine.program import Program
 def seconds_in_turn(
     translator: Translator, programs: Mapping[Hashable, Program], lines: list[str], rounds: int
 ) -> dict[str, dict[Hashable, list[float]]]:
-    """Of each mode ("one at a time", "bulk") and program the CPU time of all lines, a figure per round.
+    """Measures the CPU seconds of all lines: one figure per round, for each mode ("one at a time", "bulk") and program.
 
-    Each program is the first of a round as often as the last. Raises RuntimeError if a translation differs.
+    Each program comes first in a round as often as last. Raises RuntimeError if a translation differs.
     """
     engine = translator._model.engine
     modes = {

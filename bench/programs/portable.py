@@ -38,7 +38,7 @@ def programs() -> dict[str, program.Program]:
 
 
 def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
-    """Of each mode, the median time of both programs and that of the ratios of neighbours."""
+    """Measures, for each mode, the median time of both programs and the median ratio of neighbours."""
     found = {}
     for mode, seconds in seconds_in_turn(translator, programs(), lines, rounds).items():
         medians = {name: statistics.median(times) for name, times in seconds.items()}

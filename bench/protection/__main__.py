@@ -3,9 +3,10 @@
     --model DIR         a packed model (default: the shipped one)
     --test NAME=FILE    lines of source TAB reference; may be given several times
 
-Kinds: how many spans of each the model keeps alone, and with protection, and BLEU of the words around it; which spans
-ordinary text has. Spans: one to three of all kinds, put between any two words of a sentence. How many are there
-afterwards, byte for byte and once; BLEU of the rest, beside that of the sentences without them. Then `{name}` in the
+Kinds: the share of spans of each kind that survive without protection and with it, and BLEU of the words around them;
+and the spans that the finder sees in ordinary text. Spans: one to three of any kind, put between any two words of a
+sentence; the share that is there afterwards exactly once, byte for byte, and BLEU of the rest, beside that of the
+sentences without them. Then `{name}` in the
 place of a name, BLEU with stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences
 whose numbers are not the source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of
 sentences in capitals as they are, through small letters, and of the same sentences not in capitals.
@@ -58,7 +59,7 @@ def spans_beside(layer, sources, references, most) -> dict:
 
 
 def each_kind(below, layer, sources, references) -> dict:
-    """Of one span of each kind: how many are kept without protection and with it, and BLEU of the rest."""
+    """Measures, for each kind, the share of spans kept without protection and with it, and BLEU of the rest."""
     found = {}
     for kind, spans in BY_KIND.items():
         marked = beside(sources, references, 1, spans=spans)
@@ -73,7 +74,7 @@ def each_kind(below, layer, sources, references) -> dict:
 
 
 def found_in_text(finder, sources) -> dict:
-    """How many sentences without spans have some, and the first of them."""
+    """Counts ordinary sentences in which the finder sees spans, and returns the first of these spans."""
     some = [(text, finder.units(text)) for text in sources]
     kept = [text[unit.begin : unit.end] for text, units in some for unit in units]
     return {"sentences": sum(bool(units) for _, units in some), "of": len(sources), "spans": kept[:30]}

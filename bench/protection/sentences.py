@@ -4,7 +4,7 @@ import random
 import re
 from typing import NamedTuple
 
-# Of each kind that is found by default
+# Examples of each kind that is protected by default
 BY_KIND = {
     "code": ["`make all`"],
     "placeholder": ["{name}", "{{ total }}", "%s", "%1$s", "%(user)s", "${HOME}", "<%= name %>"],
@@ -67,7 +67,7 @@ class Marked(NamedTuple):
 
 
 def beside(sources, references, most, seed=1, spans=SPANS) -> list[Marked]:
-    """One to `most` different spans between any two words of each sentence, or at an end."""
+    """Puts one to `most` different spans between any two words of each sentence, or at an end."""
     chance, found = random.Random(seed), []
     for source, reference in zip(sources, references, strict=True):
         words = source.split(" ")

@@ -17,7 +17,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from bench.serve.clients import at_a_rate, one_by_one, side_by_side
+from bench.serve.clients import at_a_rate, one_by_one, parts, side_by_side
 from bench.serve.echo import floor
 from bench.timing import machine, positive, save
 
@@ -25,6 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDENT = ROOT / "models" / "ende-student"
 SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
 ALONE = 300  # sentences that are translated one by one
+
+
+def sentences(most=None):
+    """Returns the first `most` different sentences of the tests, by default all."""
+    return list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[:most]
 
 
 class Running:
@@ -91,7 +96,7 @@ def main(arguments=None):
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[: chosen.sentences]
+    lines = sentences(chosen.sentences)
     print(machine(), f"{len(lines)} sentences")
     with tempfile.TemporaryDirectory() as folder:
         model = chosen.model
@@ -149,15 +154,8 @@ def report(found, chosen):
     share_of_it = f"{100 * least / alone:.0f} % of a sentence"
     print(f"without HTTP, an echo after the same time takes {least:.2f} ms more, {share_of_it}")
     print(f"{chosen.clients} clients  {parallel:.0f} words/s, {share:.2f} x bulk in Python ({bulk:.0f} words/s)")
-    ordered = sorted(1000 * value for value in found["rated"])
-    at = {
-        name: ordered[min(len(ordered) - 1, int(part * len(ordered)))]
-        for name, part in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
-    }
-    print(
-        f"{chosen.rate} requests/s for {chosen.seconds} s  "
-        + ", ".join(f"{name} {value:.1f} ms" for name, value in at.items())
-    )
+    rated = ", ".join(f"{name} {1000 * seconds:.1f} ms" for name, seconds in parts(found["rated"]).items())
+    print(f"{chosen.rate} requests/s for {chosen.seconds} s  {rated}")
     print("every answer is that of a Translator")
 
 

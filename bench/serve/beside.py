@@ -15,7 +15,7 @@ import os
 import statistics
 from pathlib import Path
 
-from bench.serve.__main__ import SENTENCES, STUDENT, Running
+from bench.serve.__main__ import STUDENT, Running, sentences
 from bench.serve.clients import at_a_rate, one_by_one, side_by_side
 from bench.timing import machine, positive, save
 
@@ -35,7 +35,7 @@ def main(arguments=None):
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[: chosen.sentences]
+    lines = sentences(chosen.sentences)
     cores = sorted(os.sched_getaffinity(0))
     try:
         with Running(chosen.model, cores[-1]) as server:

@@ -1,9 +1,9 @@
-"""Hostile connections beside honest ones: are these answered meanwhile, and does the memory stay flat?
+"""Hostile connections beside honest ones: are the honest clients answered, and does the memory stay flat?
 
     python -m bench.serve.hostile [--minutes 10] [--each 12]
 
-Of each kind of attack `--each` connections go on all the time, on this machine only. It is begun again when the server
-has ended it. Four honest clients ask for a sentence every tenth of a second, with a key, and compare the answer with
+Each kind of attack has `--each` connections all the time, on this machine only; a connection that the server ends is
+opened again. Four honest clients ask for a sentence every tenth of a second, with a key, and compare the answer with
 `Translator`. The server asks for keys; some attackers have one.
 """
 
@@ -16,8 +16,9 @@ import random
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import SENTENCES, Running
-from bench.serve.mixed import parts
+from bench.serve.__main__ import Running, sentences
+from bench.serve.clients import Client, parts
+from bench.serve.mixed import ENDLESS
 from bench.serve.soak import MODEL, memory_line
 from bench.timing import machine, positive, save
 
@@ -28,14 +29,14 @@ _PAUSE = 0.2  # seconds of an attacker from one connection to the next
 
 
 def head(path, length, *more, key=True):
-    """The first lines of a request."""
+    """Returns the first lines of a request with a body of `length` bytes."""
     keyed = (f"X-Api-Key: {KEY}",) if key else ()
     lines = (f"POST {path} HTTP/1.1", "Host: a", "Content-Type: application/json", f"Content-Length: {length}")
     return ("\r\n".join([*lines, *keyed, *more]) + "\r\n\r\n").encode()
 
 
 def request(text, key=True, path="/translate", name="q"):
-    """A whole request."""
+    """Returns a whole request."""
     body = json.dumps({name: text, "source": "en", "target": "de"}).encode()
     return head(path, len(body), key=key) + body
 
@@ -68,7 +69,7 @@ async def _slow_body(reader, writer, chance):
 
 
 async def _never_reads(reader, writer, chance):
-    """Asks for what is large, on and on, and reads none of it."""
+    """Asks for large answers without an end and reads none of them."""
     reader._transport.pause_reading()
     text = " ".join(f"{chance.random()}" for _ in range(2500))
     asked = request(text, path="/v1/translate", name="text")
@@ -107,7 +108,7 @@ async def _with_key(reader, writer, chance):
 
 
 async def _endless(reader, writer, chance):
-    writer.write(request(chance.choice(("a" * 50_000, "#a" * 25_000)) + f" {chance.random()}"[:0]))
+    writer.write(request(chance.choice(ENDLESS)))
     await reader.readuntil(b"\r\n\r\n")
 
 
@@ -153,7 +154,7 @@ class Siege:
         self.attacks = dict.fromkeys(names, 0)
 
     async def run(self, seconds):
-        """Go on for so long."""
+        """Attacks and asks for `seconds`."""
         began = time.monotonic()
         self.end = began + seconds
         tasks = [
@@ -180,28 +181,22 @@ class Siege:
             await asyncio.sleep(_PAUSE)
 
     async def _honest(self, number):
-        chance, streams = random.Random(number), None
-        lines = list(self.right)
+        chance, client, lines = random.Random(number), Client(self.server.port, key=KEY), list(self.right)
         while time.monotonic() < self.end:
             line = chance.choice(lines)
             began = time.perf_counter()
             try:
-                streams = streams or await asyncio.open_connection("127.0.0.1", self.server.port)
-                reader, writer = streams
-                writer.write(request(line))
-                said = (await reader.readuntil(b"\r\n\r\n")).lower()
-                length = int(said.partition(b"content-length:")[2].split(b"\r\n")[0])
-                answer = json.loads(await reader.readexactly(length))
+                end = "right" if await client.translate(line) == self.right[line] else "wrong"
+            except RuntimeError as error:
+                end = "refused" if " 503 " in str(error) else "wrong"
             except (OSError, EOFError):
-                self.counts["lost"] += 1
-                streams = None
-                continue
-            self.seconds.append(time.perf_counter() - began)
-            is_right = answer == {"translatedText": self.right[line]}
-            self.counts["right" if is_right else "refused" if b" 503 " in said[:20] else "wrong"] += 1
-            await asyncio.sleep(_ASK)
-        if streams:
-            streams[1].close()
+                end = "lost"
+                client.close()
+            self.counts[end] += 1
+            if end != "lost":
+                self.seconds.append(time.perf_counter() - began)
+                await asyncio.sleep(_ASK)
+        client.close()
 
     async def _watch(self, began):
         while time.monotonic() < self.end:
@@ -216,12 +211,10 @@ def main(arguments=None):
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--each", type=positive, default=12, help="connections of each kind of attack")
-    parser.add_argument(
-        "--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="those of these kinds only"
-    )
+    parser.add_argument("--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="kinds of attacks")
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[:2000]
+    lines = sentences(2000)
     right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
     cores = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stack:

@@ -1,10 +1,10 @@
-"""Clients of all sizes at once: how long lists wait beside single sentences, and everybody beside what never ends.
+"""Clients of all sizes at once: measures how long lists wait beside single sentences, and both beside endless ones.
 
     python -m bench.serve.mixed [--clients 200] [--seconds 60] [--model DIR]
 
 Half of the clients ask for a sentence at a time, the others for lists of 2 to 30. Each asks again as soon as it has its
-answer. With `--endless` so many clients besides send sentences of 50,000 characters without an end. Every answer of a
-list or a sentence is compared with `Translator`.
+answer. `--endless N` adds N clients whose sentences have 50,000 characters. Every answer to a list or a single sentence
+is compared with `Translator`.
 """
 
 import argparse
@@ -14,13 +14,12 @@ import random
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import SENTENCES, Running
-from bench.serve.clients import Client
+from bench.serve.__main__ import Running, sentences
+from bench.serve.clients import Client, parts
 from bench.serve.soak import MODEL
 from bench.timing import machine, positive, save
 
-_ENDLESS = ("a" * 50_000, "#a" * 25_000)
-_PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+ENDLESS = ("a" * 50_000, "#a" * 25_000)
 
 
 def main(arguments=None):
@@ -29,12 +28,12 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m bench.serve.mixed", description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
     parser.add_argument("--clients", type=positive, default=200)
-    parser.add_argument("--endless", type=positive, default=0, help="clients that send what never ends")
+    parser.add_argument("--endless", type=positive, default=0, help="clients that send sentences of 50,000 characters")
     parser.add_argument("--seconds", type=positive, default=60)
     parser.add_argument("--seed", type=positive, default=1)
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))
+    lines = sentences()
     right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
     cores = sorted(os.sched_getaffinity(0))
     with Running(chosen.model, cores[-1]) as server:
@@ -43,7 +42,7 @@ def main(arguments=None):
             found = asyncio.run(measured(server.port, right, chosen))
         finally:
             os.sched_setaffinity(0, cores)
-    print(machine(), f"{chosen.clients} clients, {chosen.endless} that never end")
+    print(machine(), f"{chosen.clients} clients, {chosen.endless} with endless sentences")
     made = {kind: parts(seconds) for kind, seconds in found.items()}
     for kind, seconds in found.items():
         told = ", ".join(f"{name} {value:.3f}" for name, value in made[kind].items())
@@ -53,7 +52,7 @@ def main(arguments=None):
 
 
 async def measured(port, right, chosen) -> dict:
-    """Seconds that answers took, by kind."""
+    """Returns the seconds that answers took, by kind of client."""
     lines, found = list(right), {"sentences": [], "lists": [], "endless": []}
     end = time.monotonic() + chosen.seconds
 
@@ -74,7 +73,7 @@ async def measured(port, right, chosen) -> dict:
         while time.monotonic() < end:
             began = time.perf_counter()
             try:
-                await client.translate(_ENDLESS[number % len(_ENDLESS)])
+                await client.translate(ENDLESS[number % len(ENDLESS)])
             except RuntimeError:  # refused, as there is too much to do
                 await asyncio.sleep(1)
             found["endless"].append(time.perf_counter() - began)
@@ -82,12 +81,6 @@ async def measured(port, right, chosen) -> dict:
 
     await asyncio.gather(*map(work, range(chosen.clients)), *map(endless, range(chosen.endless)))
     return found
-
-
-def parts(seconds) -> dict:
-    """Seconds within which a half, 95 %, 99 % and all of the answers came."""
-    ordered = sorted(seconds) or [0.0]
-    return {name: ordered[min(len(ordered) - 1, int(part * len(ordered)))] for name, part in _PARTS.items()}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import ROOT, SENTENCES, Running
+from bench.serve.__main__ import ROOT, Running, sentences
+from bench.serve.clients import parts
 from bench.serve.requests import WRONG, questions
 from bench.timing import machine, positive, save
 
@@ -152,8 +153,7 @@ def main(arguments=None):
     parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
-    lines = list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[: chosen.texts]
-    asked = questions(chosen.model, lines, chosen.seed)
+    asked = questions(chosen.model, sentences(chosen.texts), chosen.seed)
     print(machine(), f"{len(asked)} questions", flush=True)
     with Running(chosen.model, cores[-1], chosen.cache_mb) as server:
         os.sched_setaffinity(0, {cores[0]})
@@ -171,9 +171,7 @@ def main(arguments=None):
 def report(soak, chosen):
     """What was found, as text."""
     print(json.dumps(soak.counts), f"{len(soak.seconds) / (60 * chosen.minutes):.0f} answers/s")
-    ordered = sorted(soak.seconds) or [0.0]
-    at = {part: 1000 * ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.5, 0.95, 0.99)}
-    print(", ".join(f"p{100 * part:.0f} {value:.1f} ms" for part, value in at.items()))
+    print(", ".join(f"{name} {1000 * seconds:.1f} ms" for name, seconds in parts(soak.seconds).items()))
     if chosen.connections:
         print(f"{soak.held} of {chosen.connections} idle connections were answered, each every {_ALIVE:.0f} s")
     if not chosen.kill:
@@ -181,7 +179,7 @@ def report(soak, chosen):
 
 
 def memory_line(memory, seconds):
-    """What memory was, as text, from [(seconds since the beginning, bytes)]."""
+    """Returns a line on the memory of a server, from [(seconds since the beginning, bytes)]."""
     settled = [count / 1e6 for passed, count in memory if passed > _SETTLED * seconds] or [0.0]
     part = -(-len(settled) // 5)
     means = [statistics.mean(settled[begin : begin + part]) for begin in range(0, len(settled), part)]

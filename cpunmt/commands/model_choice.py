@@ -87,7 +87,7 @@ def _default() -> str:
 
 
 def _between(source: str, target: str) -> str:
-    """The name of a model that translates from one language to the other; of several the first, and that is told.
+    """Returns the name of a model that translates from one language to the other; of several the first, with a notice.
 
     The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, the checkout's; of each the newest version (without
     @) first, then by name. A model of several target languages is left out: each text would have to say which one is

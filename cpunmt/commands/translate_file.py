@@ -52,7 +52,7 @@ def document_arguments(parser):
 
 
 def refuse_contradictions(given):
-    """Wrong usage of outputs, whatever the inputs are."""
+    """Ends the command with a usage error if outputs and inputs contradict each other."""
     folders = [path for path in given.paths if path != streams.STANDARD and os.path.isdir(path)]
     if given.output is not None and given.out is not None:
         given.parser.error("give -o FILE for one translation, or --out DIR for all, not both")
@@ -68,11 +68,11 @@ def refuse_contradictions(given):
 
 
 def translate_file(given, model: Callable[..., dict], options: dict) -> int:
-    """Translate the files that `given` names, and print the names of what was written. `model`: see `_of_translator`.
+    """Translates the files that `given` names and prints the names of the new files. `model`: see `cli._of_translator`.
 
-    Returns 1 if one of several files could not be translated, which is told; the others are. Raises CpunmtError if the
-    model or the only file cannot be used, or an option does not fit the model; for a file that is missing or in the
-    way, before any is translated.
+    Returns 1 if one of several files could not be translated: it is reported, and the others are translated. Raises
+    CpunmtError if the model or the only file cannot be used, or an option does not fit the model; and, before anything
+    is translated, if a source is missing or a target exists.
     """
     from cpunmt.documents import translate as documents  # with the readers of all formats
 
@@ -106,7 +106,7 @@ def translate_file(given, model: Callable[..., dict], options: dict) -> int:
 
 
 class _Told:
-    """A Translator of documents, whose results are looked at and counted."""
+    """A Translator of documents that counts its results and looks for doubtful ones."""
 
     def __init__(self, model: dict, options: dict):
         self.translator, self.statistics = Translator(**model), None
@@ -115,11 +115,11 @@ class _Told:
         self.begin()
 
     def begin(self):
-        """What is translated now is another file."""
+        """Begins another file."""
         self.doubts = Doubts(self.translator, self.options)
 
     def translate(self, text, target_prefix=None, **options):
-        """The translator's, for one text or a list."""
+        """Translates one text or a list, as `Translator.translate` does."""
         began = time.perf_counter()
         results = self.translator.translate(text, target_prefix, **options)
         both = ([text], [results]) if isinstance(text, str) else (text, results)
@@ -129,14 +129,14 @@ class _Told:
         return results
 
     def end(self, name: str):
-        """Tell what is doubtful in a file."""
+        """Reports doubtful translations of the file `name`."""
         self.doubts.report(name)
         for heading, count in self.doubts.counts.items():
             self.counts[heading] = self.counts.get(heading, 0) + count
 
 
 def _sources(given, documents) -> Iterator[tuple[str, str]]:
-    """(path, folder below --out that its translation goes to) of each file; of folders those of known formats."""
+    """Yields (path, folder below --out for its translation) of each file; in folders, of files of known formats."""
     for path in given.paths:
         if path == streams.STANDARD or not os.path.isdir(path):
             yield path, ""
@@ -150,7 +150,7 @@ def _sources(given, documents) -> Iterator[tuple[str, str]]:
                     found += 1
                     yield os.path.join(folder, name), os.path.relpath(folder, path)
         if not found:
-            raise CpunmtError(f"{path}: there is no file in it whose format is known; see docs/documents.md")
+            raise CpunmtError(f"{path}: has no file of a known format; see docs/documents.md")
 
 
 def _target(given, documents, translator, path, folder) -> Path | str:
@@ -170,7 +170,7 @@ def _make_folder(folder: Path):
 
 
 def _translate(given, documents, translator, path, target):
-    """Translate one file, and tell where its translation is."""
+    """Translates one file and prints where its translation is."""
     translator.begin()
     with contextlib.ExitStack() as stack:
         bar = None
@@ -201,7 +201,7 @@ def _translate(given, documents, translator, path, target):
 
 
 def _standard_input(most: int) -> bytes:
-    """All of it. Raises CpunmtError if there is more than `most` bytes, or it cannot be read."""
+    """Returns all bytes of standard input. Raises CpunmtError for more than `most`, or if it cannot be read."""
     content = bytearray()
     with (
         streams.opened_input(None) as descriptor,
@@ -211,5 +211,5 @@ def _standard_input(most: int) -> bytes:
         while len(content) <= most and (block := file.read(1 << 20)):
             content += block
     if len(content) > most:
-        raise CpunmtError(f"standard input has more than {most} bytes, expected at most as many; cut it into parts")
+        raise CpunmtError(f"standard input has more than {most} bytes, which is the limit; cut it into parts")
     return bytes(content)

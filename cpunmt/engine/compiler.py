@@ -24,7 +24,7 @@ ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines
 _OURS = "cpunmt."  # in modules whose names begin so
 
 
-# a process that compiles for its path, and writes the file's content
+# The program of a process that compiles for its path and writes the content of the program file
 _APART = (
     "import sys; sys.path[:] = {path!r}; from cpunmt.engine import compiler; from cpunmt.simd import isa; "
     "target = compiler.Target(*isa.target_cpu(isa.current())); "
@@ -33,7 +33,7 @@ _APART = (
 
 
 class CannotCompileError(Exception):
-    """LLVM has no machine code for this process's path; the message says what it said."""
+    """LLVM cannot compile for this process's path; the message is LLVM's."""
 
 
 class Target(NamedTuple):
@@ -75,8 +75,8 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
 def build_content(progress=iter) -> bytes:
     """Compiles every kernel for this process's path; returns the content of a program file.
 
-    Where LLVM does not see what the path needs in this processor, another process compiles, without `progress`: LLVM
-    ends a process in which it finds no instruction for an operation. Raises CannotCompileError if it has.
+    If LLVM does not see the features of the path in this processor, another process compiles, without `progress`: LLVM
+    aborts a process where it finds no instruction for an operation. Raises CannotCompileError if it does.
     """
     path = isa.current()
     if not isa.unseen(path):

@@ -104,8 +104,10 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
 
 
 def _build(progress=iter) -> bytes | None:
-    """Returns the content of a new program file; None if LLVM cannot compile for this path: then the process has
-    another path, and stderr says so."""
+    """Returns the content of a new program file; None if LLVM cannot compile for this path.
+
+    The process then uses another path, and stderr says so.
+    """
     try:
         from cpunmt.engine.compiler import CannotCompileError, build_content
     except ImportError as error:

@@ -149,9 +149,9 @@ def encode_line(text: str) -> bytes:
 
 
 def write_all(descriptor: int, data: bytes):
-    """Write all of `data` now, waiting for room if need be.
+    """Writes all of `data` now, waiting for room if need be.
 
-    Raises OSError (BrokenPipeError: nobody reads any more), whose `characters_written` is the number of bytes written.
+    Raises OSError (BrokenPipeError if the reader has left), whose `characters_written` is the number of bytes written.
     """
     rest = memoryview(data)
     while rest:

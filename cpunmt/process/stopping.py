@@ -43,7 +43,7 @@ class Watch:
         return None
 
     def _asked(self, cancel: Callable[[], object]) -> object:
-        """Asks `cancel`. Calls that it makes are under the calls around this one: else it would ask itself."""
+        """Calls `cancel`, without this watch: a translation that `cancel` makes would ask it again, without an end."""
         watches = _WATCHES.get()
         before = _WATCHES.set(watches[: watches.index(self)] if self in watches else watches)
         try:

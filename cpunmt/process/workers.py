@@ -98,8 +98,8 @@ class Workers:
     def submit(self, function: Callable, *arguments):
         """A concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only one.
 
-        It does so in a copy of the context of this thread (`contextvars`). A worker that calls a function which
-        translates does that work itself: all the others may be waiting for the same.
+        It does so in a copy of the context of this thread (`contextvars`). A function that a worker calls may submit
+        work of its own: that is done at once by the same worker, as all others may be waiting, too.
         """
         pool = self._pool
         if pool is None or pool.process != os.getpid():

@@ -66,7 +66,7 @@ def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
 
 
 def _tell_unreachable(urls: list[str], other: str, say) -> None:
-    """Tell which addresses were not found, when it is known that `other` is; once."""
+    """Reports once which addresses were not found, when `other` has answered."""
     for url in urls:
         say(f"{url} cannot be read (host not found); trying {other}")
     urls.clear()

@@ -87,7 +87,7 @@ class Attempts:
 
 
 class UnreachableError(CpunmtError):
-    """No host of this name is found: probably there is no network, and each other address would tell the same."""
+    """The host of an address was not found: probably there is no network, and other addresses would fail alike."""
 
 
 class OfflineError(CpunmtError):

@@ -101,9 +101,9 @@ def create_app(
 
 
 class _Forwarded:
-    """Gives a request the address that its client sees, as a trusted proxy says it: scheme, host, and a prefix.
+    """A layer that gives a request the scheme, host and path that its client sees, if a trusted proxy names them.
 
-    A prefix (X-Forwarded-Prefix) is one that the proxy has removed from the path.
+    X-Forwarded-Prefix is what the proxy has removed from the beginning of the path.
     """
 
     def __init__(self, app: ASGIApp, trusted: Iterable[str]):
@@ -127,7 +127,7 @@ class _Forwarded:
 
 
 def _forwarded(scope: Scope) -> Scope:
-    """A request with the address that the headers of a proxy say, as far as they are well-formed."""
+    """Returns a request with the address in the headers of its proxy, as far as they are well-formed."""
     said = {name: value.partition(b",")[0].decode("latin-1").strip() for name, value in reversed(scope["headers"])}
     found = dict(scope)
     if (scheme := said.get(b"x-forwarded-proto", "").lower()) in ("http", "https"):

@@ -2,27 +2,29 @@
 
 uvicorn parses with httptools (llhttp), which takes half the time of h11 but has no limit: a head may be of any length,
 and a client that sends nothing, or a byte a minute, or does not read its answers, stays for ever. How long a body may
-be, and take, the application says (`parameters`); here is what comes before and after it, and how many connections
-there may be.
+be, and take, the application says (`parameters`). This module bounds heads, waiting for requests, answers that are not
+read, and the number of connections.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection
+import select
+from collections.abc import Callable, Collection
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MOST_HEAD = 64 << 10  # bytes of a request's first line and headers
 # Java's client asks for HTTP/2 in passing, and httptools then reads no body. Nobody has to hear of such a wish: the
-# header gets a name of equal length that says nothing.
+# header gets another name of equal length.
 _UPGRADE = re.compile(rb"(?<=\r\n)upgrade(?=:)", re.IGNORECASE)
-MOST_UNREAD = 64 << 20  # bytes of answers that clients have not read; above it those who wait longest are cut off
+MOST_UNREAD = 64 << 20  # bytes of answers that clients have not read; above it the oldest connections are cut off
 _SLOWEST = 4 << 10  # bytes of an answer that a client has to read in a second
+_LOOK = 1.0  # seconds between looks whether a client has left, while nothing is read
 _REFUSALS = {
     400: b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     408: b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -32,11 +34,17 @@ _REFUSALS = {
 
 
 class _Flow(FlowControl):
-    """Reads no further while requests that have come wait for the one before them: they would be ever more."""
+    """Reads no further while requests wait for the one before them: else a client could pile up any number."""
 
-    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]):
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[object], paused: Callable[[], None]):
+        """`waiting`: those requests. `paused`: called when reading stops."""
         super().__init__(transport)
-        self._waiting = waiting
+        self._waiting, self._paused = waiting, paused
+
+    def pause_reading(self) -> None:
+        if not self.read_paused:
+            super().pause_reading()
+            self._paused()
 
     def resume_reading(self) -> None:
         if not self._waiting:
@@ -44,14 +52,14 @@ class _Flow(FlowControl):
 
 
 class Connection(HttpToolsProtocol):
-    """What a subclass that `connection_of` makes has besides: the limits, and who does not read."""
+    """A connection with limits; `connection_of` makes the subclass that has them."""
 
     most: int
-    """Connections at a time."""
+    """Number of connections that may be open."""
     seconds: float
-    """That a request may take to arrive as a whole, from the connection or its first byte on, and an answer wait."""
+    """Time for a request to arrive, from the connection or its first byte on, and for a client to begin reading."""
     unread: dict[Connection, int]
-    """Those whose client does not read, the longest first, and how many bytes waited when that was looked at last."""
+    """Connections whose client does not read, the oldest first, with the bytes that waited at the last look."""
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
@@ -59,12 +67,14 @@ class Connection(HttpToolsProtocol):
         self._hosts = 0  # headers of it
         self._arriving: asyncio.TimerHandle | None = None
         self._leaving: asyncio.TimerHandle | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self._is_whole = self._in_head = True
         self._is_refused = False  # what comes is not read any more
+        self._running: RequestResponseCycle | None = None  # uvicorn's `cycle` is that of the last request that came
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
-        self.flow = _Flow(transport, self.pipeline)
+        self.flow = _Flow(transport, self.pipeline, self._look_for_end_later)
         if len(self.connections) > self.most:
             self._refuse(503)
         else:
@@ -72,8 +82,13 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
+        if self._looking is not None:
+            self._looking.cancel()
         self.resume_writing()
         super().connection_lost(exc)
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._is_whole and data[:1] in b"\r\n":  # empty lines before a request are none of it
@@ -96,14 +111,14 @@ class Connection(HttpToolsProtocol):
             self._arriving = self.loop.call_later(self.seconds, self._too_slow)
 
     def pause_writing(self) -> None:
-        """The client does not read: it has some time to begin."""
+        """Gives a client that does not read some time to begin; if all hold too much, cuts the oldest off."""
         super().pause_writing()
         self._look_later()
         if sum(one.transport.get_write_buffer_size() for one in self.unread) > MOST_UNREAD:
             next(iter(self.unread)).transport.abort()
 
     def resume_writing(self) -> None:
-        """The client has read nearly all."""
+        """Forgets a client that has read nearly all."""
         super().resume_writing()
         self.unread.pop(self, None)
         if self._leaving is not None:
@@ -115,27 +130,42 @@ class Connection(HttpToolsProtocol):
         self._leaving = self.loop.call_later(self.seconds, self._look)
 
     def _look(self) -> None:
-        """Cut a client off that reads nothing, or too slowly."""
+        """Cuts a client off that reads nothing, or too slowly."""
         before = self.unread.get(self, 0)
         if before - self.transport.get_write_buffer_size() < _SLOWEST * self.seconds:
             self.transport.abort()
         else:
             self._look_later()
 
+    def _look_for_end_later(self) -> None:
+        if self._looking is None:
+            self._looking = self.loop.call_later(_LOOK, self._look_for_end)
+
+    def _look_for_end(self) -> None:
+        """Ends a connection whose client has left: while nothing is read, only the system knows that."""
+        self._looking = None
+        if self.flow.read_paused and not self.transport.is_closing():
+            if _has_left(self.transport):
+                self.transport.abort()
+            else:
+                self._look_for_end_later()
+
     def on_response_complete(self) -> None:
-        """An answer that is the last has some time to be read; another one has that of `timeout_keep_alive_handler`."""
+        """Gives the last answer some time to be read; after others `timeout_keep_alive_handler` does."""
+        following = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
+        self._running = following
         if self.transport.is_closing():
             self._abort_later()
 
     def timeout_keep_alive_handler(self) -> None:
-        """A client without another request, that may not have read its answer."""
+        """Closes a connection without another request, unless its client is still reading an answer."""
         if self._leaving is None:
             self.transport.close()
             self._abort_later()
 
     def _abort_later(self) -> None:
-        """Closing waits until all is sent, for ever."""
+        """Ends a connection that is being closed after some time: closing waits until all is sent, for ever."""
         if self._leaving is None:
             self._leaving = self.loop.call_later(self.seconds, self.transport.abort)
 
@@ -158,6 +188,8 @@ class Connection(HttpToolsProtocol):
             raise httptools.HttpParserError("one Host is expected")  # two readers may believe different ones
         self._in_head = False
         super().on_headers_complete()
+        if not self.pipeline:
+            self._running = self.cycle
 
     def on_message_complete(self) -> None:
         self._is_whole = True
@@ -169,7 +201,7 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """Of what is no HTTP; the head that is too long is refused by its own status."""
+        """Refuses bytes that are not HTTP, and with a status of its own a head that is too long."""
         self._refuse(431 if self._head > MOST_HEAD else 400)
 
     def _longer(self, count: int) -> None:
@@ -178,7 +210,7 @@ class Connection(HttpToolsProtocol):
             raise httptools.HttpParserError("the head is too long")  # ends the parsing
 
     def _too_slow(self) -> None:
-        """Whoever has begun a request hears so; who has said nothing at all would take it for an answer."""
+        """Sends 408 if the client has begun a request, and closes the connection."""
         self._arriving = None
         if self.flow.read_paused:  # it cannot arrive
             self._arriving = self.loop.call_later(self.seconds, self._too_slow)
@@ -188,7 +220,7 @@ class Connection(HttpToolsProtocol):
             self._refuse(408)
 
     def _refuse(self, status: int) -> None:
-        """Answers and ends the connection; if another answer is in the making, it ends after that."""
+        """Sends a status and closes the connection; while another answer is being made, only closes it after that."""
         self._forget()
         self._is_refused = True
         if self.cycle is None or self.cycle.response_complete:
@@ -208,8 +240,15 @@ class Connection(HttpToolsProtocol):
             self._arriving = None
 
 
+def _has_left(transport: asyncio.Transport) -> bool:
+    """Returns whether the other side has ended a connection, also if it has sent bytes that were not read."""
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), getattr(select, "POLLRDHUP", 0))
+    return bool(poll.poll(0))
+
+
 def _without_upgrade(data: bytes) -> bytes:
-    """Of a packet that begins with a head, or goes on with one."""
+    """Returns a packet that begins with a head, or goes on with one, whose header Upgrade has another name."""
     end = data.find(b"\r\n\r\n")
     while found := _UPGRADE.search(data, 0, len(data) if end < 0 else end):
         data = b"".join((data[: found.start()], b"x-asked", data[found.end() :]))

@@ -1,4 +1,4 @@
-"""The languages of a request: those that its codes mean, and those that its texts are in."""
+"""The languages of a request: those that its codes mean, and those of its texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def settled(host: ModelHost, detector: Detector, texts: Sequence[str], source: s
 
 
 def _detected(host: ModelHost, detector: Detector, text: str, intos: Sequence[str]) -> Wanted:
-    """The languages of a text whose source is not given. A guess is one from which something leads to the target."""
+    """Returns the languages of a text without a given source; an unsure source is one that leads to a target."""
     found = detector.detect(text)
     best = found[0]
     guesses = [] if best.confidence else [*found[1:], *(Detected(one, 0.0) for one in host.sources)]
@@ -72,12 +72,12 @@ def _detected(host: ModelHost, detector: Detector, text: str, intos: Sequence[st
 
 
 def _fits(host: ModelHost, source: str, target: str) -> bool:
-    """Whether a text of one language can be had in the other."""
+    """Returns whether a text in one language can be translated into the other, or is in it already."""
     return source == target or host.leads(source, target)
 
 
 def _meant(code: str, languages: Sequence[str]) -> list[str]:
-    """The languages that a code may mean: the nearest one, and its variants. Raises ServeError if it means none."""
+    """Returns the languages that a code may mean, the nearest first, then its variants. Raises ServeError for none."""
     nearest = found_in(code, languages)
     if nearest is None:
         raise bad(f"{said(code)} is not supported")

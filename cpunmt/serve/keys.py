@@ -17,7 +17,7 @@ _MOST = 16 << 20  # characters of a file of keys
 _HEADERS = (b"x-api-key", b"x-goog-api-key", b"authorization")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 _NAMES = "|".join(_PARAMETERS).encode()
-_MOST_KEYS = 20  # of a body: it has one
+_MOST_KEYS = 20  # places in a body that may hold a key; a request has one
 _IN_JSON = re.compile(rb'"(?:%b)"\s*:\s*("(?:[^"\\]|\\.){1,1000}")' % _NAMES)
 _HEADS = rb"(?:[^\r\n]+\r\n){0,9}\r\n"  # the other headers of a part of a multipart form
 _IN_FORM = re.compile(rb'(?:(?:^|&)(?:%b)=|name="?(?:%b)"?\r\n%b)([^&\r\n]{1,1000})' % (_NAMES, _NAMES, _HEADS))
@@ -28,8 +28,8 @@ def given_key(
 ) -> str:
     """Returns the key of a request, wherever its dialect puts it; "" without one.
 
-    A request may have several, as a proxy may add an Authorization of its own. Of those the first that `keys` know
-    counts; if there is none, the first: X-Api-Key, X-Goog-Api-Key, DeepL-Auth-Key, a parameter, Bearer.
+    A request may have several, as a proxy may add an Authorization of its own. The first one in `keys` counts; if there
+    is none, the first one. The order: X-Api-Key, X-Goog-Api-Key, DeepL-Auth-Key, a parameter, Bearer.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def given_key(
 
 
 def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> Iterator[str]:
-    """What may be a key, in order. Authorization of another scheme (Basic, Digest) is not one."""
+    """Yields the possible keys in their order; Authorization of other schemes (Basic, Digest) has none."""
     said = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
     schemes = [value.partition(" ") for name, value in said if name == b"authorization"]
     tokens = [(scheme.lower(), token.strip()) if token else ("bearer", scheme) for scheme, _, token in schemes]
@@ -74,19 +74,19 @@ class Keys:
         return bool(self._digests)
 
     def knows(self, key: str) -> bool:
-        """Whether it is one of them, compared with all of them, whichever it is."""
+        """Returns whether a key is known; the time does not depend on which one it is."""
         given, known = _digest(key), False
         for digest in self._digests:
             known |= hmac.compare_digest(digest, given)
         return known
 
     def check(self, key: str) -> None:
-        """Raises ServeError for a key that is none of them."""
+        """Raises ServeError for a key that is not known."""
         if self._digests and not self.knows(key):
             raise ServeError(403, "Invalid API key" if key else "An API key is required", detail="Send a valid API key")
 
     def check_body(self, content: bytes) -> None:
-        """Raises ServeError for a body that has no key where a request has one, before it is parsed."""
+        """Raises ServeError if no place in a body that may hold a key has a known one; the body is not parsed."""
         literals = [found[1] for found in islice(_IN_JSON.finditer(content), _MOST_KEYS)]
         values = [found[1] for found in islice(_IN_FORM.finditer(content), _MOST_KEYS)]
         given = [*map(_unescaped, literals), *(unquote_plus(value.decode("utf-8", "replace")) for value in values)]
@@ -95,7 +95,7 @@ class Keys:
 
 
 def read_keys(path: str) -> tuple[str, ...]:
-    """The keys of a file, one in each line; empty lines and those that begin with # do not count.
+    """Reads the keys of a file, one in each line; empty lines and those that begin with # are skipped.
 
     Raises CpunmtError for a file that cannot be read or has none.
     """
@@ -121,7 +121,7 @@ def _digest(key: str) -> bytes:
 
 
 def _unescaped(literal: bytes) -> str:
-    """The text of a JSON literal; "" for one that is broken."""
+    """Returns the text of a JSON literal; "" for one that is broken."""
     try:
         return str(json.loads(literal))
     except ValueError:

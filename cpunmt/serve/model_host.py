@@ -36,18 +36,18 @@ class ServedModel:
     """A model that is served: a directory, and the Translator of it while it is loaded."""
 
     def __init__(self, named: str):
-        """Of a directory or a fetched model's name; "de-en=DIRECTORY" says which languages it is for.
+        """`named`: a directory or a fetched model's name; "de-en=DIRECTORY" also names the languages.
 
-        Raises CpunmtError if there is no such, or nothing tells its languages.
+        Raises CpunmtError if there is no model, it is not a directory or a file of one, or its languages are not known.
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
+        folder = model_folder(self.path)
         if not contains_model(self.path):
             raise CpunmtError(
                 f"{self.path}: there is no model; expected a model's directory, or a fetched model's name such as "
                 "firefox:ende"
             )
-        folder = model_folder(self.path)
         metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
         said = model_languages(metadata, named)
         source, target = (found[1], found[2]) if found else said
@@ -94,7 +94,7 @@ class ModelHost:
         self.targets = targets(self.directions)
         """The languages that are translated into."""
         self.languages = list(dict.fromkeys([*self.sources, *self.targets]))
-        """All of them."""
+        """All languages of either side."""
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that one is translated into, through others where it must be."""

@@ -24,8 +24,10 @@ _MOST_FIELDS = 10_000
 _READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # lists and objects in one another
-_SHORT = 64 << 10  # bytes of a body that the event loop parses; of JSON without its texts, which could be all brackets
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)  # linear where the last one has no end
+_SHORT = 64 << 10  # bytes of a body that the event loop parses; also of JSON outside of its texts, at most
+_STRING = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL
+)  # takes linear time, also if the last one has no end
 _FILE_NAME = re.compile(rb""";\s*filename\*\s*=\s*"?([\w-]+)'[\w-]*'([^\s;"]*)"?""", re.IGNORECASE)
 
 
@@ -83,7 +85,7 @@ async def read_parameters(
     allow: Callable[[Parameters, bytes], None] = lambda query, content: None,
     parser: Executor | None = None,
 ) -> Parameters:
-    """All parameters of a request; those of the body win over those of the query.
+    """Reads all parameters of a request; those of the body win over those of the query.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ async def read_parameters(
 
 
 def _parsed(kind: str, content: bytes) -> dict[str, Any]:
-    """The parameters of a form or JSON."""
+    """Returns the parameters of a form or JSON."""
     if not content.strip():
         return {}
     if kind == "application/x-www-form-urlencoded":
@@ -130,7 +132,7 @@ def _parsed(kind: str, content: bytes) -> dict[str, Any]:
 
 
 def checked_texts(texts: Sequence[str], settings: ServeSettings, named: str = "request") -> list[str]:
-    """The texts of a request. Raises ServeError for too many or too long ones."""
+    """Returns the texts of a request. Raises ServeError for too many or too long ones."""
     if len(texts) > settings.max_texts:
         raise bad(f"Invalid request: {named} ({len(texts)} texts) exceeds limit ({settings.max_texts} texts)")
     longest = max(map(len, texts), default=0)
@@ -164,7 +166,7 @@ def _too_large(most: int) -> ServeError:
 
 
 async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGenerator[bytes, None]:
-    """The bytes of a gzip body, of which no more than `most` and one are ever made, however small it is."""
+    """Yields the bytes of a gzip body; at most `most` + 1 bytes are unpacked, however small the body is."""
     reader, size, is_empty, goes_on = zlib.decompressobj(wbits=31), 0, True, False
     async for chunk in body:
         is_empty, goes_on = is_empty and not chunk, goes_on or (reader.eof and bool(chunk))
@@ -201,14 +203,14 @@ async def _joined(chunks: AsyncGenerator[bytes, None], held: Callable[[int], Non
 
 
 async def _slices(content: bytes) -> AsyncGenerator[bytes, None]:
-    """Parts of a body, between which the event loop does what else there is."""
+    """Yields parts of a body; between them the event loop can do other work."""
     for begin in range(0, len(content), _SHORT):
         yield content[begin : begin + _SHORT]
         await asyncio.sleep(0)
 
 
 class _MultiPart(MultiPartParser):
-    """Starlette's, which also reads a file's name as older clients write it: filename*=UTF-8''na%C3%AFve.txt."""
+    """Starlette's parser, which also reads file names in the form filename*=UTF-8''na%C3%AFve.txt."""
 
     def on_header_end(self) -> None:
         value = self._current_partial_header_value

@@ -168,7 +168,7 @@ def unseen(isa: Isa) -> list[str]:
 
 
 def _host_of_llvm():
-    """LLVM's name of this processor, and its map of features."""
+    """Returns LLVM's name of this processor and its map of features."""
     import llvmlite.binding as llvm
 
     with LOCK:  # llvmlite has a lock of its own

@@ -25,7 +25,7 @@ class Fault:
     wrong_range   send another range than asked
     total         of the whole, as a range's header tells it, whatever the whole has; "*" for not known
     tag           the ETag, whatever is sent
-    hold          an event to wait for before the answer
+    hold          an event to wait for before the answer, or after `break_after` bytes if that is given
     """
 
     break_after: int | None = None
@@ -103,7 +103,7 @@ class Server:
         with self.lock:
             self.requests.append(Request(path, dict(handler.headers), handler.command))
         fault = self._fault(path)
-        if fault.hold:
+        if fault.hold and fault.break_after is None:
             fault.hold.wait(20)
         content = self.content.get(path) if fault.content is None else fault.content
         if fault.status or content is None:
@@ -144,6 +144,8 @@ class Server:
         elif fault.break_after is not None:
             handler.wfile.write(body[: fault.break_after])
             handler.wfile.flush()
+            if fault.hold:
+                fault.hold.wait(60)
             time.sleep(0.02 + fault.stall)  # what was sent should arrive before the reset
             # SO_LINGER with 0 seconds: closing sends a reset
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

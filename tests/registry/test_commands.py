@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -245,7 +246,8 @@ def large_model(server, monkeypatch, size=400_000):
 
 def test_control_c_leaves_a_rest_to_go_on_with(server, monkeypatch):
     path = large_model(server, monkeypatch)
-    server.faults[path] = [Fault(trickle=20_000), None]
+    ended = threading.Event()
+    server.faults[path] = [Fault(break_after=300_000, hold=ended), None]
     process = start("fetch", "firefox:ende")
     part = store.models_folder() / "firefox" / ".ende.part" / "model.ende.intgemm.alphas.bin.part"
     while not (part.exists() and part.stat().st_size):
@@ -253,6 +255,7 @@ def test_control_c_leaves_a_rest_to_go_on_with(server, monkeypatch):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=TIMEOUT)
+    ended.set()
     assert (process.returncode, output) == (130, "")
     kept = part.stat().st_size
     assert 0 < kept < 400_000 and store.installed() == []

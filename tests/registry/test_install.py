@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -235,6 +236,26 @@ def test_more_than_the_disk_has(server, monkeypatch):
     with pytest.raises(CpunmtError, match=rf"firefox:ende needs {1 << 60} more bytes in .*, which has \d+"):
         run(entry)
     assert not any("/cdn/" in path for path in server.paths())
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_what_is_there_already_needs_no_room(server, monkeypatch, lacking):
+    """The rest of a model fits on a disk that has just as many bytes, and not on one that has one less."""
+    entry = one_model(server)
+    server.faults[entry.files[-1].url.removeprefix(server.url)] = [Fault(status=404), None]
+    with pytest.raises(CpunmtError):
+        run(entry)
+    part = next(store.models_folder().glob("*/.*.part"))
+    here = sum((part / file.path).stat().st_size for file in entry.files[:-1])
+    assert here
+    free = (entry.size or 0) + entry.unpacked_size - here - lacking
+    usage = shutil.disk_usage(part)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    if lacking:
+        with pytest.raises(CpunmtError, match=f"needs {free + 1} more bytes in .*, which has {free}; make room"):
+            run(entry)
+    else:
+        assert run(entry) == store.find(entry.name)
 
 
 def test_something_else_in_the_way_is_not_touched(server):

@@ -236,3 +236,11 @@ def test_bodies_and_forms_end_at_their_limits(more):
 def test_a_text_that_looks_like_a_key_hides_none():
     for body in (b'{"key": "none", "api_key": "plain"}', b"key=none&api_key=plain"):
         Keys(KEYS).check_body(body)
+
+
+@pytest.mark.parametrize("lists, status", [(39, 200), (40, 400)])
+def test_json_has_forty_levels_at_most(served, lists, status):
+    """The object around the lists is a level."""
+    body = f'{{"q": "One man.", "source": "en", "target": "de", "x": {"[" * lists}{"]" * lists}}}'
+    answer = served.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status, answer.text

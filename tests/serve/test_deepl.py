@@ -4,6 +4,9 @@ import deepl
 import pytest
 from deep_translator import DeeplTranslator
 
+from tests.sample_models.real_model import DIRECTORIES
+from tests.serve.serving import serving
+
 TEXT = "Two dogs are playing in the snow."
 
 
@@ -253,3 +256,10 @@ def test_as_mastodon_asks(served, translators):
     assert "billed_characters" not in answer["translations"][0]
     beneath = served.post("/deepl/v2/translate", json={"text": ["One man."], "target_lang": "DE"})
     assert beneath.json()["translations"][0]["text"] == "Ein Mann."
+
+
+def test_a_detected_language_has_no_country():
+    """The official client has an enumeration of these."""
+    with serving(f"en-GB-de={DIRECTORIES['int8']}") as served:
+        answer = served.json("/v2/translate", {"text": "One man.", "source_lang": "EN", "target_lang": "DE"})
+        assert [one["detected_source_language"] for one in answer["translations"]] == ["EN"]

@@ -5,6 +5,7 @@ import contextlib
 import json
 import signal
 import socket
+import struct
 import threading
 import time
 
@@ -63,10 +64,10 @@ def test_empty_lines_before_a_request_are_none_of_it(served, lines):
             assert json.loads(connection.recv(1 << 16).partition(b"\r\n\r\n")[2]) == RIGHT
 
 
-def unread(served, size, keep):
-    """A connection whose answer of so many bytes nobody reads."""
+def unread(served, size, keep, room=4096):
+    """Returns a connection whose answer of `size` bytes nobody reads; the system takes `room` bytes of it."""
     connection = connected(served)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     body = json.dumps({"text": "x" * 50, **PAIR, "return": ["sentences"]}).encode()
     text = json.dumps({"q": ["y" * 49_000] * (size // 49_000), **PAIR}).encode() if size else body
     head = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n"
@@ -194,3 +195,120 @@ def test_broken_forms_are_not_told_on_stderr(process):
         assert started.client.post("/translate", content=body, headers=kind).status_code == 400
     started.process.terminate()
     assert started.ended() == (0, "")
+
+
+def reset(connection):
+    """Ends a connection at once, as a client that crashes does."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def pipelined(count, size=49_000):
+    """Returns requests of `size` characters, all in one."""
+    body = json.dumps({"q": ["y" * size], **PAIR}).encode()
+    return (b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body) * count
+
+
+@pytest.mark.parametrize(
+    "leave, sent",
+    [(reset, pipelined(200)), (reset, pipelined(9, 10)), (socket.socket.close, pipelined(9, 10))],
+    ids=["reset, much unread", "reset", "closed"],
+)
+@pytest.mark.parametrize("running", [1, 2])
+def test_who_leaves_is_noticed_while_nothing_is_read(monkeypatch, leave, sent, running):
+    """Requests wait for the one that runs, so the server reads no further; still it ends when its client leaves."""
+    monkeypatch.setattr(connections, "_LOOK", 0.01)
+    with serving(MODELS[0]) as served:
+        there, asked, left, looks = served.server.server_state.connections, [], [], threading.Semaphore(0)
+        kind, real = served.server.config.http_protocol_class, served.service.translated
+        look = kind._look_for_end
+        monkeypatch.setattr(kind, "_look_for_end", lambda self: (look(self), looks.release()))
+
+        async def translated(request, *given):
+            asked.append(request)
+            if len(asked) < running:
+                return await real(request, *given)
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            left.append(request)
+            return []
+
+        served.service.translated = translated
+        connection = connected(served)
+        connection.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            connection.sendall(sent)
+        until(lambda: len(asked) == running)
+        for _ in range(3):
+            assert looks.acquire(timeout=WAIT)
+        assert next(iter(there)).flow.read_paused and not left
+        leave(connection)
+        until(lambda: left and not there)
+        assert left == asked[running - 1 :]
+
+
+def test_a_request_that_cannot_arrive_is_not_too_slow(monkeypatch):
+    """The server reads no further in the middle of a request: that is not its client's fault."""
+    monkeypatch.setattr(server, "_MORE", -9.5)
+    with serving(MODELS[0], body_seconds=10.0) as served:
+        go, looks = threading.Event(), threading.Semaphore(0)
+        monkeypatch.setattr(served.service, "translated", held_by(served.service.translated, go))
+        kind = served.server.config.http_protocol_class
+        look = kind._too_slow
+        monkeypatch.setattr(kind, "_too_slow", lambda self: (look(self), looks.release()))
+        with connected(served) as connection:
+            sending = threading.Thread(target=connection.sendall, args=(pipelined(20),))
+            sending.start()
+            assert looks.acquire(timeout=WAIT)
+            go.set()
+            answer = b""
+            while answer.count(b"HTTP/1.1 200 ") < 20 and (part := connection.recv(1 << 20)):
+                answer += part
+            sending.join(WAIT)
+        assert answer.count(b"HTTP/1.1 200 ") == 20 == answer.count(b"HTTP/1.1 ")
+
+
+LARGE = {"max_body": 9_000_000, "max_characters": 9_000_000}
+
+
+@pytest.mark.parametrize("end", ["closed", "idle", "refused", "slow"])
+def test_who_does_not_read_the_last_answer_is_cut_off(monkeypatch, end):
+    """Closing waits until all is sent. The limits on the buffer would end it too: here they are high."""
+    made = connections.Connection.connection_made
+
+    def connection_made(self, transport):
+        made(self, transport)
+        transport.set_write_buffer_limits(high=1 << 30)
+
+    monkeypatch.setattr(connections.Connection, "connection_made", connection_made)
+    monkeypatch.setattr(server, "_MORE", -599.5)  # the application does not end a slow body first
+    monkeypatch.setattr(server, "_IDLE", 1 if end == "idle" else 60)
+    with serving(MODELS[0], body_seconds=600.0, **LARGE) as served:
+        there = served.server.server_state.connections
+        with unread(served, 8_000_000, end != "closed") as connection:
+            until(lambda: served.server.server_state.total_requests == 1 and not served.service.in_flight)
+            if end == "refused":
+                connection.sendall(b"nonsense\r\n\r\n")
+            elif end == "slow":
+                connection.sendall(ASKED + BODY[:-1])
+            until(lambda: not there)
+
+
+def test_who_reads_slowly_gets_the_last_answer(monkeypatch):
+    """A reader that is slower than a connection's time, but not too slow."""
+    made = connections.Connection.connection_made
+
+    def connection_made(self, transport):
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        made(self, transport)
+
+    monkeypatch.setattr(connections.Connection, "connection_made", connection_made)
+    monkeypatch.setattr(server, "_MORE", -9.5)
+    with serving(MODELS[0], body_seconds=10.0, **LARGE) as served:
+        with unread(served, 8_000_000, False, 1 << 16) as connection:
+            began, size = time.monotonic(), 0
+            while part := connection.recv(1 << 15 if time.monotonic() - began < 2 else 1 << 20):
+                size += len(part)
+                if time.monotonic() - began < 2:  # four times that time
+                    time.sleep(0.01)
+        assert size > 7_900_000

@@ -3,10 +3,11 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.serve.dialects.google import _code as google
+from cpunmt.serve.errors import said
 from cpunmt.serve.language_codes import NAMES, base_of, deepl, found_in, libretranslate, name_of, plain
 
 ALIKE = [  # each list is one language; the first is how models write it
@@ -46,9 +47,10 @@ def definition(code, there):
     return next((one for one in there if base(plain(one)) == base(plain(code))), None)
 
 
-@given(CODES, st.lists(CODES, max_size=5), CASES, CASES)
-def test_the_nearest_code_is_found(code, there, as_asked, as_served):
-    code, there = as_asked(code), [as_served(one) for one in there]
+@given(CODES, st.lists(st.tuples(CODES, CASES), max_size=5), CASES)
+@example("PT-br", [("pt-br", str), ("pt-br", str.upper)], str)  # of equals the first
+def test_the_nearest_code_is_found(code, there, as_asked):
+    code, there = as_asked(code), [as_served(one) for one, as_served in there]
     assert found_in(code, there) == definition(code, there)
 
 
@@ -86,3 +88,10 @@ def test_codes_are_written_as_each_dialect_has_them():
 def test_a_giant_code_takes_no_time():
     assert found_in("a-" * 500_000, ["a"]) is None and found_in(f"{'a-' * 17}a", ["a"]) == "a"  # 35 characters
     assert found_in(f"{'a-' * 17}ab", ["a"]) is None
+    assert [said("a" * count) for count in (1, 35, 36)] == ["a", "a" * 35, "the language"]
+
+
+@pytest.mark.parametrize("group", ALIKE, ids=lambda group: group[0])
+def test_all_names_of_a_language_are_written_alike(group):
+    for written in (libretranslate, deepl):
+        assert len({written(code) for code in group}) == 1

@@ -43,6 +43,8 @@ def test_hcfy(ask):
     assert ask("/hcfy", asked) == {
         "text": asked["text"], "from": "英语", "to": "德语", "result": [SAID, "", "Ein Mann."],
     }  # fmt: skip
+    british = ask("/hcfy", {"text": TEXT, "destination": ["英语", "德语"], "source": "en-GB"})  # is English, too
+    assert (british["to"], british["result"]) == ("德语", [SAID])
     back = ask("/hcfy", {"name": "x", "text": SAID, "destination": ["德语", "英语"]})
     assert (back["from"], back["to"]) == ("德语", "英语") and "dogs" in back["result"][0]
 

@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import itertools
 import types
 
 import numpy as np
@@ -334,3 +335,14 @@ def test_missing_arguments_are_of_a_class_that_users_know(kind):
             method()
         owner = str(raised.value).partition("(")[0]
         assert owner in (f"{kind.__name__}.{method.__name__}", "translate_document"), raised.value
+
+
+@pytest.mark.parametrize("count, right", [(2, False), (3, True), (4, False), (None, True)])
+def test_repeated_prefixes_are_counted_if_they_end(student, count, right):
+    prefixes = itertools.repeat("Der", *([] if count is None else [count]))
+    results = student.translate_iterable(TEXTS, target_prefix=prefixes)
+    if right:
+        assert [found.text for found in results] == [found.text for found in student.translate(TEXTS, "Der")]
+    else:
+        with pytest.raises(ValueError, match="^target_prefix has .* items, expected one for each sentence"):
+            list(results)

@@ -107,3 +107,9 @@ def test_a_search_that_goes_on_after_an_end_is_told_at_its_end():
     whole = [result.text for result in tiny.translate(lines, **asked)]
     assert whole != [result.text for result in tiny.translate(lines, beam_size=1)]  # it matters
     assert ["".join(tiny.generate_text(line, **asked)) for line in lines] == whole
+
+
+def test_a_space_goes_with_the_word_behind_it(student):
+    """An emoji is two pieces here, of which the first is a space."""
+    increments = assert_same(student, "A dog is here.", "Ein \U0001f600")
+    assert len(increments) > 3 and not any(increment.endswith(" ") for increment in increments)

@@ -8,7 +8,7 @@ from cpunmt.translation.options import Options
 from cpunmt.translation.repetition import repeats
 from cpunmt.values.checks import shown
 
-_SHOWN = 5  # numbers of lines that are told, or beginnings of texts
+_SHOWN = 5  # lines or texts that a message names
 
 
 class Doubts:
@@ -24,7 +24,7 @@ class Doubts:
         self._reached = set()  # those that cut a translation off, or may have
 
     def add(self, number: int, texts, results):
-        """Look at the results of a window of lines, before which there were `number`."""
+        """Looks for doubtful translations in a window of lines; `number` lines came before it."""
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             cut, loops = self._doubtful(text, result)
             if cut or result.truncated:
@@ -33,14 +33,14 @@ class Doubts:
                 self._loops.add(line)
 
     def add_texts(self, texts, results):
-        """Look at the results of texts that stand in no lines: a doubtful sentence is told by its beginning."""
+        """Looks for doubtful translations of texts without line numbers; reports them by their first words."""
         for text, result in zip(texts, results, strict=True):
             for places, sentences in zip((self._cut, self._loops), self._doubtful(text, result), strict=True):
                 for sentence in sentences:
                     places.add(shown(sentence))
 
     def _doubtful(self, text, result) -> tuple[list[str], list[str]]:
-        """The sentences of a text whose translation was cut off, and those whose translation looks like a loop."""
+        """Returns the sentences of a text that were cut off in translation, and those whose translation loops."""
         if not (result.truncated or result.repeats):
             return [], []
         sentences = list(sentences_of(text, result.hypotheses[0]))
@@ -55,11 +55,11 @@ class Doubts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Heading -> how many there were."""
+        """Maps headings to counts."""
         return {"cut off": self._cut.count, "loops": self._loops.count}
 
     def report(self, file: str | None = None):
-        """One line on stderr, if there is any: how many, where, and what to do; `file`: its name, if it is told."""
+        """Prints a line on stderr if there are doubts: how many, where, what to do; `file`: the document's name."""
         found, advice = [], []
         if self._loops.count:
             verb = "looks like a loop" if self._loops.count == 1 else "look like loops"
@@ -95,7 +95,7 @@ class Doubts:
 
 
 class _Places:
-    """How many lines, or texts, and the numbers, or the beginnings, of the first."""
+    """A count of lines or texts, with the numbers or the first words of the first few."""
 
     def __init__(self):
         self.count, self._first = 0, []

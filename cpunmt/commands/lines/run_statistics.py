@@ -12,14 +12,14 @@ class RunStatistics:
     """Counts and times of one run."""
 
     def __init__(self, loading: float, texts: str = "lines"):
-        """`texts`: the heading of how many there were."""
+        """`loading`: seconds. `texts`: the heading of the number of lines or texts."""
         self._loading, self._texts = loading, texts
         self._lines = self._sentences = self._words = self._source_pieces = self._target_pieces = 0
         self._seconds = 0.0
         self._alone = array("d")  # seconds of each window of one line
 
     def add(self, texts, results, seconds):
-        """Count a window of lines and their results."""
+        """Counts a window of lines and their results."""
         self._lines += len(texts)
         self._source_pieces += sum(result.num_source_pieces for result in results)
         for text, result in zip(texts, results, strict=True):
@@ -32,7 +32,7 @@ class RunStatistics:
             self._alone.append(seconds)
 
     def report(self, others: dict[str, int]):
-        """Print all on stderr, and the `others`, heading -> count."""
+        """Prints all on stderr, with `others`, which maps headings to counts."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
             (self._texts, f"{self._lines}"),

@@ -49,9 +49,9 @@ class Output:
         self.made = made  # path of the file that was made
 
     def write(self, chunks: Iterable[bytes]):
-        """Write all, in one piece even if the process is interrupted; the last chunk ends a line.
+        """Writes all chunks, also if the process is interrupted meanwhile; the last chunk ends a line.
 
-        Raises CpunmtError if that fails, BrokenPipeError if nobody reads any more. A file then ends with a whole line.
+        Raises CpunmtError if that fails, BrokenPipeError if the reader has left. A file then ends with a whole line.
         """
         with uncut, stream_errors("cannot write the output"):
             self._touch()
@@ -76,7 +76,7 @@ class Output:
                 gathered, size = [], 0
 
     def _place(self) -> int | None:
-        """Where the next byte comes in a regular file; None for a pipe, a terminal or a device."""
+        """Returns the offset of the next byte in a regular file; None for a pipe, a terminal or a device."""
         status = os.fstat(self.descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
@@ -85,16 +85,16 @@ class Output:
         return os.lseek(self.descriptor, 0, os.SEEK_CUR)
 
     def _cut(self, place: int, line: int, written: bytes):
-        """Remove the beginning of a line that a full disk has no room for.
+        """Removes the beginning of a line whose rest did not fit on the disk.
 
         Parameters
         ----------
-        place : where `written` begins, the last bytes that there was room for
-        line : where the line begins that was begun before them
+        place : offset of `written`, the last bytes that fitted
+        line : offset of the last line that began before `place`
         """
         end = place + len(written)
         line = place + written.rindex(b"\n") + 1 if b"\n" in written else line
-        # else others write into the same file, and what is at its end is theirs
+        # else others write into the same file, and its last bytes are theirs
         if end == os.lseek(self.descriptor, 0, os.SEEK_CUR) == os.fstat(self.descriptor).st_size:
             os.ftruncate(self.descriptor, line)
             os.lseek(self.descriptor, line, os.SEEK_SET)

@@ -15,7 +15,7 @@ from cpunmt.translation.glossary.glossary import Glossary
 
 MOST_TERMS = 10_000
 MOST_BYTES = 64 << 20  # of the terms of all glossaries together
-SHARE = 10  # a client may have a tenth of all glossaries, and of their bytes
+SHARE = 10  # a client may have a tenth of all glossaries and of their bytes
 
 
 Pair = tuple[str, str]  # source and target language
@@ -83,7 +83,7 @@ class GlossaryStore:
         self._bytes = 0
 
     def add(self, owner: str, name: str, terms: dict[Pair, Glossary], most: int) -> StoredGlossary:
-        """Keep one more. Raises ServeError if there is no room for it."""
+        """Keeps one more. Raises ServeError if there is no room for it."""
         made = StoredGlossary(str(uuid.uuid4()), owner, name, terms, datetime.now(timezone.utc))
         if len(self._all) >= most or len(self.all_of(owner)) >= -(-most // SHARE):
             raise _no_room()

@@ -135,7 +135,7 @@ def _check_room(service: Service) -> None:
 
 
 def _allow(request: Request, service: Service, keyed: bool, query: Parameters, content: bytes) -> None:
-    """Raises ServeError before a body is parsed of which it is clear that it has no right key."""
+    """Raises ServeError for a body that cannot have a right key, before it is parsed."""
     keys = service.keys
     if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query, keys)):
         keys.check_body(content)

@@ -72,7 +72,7 @@ for _prefix in ("", "/google"):  # MTranServer's
 
 @google.route("/google/translate_a/single", "GET", "POST")
 async def single(ask: Ask) -> Response:
-    """A text, and the arrays that pages get, or with dj=1 the objects."""
+    """Translates one text; answers with arrays, as for pages, or with dj=1 with objects."""
     given = ask.parameters
     text = given.text("q")
     ((wanted, result),) = await ask.translated([text], given.text("sl", AUTO) or AUTO, given.text("tl"), {})

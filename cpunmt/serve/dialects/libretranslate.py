@@ -66,7 +66,7 @@ async def detect(ask: Ask) -> Response:
 
 @libre.route("/languages", "GET", keyed=False)
 async def languages(ask: Ask) -> Response:
-    """The languages, and what each is translated into: one that is only translated into has itself, as all have."""
+    """Lists all languages with their targets; each language is among its own targets, as LibreTranslate has it."""
     host = ask.service.host
     told: dict[str, dict[str, Any]] = {}
     for code in host.languages:

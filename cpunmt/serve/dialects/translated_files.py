@@ -15,14 +15,12 @@ from cpunmt.serve.errors import ServeError, bad
 SUFFIXES = (".txt", ".html", ".htm")
 _SECONDS = 600.0
 MOST_BYTES = 64 << 20
-SHARE = 4  # a client may have a fourth of it, as long as nobody fetches its files
-
-
-_EMPTY = 4 << 10  # bytes that a file counts for besides its own, so that there are not too many
+SHARE = 4  # files that were not fetched take at most a fourth of it for each client
+_EMPTY = 4 << 10  # bytes that each file counts for besides its own, which bounds the number of files
 
 
 class _File:
-    """A file: when it was kept and for whom, and whether it was fetched."""
+    """A file with its owner, the time of its arrival, and whether it was fetched."""
 
     __slots__ = ("began", "content", "is_fetched", "owner", "size")
 
@@ -36,16 +34,16 @@ class _File:
 
 
 class FileStore:
-    """Contents by names that cannot be guessed. For one thread: that of the event loop.
+    """Contents of files by names that cannot be guessed. Only the event loop's thread uses it.
 
-    A file stays for its time. Before, it leaves only if it was fetched and room is needed.
+    A file stays for ten minutes. Before that it leaves only if it was fetched and its room is needed.
     """
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, _File] = OrderedDict()
 
     def check(self, owner: str, size: int) -> None:
-        """Raises ServeError if there is no room for a file of so many bytes."""
+        """Raises ServeError if there is no room for a file of `size` bytes."""
         self._forget([name for name, one in self._files.items() if one.is_old])
         waiting = [one for one in self._files.values() if not one.is_fetched]
         of_all, own = (
@@ -58,7 +56,7 @@ class FileStore:
             raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=max(1, retry))
 
     def put(self, owner: str, name: str, language: str, content: bytes) -> str:
-        """Keep a file; the name under which it can be fetched has its suffix, but no other part of its name.
+        """Keeps a file; returns a random name that has the suffix of `name`.
 
         Raises ServeError if there is no room for it.
         """
@@ -71,7 +69,7 @@ class FileStore:
         return made
 
     def get(self, name: str) -> bytes | None:
-        """A file, if it is still there."""
+        """Returns a file, or None if it is gone."""
         found = self._files.get(name)
         if found is None or found.is_old:
             return None

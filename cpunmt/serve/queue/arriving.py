@@ -1,6 +1,6 @@
-"""Requests whose bodies are arriving: how much memory they take, and an end for those that take too long.
+"""Requests whose bodies are arriving: counts their memory, and ends those that take too long.
 
-A request that arrives has no thread yet and is not in progress: clients that send slowly keep out nobody else, and the
+A request that is arriving has no thread and is not in progress: clients that send slowly keep no others out, and the
 end of the server does not wait for them.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 
 from cpunmt.serve.errors import ServeError
 
-MOST_BYTES = 128 << 20  # of bodies that are not there as a whole
+MOST_BYTES = 128 << 20  # of all bodies that are arriving
 
 
 class Arriving:
-    """Requests that are arriving, the oldest first. For one thread: that of the event loop."""
+    """Requests that are arriving, the oldest first. Only the event loop's thread uses it."""
 
     def __init__(self) -> None:
         self._held: dict[asyncio.Task[object], int] = {}
@@ -28,7 +28,7 @@ class Arriving:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[Callable[[int], None]]:
-        """Around the arrival of a request: yields a function that counts bytes. Raises ServeError if it is ended."""
+        """Surrounds the arrival of a request; yields a function that counts bytes. Raises ServeError if it is ended."""
         task = asyncio.current_task()
         assert task is not None
         self._held[task] = 0
@@ -45,12 +45,12 @@ class Arriving:
             self._ended.pop(task, None)
 
     def end_all(self, error: ServeError) -> None:
-        """Each of them raises this error."""
+        """Makes each of them raise `error`."""
         for task in list(self._held):
             self._end(task, error)
 
     def _more(self, task: asyncio.Task[object], count: int) -> None:
-        """More bytes have come. Where all bodies have too many, the request that takes longest is ended."""
+        """Counts bytes of a request; while all bodies together have too many, ends the oldest other request."""
         if task in self._held:  # else it is ended
             self._held[task] += count
             self._bytes += count

@@ -10,9 +10,9 @@ Who comes first: groups take turns, and so do the requests of a group, in the or
 robin). Turns grow from a sixteenth of a batch to a whole one, and are quarters then (`waiting.turn`): between two turns
 of a request each other one has one turn at most, so that nobody starves and nobody waits for a whole document.
 
-A batch that takes long, which is a sentence without an end or a wide beam, lets others pass: each time that the engine
-asks whether to go on, its thread translates what waits for as long as the batch has taken since. The batch ends when
-all who waited for it have left.
+A batch that takes long (a very long sentence, a wide beam) lets others pass: whenever the engine asks whether to go on,
+its thread translates waiting jobs for as long as the batch has taken since. The batch ends when all its clients have
+left.
 
 A translation depends on model, options and sentence and on nothing else. So equal sentences that wait are translated
 once, and what has been translated is kept (`ByteCache`), which no answer can be told by.
@@ -194,7 +194,7 @@ class Scheduler:
         return number
 
     def _check(self, task: Task, count: int, pieces: int) -> None:
-        """Raise unless so many sentences more may wait. Where nothing waits, any request may."""
+        """Raises unless `count` more sentences may wait. Where nothing waits, any request may."""
         if self._closed or task.cancelled:
             raise _cancelled()
         wait = self.wait()
@@ -241,7 +241,7 @@ class Scheduler:
         self._queued_pieces -= sum(job.size for job in jobs)
 
     def _take(self) -> tuple[Group, list[Job]] | None:
-        """The next batch, for whoever has the lock and takes a worker's place; None: there is none, or no place."""
+        """Takes the next batch and a worker's place; returns None if there is no batch or no place. Needs the lock."""
         if self._working >= self._count or (taken := self._next_batch()) is None:
             return None
         self._working += 1
@@ -249,7 +249,7 @@ class Scheduler:
         return taken
 
     def _next_batch(self, long: bool = True) -> tuple[Group, list[Job]] | None:
-        """The next batch; without `long` none that is a sentence of more pieces than a batch has."""
+        """Takes the next batch; without `long` not a sentence of more pieces than a batch has. Needs the lock."""
         for number in list(self._groups):
             group = self._groups.pop(number)
             jobs = group.batch(self._limits.batch, long)
@@ -283,7 +283,7 @@ class Scheduler:
             del taken  # a model that is unloaded meanwhile is not held by who waits
 
     def _batch(self, group: Group, jobs: list[Job]) -> None:
-        """Translate a batch and give its place back."""
+        """Translates a batch and gives its place back."""
         self._translate(group, RunningBatch(jobs, self._forget, self._let_pass), jobs)
         with self._lock:
             self._working -= 1
@@ -292,7 +292,7 @@ class Scheduler:
             self._call_others()
 
     def _let_pass(self, seconds: float) -> None:
-        """Translate what waits in the place of a batch that takes long, for about so many seconds."""
+        """Translates waiting jobs in the place of a batch that takes long, for about `seconds`."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with self._lock:
@@ -312,7 +312,7 @@ class Scheduler:
         self._watcher.batch(batch.pieces, len(jobs), seconds)
 
     def _forget(self, jobs: Sequence[Job]) -> bool:
-        """Whether nobody waits for these jobs any more, which a worker has; nobody will then."""
+        """Returns whether no request waits for these jobs any more; new requests do not join them then."""
         with self._lock:
             if not self._closed and any(job.tasks for job in jobs):
                 return False

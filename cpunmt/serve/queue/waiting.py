@@ -54,7 +54,7 @@ class Task:
         self._cancel(self)
 
     def next(self) -> Job | None:
-        """Returns the first of its jobs that no worker has."""
+        """Returns the first of its jobs that no worker has, or None."""
         while self.jobs and self.jobs[0].taken:
             self.left -= self.jobs.popleft().size
         return self.jobs[0] if self.jobs else None
@@ -82,7 +82,7 @@ class Group:
         self._was_long = False
 
     def size(self, text: str) -> int:
-        """Returns how many pieces a sentence has, about; those of a beam count for each hypothesis."""
+        """Estimates the pieces of a sentence, multiplied by the size of the beam."""
         return self._settings.search.beam_size * (len(text) // LETTERS + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
@@ -124,7 +124,7 @@ class Group:
 
 
 def turn(number: int, batch: int) -> int:
-    """Returns how many pieces a request has in a turn, the first of which is number 0.
+    """Returns the pieces of a request's turn; `number` counts from 0.
 
     A sentence is through after one turn and a list of 30 after five, so that it waits about five times as long at most.
     What is longer is a document: others do not wait for it as for a list.
@@ -133,7 +133,7 @@ def turn(number: int, batch: int) -> int:
 
 
 def pieces_before(pieces: int, others: Iterable[int], batch: int) -> int:
-    """Returns how many pieces of others are translated before a request of `pieces` is done, at most, about.
+    """Estimates how many pieces of other requests are translated, at most, before a request of `pieces` is done.
 
     `others`: what each of them waits for. Until a request is done, each other one has as many turns as it has.
     """

@@ -1,0 +1,55 @@
+"""Our own dialect: which fields an answer has, and how an error ends a stream."""
+
+import json
+import threading
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.serve.scheduling import WAIT, until
+from tests.serve.serving import MODELS, serving
+from tests.serve.test_limits import Held
+
+RETURNS = ("sentences", "alignments", "alternatives", "scores")
+PAIR = {"source": "en", "target": "de"}
+ASKED = {"text": "One man. Two dogs.", **PAIR}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sets(st.sampled_from(RETURNS)))
+def test_an_answer_has_the_fields_that_were_asked_for(served, returns):
+    body = {**ASKED, "return": sorted(returns), "options": {"num_hypotheses": 2}}
+    (found,) = served.json("/v1/translate", body)["translations"]
+    expected = {"text", "source", "target", "truncated", "repeats"} | (returns & {"sentences", "alternatives"})
+    scores = {"score", "log_prob"} if "scores" in returns else set()
+    if "alignments" in returns:
+        expected |= {"sentences"}
+        assert "alignments" in found["sentences"][0]
+    assert set(found) - {"alignments", "pieces", "source_pieces"} == expected | scores
+    for one in found.get("alternatives", []):
+        assert set(one) == {"text"} | scores
+    assert len(found.get("alternatives", [0])) == 1  # beside the best
+
+
+def test_an_error_in_a_stream_has_its_status(monkeypatch):
+    """There is too much to do when the stream has begun: 503, as without one."""
+    with serving(MODELS[0], deadline=0.01) as served:
+        held = Held(served, monkeypatch)
+        texts = [{"q": "One man."}, {"q": [f"Number {n} of the numbers." for n in range(200)]}]
+        asking = [
+            threading.Thread(target=served.post, args=("/translate",), kwargs={"json": {**PAIR, **one}})
+            for one in texts
+        ]
+        asking[0].start()
+        assert held.begun.wait(WAIT)
+        asking[1].start()
+        until(lambda: served.service.scheduler.queued == 200)
+        text = " ".join(f"Another sentence of {n} words." for n in range(50))
+        with served.client.stream("POST", "/v1/translate", json={**ASKED, "text": text, "stream": True}) as answer:
+            assert answer.status_code == 200
+            events = answer.read().decode().split("\n\n")
+        held.go.set()
+        for thread in asking:
+            thread.join(WAIT)
+        name, data = events[-2].split("\n")
+        assert name == "event: error" and json.loads(data.removeprefix("data: "))["code"] == 503
