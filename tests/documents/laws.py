@@ -3,6 +3,7 @@
 import functools
 import re
 import time
+import unicodedata
 
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import Source
@@ -17,6 +18,11 @@ def echo(change=None) -> Echo:
     return Echo(change) if change else Echo()
 
 
+# With the signs above and below letters, as in Hindi, which are no letters of words for `re`
+_MARKS = "".join(sign for sign in map(chr, range(0x300, 0x10000)) if unicodedata.category(sign)[0] == "M")
+_UNIT = re.compile(rf"(?:\{{\d+\}}|\w|[{_MARKS}])+|[^\w\s]")
+
+
 @functools.cache
 def backwards() -> Echo:
     """One whose translations have the words of a sentence from the last to the first; signs and spaces stay."""
@@ -26,7 +32,7 @@ def backwards() -> Echo:
 
 
 def _backwards(text: str, align: bool) -> Aligned:
-    units = [match.span() for match in re.finditer(r"(?:\{\d+\}|\w)+|[^\w\s]", text)]
+    units = [match.span() for match in _UNIT.finditer(text)]
     moved = [number for number, (begin, end) in enumerate(units) if text[begin].isalnum() or end - begin > 2]
     origins = dict(zip(moved, reversed(moved), strict=True))
     target, at, spans, links = "", 0, [], []

@@ -32,12 +32,16 @@ INLINE = st.recursive(
     max_leaves=8,
 ).filter(lambda line: line[0] not in "-#>12" and "~~~" not in line)  # these begin blocks, and are no strokes
 LINES = st.lists(INLINE, min_size=1, max_size=3)
+ITEMS = st.lists(st.one_of(INLINE, KEPT, st.sampled_from(["", "+", "a dog\n\n  cats", "\n  cats", "\n\n    cats"])),
+                 min_size=1, max_size=4)  # fmt: skip
 BLOCKS = st.one_of(
     LINES.map("\n".join),
     LINES.map("  \n".join),
     LINES.map("\\\n".join),
     LINES.map("<br>".join),
-    LINES.map(lambda lines: "".join(f"- {line}\n" for line in lines)),
+    ITEMS.map(lambda lines: "".join(f"- {line}".rstrip() + "\n" for line in lines)),
+    ITEMS.map(lambda lines: "".join(f"{number}. {line}".rstrip() + "\n" for number, line in enumerate(lines, 1))),
+    st.tuples(ITEMS, PLAIN).map(lambda pair: "".join(f"{line}\n+\n" for line in pair[0]) + pair[1]),
     LINES.map(lambda lines: "> [!NOTE]\n" + "".join(f"> {line}\n" for line in lines)),
     INLINE.map(lambda line: f"## {line}"),
     INLINE.map(lambda line: f"| a | b |\n|---|---|\n| {line} | {line}<br>{line} |"),

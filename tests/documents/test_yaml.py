@@ -1,10 +1,13 @@
 """YAML: values that are texts are translated in their styles; keys, comments, tags and all else stay."""
 
+import json
+
 import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
@@ -195,22 +198,55 @@ def test_the_texts_are_those_that_another_reader_finds(text):
     assert texts(text) == [one for one in found if any(map(str.isalpha, one))]
 
 
-def test_what_a_template_of_a_cloud_refers_to_stays():
-    text = """Resources:
-  Dog:
-    Description: !Sub "Two ${dogs}"
-    Name: !GetAtt [Two dogs, Arn]
-    Map: !FindInMap
-      - Dogs
-      - !Ref "Two dogs"
-      - {a: [cats]}
-    Own: !mytag {a: cats}
-    Title: Two dogs
-    List: !!seq [cats]
-"""
-    assert render(read_yaml, text, upper) == text.replace("Title: Two dogs", "Title: TWO DOGS").replace(
-        "!!seq [cats]", "!!seq [CATS]"
-    )
+FUNCTIONS = ("Ref", "Fn::GetAtt", "Fn::Sub", "Fn::If")
+TEMPLATES = st.recursive(
+    st.sampled_from(["Two dogs", "a", 1, True]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["Description", "Ref dogs", "Fn", "Refs"]), inner, max_size=3),
+        st.builds(lambda name, value: {name: value}, st.sampled_from(FUNCTIONS), inner),
+    ),
+    max_leaves=12,
+)
+
+
+class ShortForm(yaml.SafeDumper):
+    """Writes `!Ref x` for `Ref: x`, as a template may have both."""
+
+    def represent_mapping(self, tag, mapping, flow_style=None):
+        name, value = next(iter(mapping.items()), ("", None))
+        if name not in FUNCTIONS:
+            return super().represent_mapping(tag, mapping, flow_style)
+        node = self.represent_data({"": value} if isinstance(value, dict) else value)
+        node.tag = "!" + name.removeprefix("Fn::")
+        return node
+
+
+ShortForm.add_representer(dict, ShortForm.represent_dict)
+
+
+def without_functions(tree):
+    """The words of a template that a function does not get."""
+    if isinstance(tree, dict):
+        return [word for key, value in tree.items() if key not in FUNCTIONS for word in without_functions(value)]
+    if isinstance(tree, list):
+        return [word for value in tree for word in without_functions(value)]
+    return [tree] if isinstance(tree, str) else []
+
+
+@given(TEMPLATES)
+def test_what_functions_of_a_template_get_stays_in_every_notation(tree):
+    expected = without_functions(tree)
+    assert texts(yaml.safe_dump(tree, sort_keys=False)) == expected
+    assert texts(yaml.dump(tree, Dumper=ShortForm, sort_keys=False)) == expected
+    assert [unit.text for unit in document_of(read_json, json.dumps(tree)).units] == expected
+
+
+def test_a_path_chooses_what_a_function_gets_if_it_names_it():
+    text = "a: {Ref: dogs, 'Fn::Sub': [two cats, {b: cats}]}\nc: cats\n"
+    assert texts(text) == texts(text, "c") == texts(text, "$..*") == ["cats"]
+    assert texts(text, "$..Ref") == ["dogs"]
+    assert texts(text, "a", "$..['Fn::Sub']") == ["two cats", "cats"]
 
 
 BITS = st.sampled_from(

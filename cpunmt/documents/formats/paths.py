@@ -1,6 +1,9 @@
 """Which values of a tree are chosen: a part of JSONPath (RFC 9535), for JSON and YAML.
 
 $.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the `$.` at the beginning can be left out)
+
+The arguments of a template's functions (keys such as `Fn::GetAtt`) and the names that others refer to (`Ref`, `$ref`)
+stay, with all that is in them, unless a path names the key. YAML writes the same as `!GetAtt` and `!Ref`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ Key = str | int
 Step = tuple[bool, Key | None]  # whether it goes down any number of steps before; None: any key
 States = frozenset[tuple[int, int]]  # paths and how many of their steps are done
 
+_STAYS: States = frozenset([(-1, 0)])  # of what is in a reference, or in a function's arguments
+
 
 class Paths:
     """Chooses by paths, or everything where there are none.
@@ -37,12 +42,14 @@ class Paths:
         self._note(self.root)
 
     def below(self, states: States, key: Key) -> States:
-        """The states of what has this key, or number from 0, in a value with `states`."""
-        if not self._paths:
-            return states
+        """Returns the states of what has this key, or number from 0, in a value with `states`."""
+        refers = isinstance(key, str) and (key in ("Ref", "$ref") or key.startswith("Fn::"))
+        if states is _STAYS or not self._paths:
+            return _STAYS if refers else states
         if states is self.root and len(self._top) < _SHOWN:
             self._top[key] = None
         found = set()
+        is_named = False
         for number, done in states:
             steps = self._paths[number]
             if done == len(steps):
@@ -51,14 +58,19 @@ class Paths:
             is_deep, name = steps[done]
             if is_deep:
                 found.add((number, done))
-            if name is None or (name == key and type(name) is type(key)):
+            if name is None or name == key:
                 found.add((number, done + 1))
+                is_named = is_named or name == key
+        if refers and not is_named:
+            return _STAYS
         below = frozenset(found)
         self._note(below)
         return below
 
     def chosen(self, states: States) -> bool:
-        """Whether a value with these states is chosen."""
+        """Returns whether a value with these states is chosen."""
+        if states is _STAYS:
+            return False
         return not self._paths or any(done == len(self._paths[number]) for number, done in states)
 
     def check(self) -> None:

@@ -18,6 +18,7 @@ from cpunmt.documents.markdown.paragraph import Paragraph
 _LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
+_EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]*$")
 _FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$)|:{3,}")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
@@ -37,7 +38,7 @@ _HTML = re.compile(
     r"title|tr|track|ul)(?=[\s/>]|$)",
     re.I,
 )
-_ALONE = re.compile(r"</?[A-Za-z][^<>]*>[ \t]*$")
+_ALONE = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>])[^<>]*>[ \t]*$")  # not `<https://...>`
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TAB = 4
 _WIDTH = 60  # characters that a line of a wrapped paragraph may have at least, where the file has such lines
@@ -104,6 +105,11 @@ class _Reader:
             begin += marker.end()
             line = self.text[begin:end]
             self.list_indent = begin - margin
+        if _EMPTY_ITEM.match(line) and (not self.paragraph or indent < self.list_indent):
+            self._end()
+            goes_on = number + 1 < len(self.lines) and self._of(number + 1).strip("> \t")
+            self.list_indent = begin - margin + (len(line.rstrip()) + 1 if goes_on else _indent(line))
+            return number + 1
         begin += len(line) - len(line.lstrip())
         line = self.text[begin:end].rstrip()
         if not self.paragraph and depth and (alert := _ALERT.match(line)):
