@@ -52,8 +52,13 @@ _IN_HASH = (
     + ")"
 )
 # Sign -> what stands beside it wherever anything could be protected: most stops, colons, slashes and per cents are
-# those of prose. `re` passes over all other characters without trying anything, as each branch begins with its sign.
+# those of prose. `re` passes over all other characters without trying anything, as each branch begins with its sign;
+# the signs of prose come first.
 _BESIDE = {
+    ".": rf"(?=[a-zA-Z]{{2}}|7z|\d{{1,5}}\.[\dx])|(?<=www\.)(?=\S)|(?=[\dx])(?:{_IN_NAMED})",
+    "-": r"(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{3}[.-]\d)|(?<=\.\d{3}-)(?=\d{4})",
+    "0": rf"(?<!\w0)(?=0[1-9])|(?<![\w.,]0)(?=\d{{2,5}}[ \xa0/-]\d)|(?<!\w0)(?=x[\da-fA-F])|{_IN_HASH}",
+    **dict.fromkeys("123456789", _IN_HASH),
     **dict.fromkeys("{`\\", ""),
     "%": r"(?=%|\(\w{1,64}\))|(?<!\d%)(?=[-+#\d.(a-zA-Z@])",
     "@": r"(?=[\w-])",
@@ -61,14 +66,10 @@ _BESIDE = {
     "/": rf"(?=[\w.+@%=-])(?:(?<!\w/)|(?=(?:{_SUFFIX})\b))",
     "$": "(?=[a-zA-Z_])",
     ":": r"(?=//)|(?<=[a-zA-Z]:)(?=\S)",
-    ".": rf"(?=[a-zA-Z]{{2}}|7z|\d{{1,5}}\.[\dx])|(?<=www\.)(?=\S)|(?=[\dx])(?:{_IN_NAMED})",
     "(": r"(?=\)|0\d|[2-9]\d\d\) \d)",
     "<": "(?=%)",
     "_": "(?<=[A-Za-z0-9]_)(?=[A-Za-z0-9])",
     "+": r"(?=\d)",
-    "-": r"(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{3}[.-]\d)|(?<=\.\d{3}-)(?=\d{4})",
-    "0": rf"(?<!\w0)(?=0[1-9])|(?<![\w.,]0)(?=\d{{2,5}}[ \xa0/-]\d)|(?<!\w0)(?=x[\da-fA-F])|{_IN_HASH}",
-    **dict.fromkeys("123456789", _IN_HASH),
 }
 SIGNS = "".join(_BESIDE)
 TRIGGER = "|".join(f"{re.escape(sign)}(?:{beside})" for sign, beside in _BESIDE.items())

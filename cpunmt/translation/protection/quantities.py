@@ -19,9 +19,6 @@ _RUN = 40  # characters before and behind a number that are looked at
 # A value is its digits without zeros at either end, and the power of ten of the last: that of 1,200 is ("12", 2)
 Value = tuple[str, int]
 
-_NUMBER = re.compile(  # "12 000", "1,5"; it begins with a digit, so that `re` passes over all else
-    r"\d(?:(?<!\d\d)\d{0,2}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d*(?:[.,:'\u2019\u00a0\u202f]\d+)*)"
-)
 _SEPARATOR = re.compile(r"\D")
 _DATE = re.compile(r"\d{1,2}[./]\d{1,2}[./](?:\d{2}|\d{4})")
 
@@ -72,14 +69,15 @@ _FIRST, _SECOND, _ALONE = (
     "".join({word[place] for word in _WORDS if (len(word) > 1) == (not is_alone)})
     for place, is_alone in ((0, False), (1, False), (0, True))
 )
-_SCALE = re.compile(
-    f"{_GAP}(?=[{_FIRST}][{_SECOND}]|[{_ALONE}])(?:"  # a glance at two letters, before all words are tried
+# "12 000", "1,5"; it begins with a digit, so that `re` passes over all else
+_NUMBER = r"\d(?:(?<!\d\d)\d{0,2}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d*(?:[.,:'\u2019\u00a0\u202f]\d+)*)"
+_COUNTED = re.compile(  # group 1 is the number, the others are the words of `_SCALES`
+    f"({_NUMBER})(?i:{_GAP}(?=[{_FIRST}][{_SECOND}]|[{_ALONE}])(?:"  # a glance, before all words are tried
     + "|".join(
         "(" + "|".join([*(f"{word}{_WHOLE}" for word in whole.split()), *begun.split()]) + ")"
         for _, whole, begun in _SCALES
     )
-    + ")",
-    re.IGNORECASE,
+    + "))?"
 )
 _UNIT = re.compile(f"{_GAP}(?:(?:{'|'.join(_UNITS.split())}){_WHOLE}|{_SIGNS})", re.IGNORECASE)
 
@@ -113,7 +111,7 @@ class Quantity(NamedTuple):
     @property
     def values(self) -> tuple[Value, ...]:
         """Returns what the number may say: "2,200" is 2200 or 2.2, times each of its factors."""
-        readings = _readings(self.written)
+        readings = [_value(self.digits, "")] if self.written.isdecimal() else _readings(self.written)
         return tuple(dict.fromkeys(_times(value, factor) for value in readings for factor in self.factors))
 
 
@@ -139,12 +137,10 @@ class _Marks(NamedTuple):
 def quantities(text: str) -> list[Quantity]:
     """Finds the numbers of a text, ascending."""
     found = []
-    for match in _NUMBER.finditer(text):
-        number, end = match[0], match.end()
+    for match in _COUNTED.finditer(text):
+        number, (begin, end), group = match[1], match.span(1), match.lastindex or 1
         digits = number if number.isdecimal() and number.isascii() else _digits(number)
-        scale = _SCALE.match(text, end)
-        factors = _SCALES[scale.lastindex - 1][0] if scale and scale.lastindex else _ONE
-        found.append(Quantity(end - len(number), end, digits, number, factors))
+        found.append(Quantity(begin, end, digits, number, _ONE if group == 1 else _SCALES[group - 2][0]))
     return found
 
 

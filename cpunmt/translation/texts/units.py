@@ -79,7 +79,7 @@ def _clean() -> re.Pattern[str]:
     letter = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
     quotes = "\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1"
     within = f"[{letter}0-9 \u00a0,;:()[\\]%$\u20ac\u00a3&/+=\u2013\u2014\u201d\u2019\u00bb{quotes}-]*"
-    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?= [{letter}])"
+    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?(?= [{letter}])"
     lower = "(?!https?:|ftp:|www)[a-z\u00df-\u00f6\u00f8-\u00fe](?![A-Z\u00c0-\u00d6\u00d8-\u00de])"
     goes_on = f'[{letter}0-9,/%&+-]| [("\u201c]?{lower}'
     stops = f"[.?!\u2026]+[\"')\u201c\u201d\u2019\u00bb]*(?={goes_on}|\\Z)"
