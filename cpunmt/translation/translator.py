@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
@@ -24,7 +23,8 @@ from cpunmt.translation.texts.engine_layer import engine_layer
 from cpunmt.translation.texts.forcing import forced_layer
 from cpunmt.translation.texts.languages import is_unspaced
 from cpunmt.translation.texts.sentence_layer import Cutter, found_of
-from cpunmt.translation.texts.units import PLAIN
+from cpunmt.translation.texts.signs import has_digits
+from cpunmt.translation.texts.units import is_plain
 from cpunmt.values.checks import switch
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     TranslationOptions = Any
     Unpack = Union
-
-_DIGIT = re.compile(r"\d")
 
 
 class Translator(PieceTranslator):
@@ -261,7 +259,7 @@ class Translator(PieceTranslator):
         if self._cache is not None:
             return None
         split = settings.options.split
-        if split != "none" and not (isinstance(split, str) and PLAIN.fullmatch(text)):
+        if split != "none" and not (isinstance(split, str) and is_plain(text)):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
@@ -294,7 +292,7 @@ class Translator(PieceTranslator):
 
     def _mended(self, text: str, result: Result, settings: Settings) -> Result:
         """What the layers make of the translation of a sentence that they left as it was."""
-        if not _DIGIT.search(text):
+        if not has_digits(text):
             return result
         return self._layers.mended(text, result, settings.options, lambda: self._engine_layer(settings)(None))
 

@@ -104,6 +104,7 @@ COMMANDS = {
     "bench.serve.hostile": [*MODEL, "--minutes", "0.02", "--each", "1"],
     "bench.serve.beside": [*FEW, *MODEL, "--port", "PORT", "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.sparse_product": ["--rounds", "1", "--rows", "1", "16"],
+    "bench.text_layers": [*FEW, *MODEL, "--test", "set=SET", "--test", "two=PAIRS"],
     "bench.threads": [*FEW, *MODEL],
     "bench.top_up": [*FEW, *MODEL, "--beam", "2", "--slots", "2"],
     "bench.translate": [*FEW, *MODEL],
@@ -117,6 +118,7 @@ SAID = {  # by those that tell more than a speed
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
     "bench.row_products": "320 x 64 (0 MB), 2 at a time; in order",
+    "bench.text_layers": "plain ",
     "bench.sparse_product": "2048 x 512, 16 at a time, 100 % positive",
     "bench.marian_equality": "5 of 5 texts are the same, 100.00 %",
     "bench.serve": "every answer is that of a Translator",
@@ -150,6 +152,7 @@ QUICK = (
     "bench.serve",
     "bench.serve.soak",
     "bench.serve.beside",
+    "bench.text_layers",
     "bench.threads",
     "bench.vocabularies",
 )

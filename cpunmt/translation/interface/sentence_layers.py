@@ -14,7 +14,8 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translation.options import Options
 from cpunmt.translation.texts.aligned import Aligned, Layer
 from cpunmt.translation.texts.sentence_layer import found_of
-from cpunmt.translation.texts.units import PLAIN
+from cpunmt.translation.texts.signs import has_digits
+from cpunmt.translation.texts.units import is_plain
 
 if TYPE_CHECKING:
     from cpunmt.translation.protection.finding import Finder
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_FINDERS = 20
 SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
-_DIGIT = re.compile(r"\d")
 _CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 
 
@@ -165,10 +165,10 @@ def _keeps_tags(options: Options) -> bool:
 
 
 def has_no_codes(text: str) -> bool:
-    """Whether a text is `PLAIN`, letters, digits, commas and hyphens, and nothing in it looks like a date or a hash."""
-    if PLAIN.fullmatch(text) is None or "--" in text:
+    """Whether a text `is_plain`, and nothing in it looks like a date or a hash."""
+    if not is_plain(text) or "--" in text:
         return False
-    return _DIGIT.search(text) is None or _CODES.search(text) is None
+    return not has_digits(text) or _CODES.search(text) is None
 
 
 def _asks_for_more(options: Options) -> bool:

@@ -1,16 +1,17 @@
-"""Where in a sentence that stands which must not be translated."""
+"""Finds the spans of a sentence that must not be translated."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from string import ascii_letters, digits
+from string import ascii_letters, digits, printable
 from typing import NamedTuple
 
 from cpunmt.text.piece_spans import Span
 from cpunmt.translation.protection.braces import brace_ends
-from cpunmt.translation.protection.patterns import MESSAGE, PATTERNS, TRIGGER, TRIGGER_ASCII, UNITS
+from cpunmt.translation.protection.patterns import EMOJI, MESSAGE, PATTERNS, SIGNS, TRIGGER, UNITS
 from cpunmt.translation.protection.unknown import UnknownWords
+from cpunmt.translation.texts.signs import without
 from cpunmt.translation.texts.units import Splitter
 from cpunmt.values.checks import shown
 
@@ -19,6 +20,7 @@ KINDS = (*PATTERNS, "unknown", "tag")  # which `tags` finds
 _NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
 _WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")
 _GLUED = re.compile(rf"_[0-9A-Za-z_]*|(?:{UNITS})(?![0-9A-Za-z_{{])")
+_ENDS = (".", '."')
 _URL_TAIL = ".,;:!?'\"*_~\u2019\u201d\u00bb\u2026"
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
@@ -53,13 +55,20 @@ class Finder:
         # compiled when it is needed, which takes 10 ms
         self._kinds = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in chosen.items()) or "(?!)"
         self._trigger = re.compile(TRIGGER if chosen else "(?!)").search
-        self._trigger_ascii = re.compile(TRIGGER_ASCII if chosen else "(?!)").search
+        self._emoji = re.compile(EMOJI if chosen else "(?!)").search
+        quiet = set(printable).difference(SIGNS if chosen else "")
+        self._quiet = "".join(sign for sign in quiet if not (self._unknown and self._unknown.are_in(sign))).encode()
 
     def is_clean(self, text: str) -> bool:
         """Whether nothing is in `text`; False if it takes a closer look to know."""
-        if self._patterns or self._functions or (self._trigger_ascii if text.isascii() else self._trigger)(text):
+        if self._patterns or self._functions:
             return False
-        return not (self._unknown and self._unknown.are_in(text))
+        signs = without(text, self._quiet)  # of most sentences the stop at the end
+        if not signs or (signs == "." and text.endswith(_ENDS)):
+            return True
+        if self._trigger(text) or (not signs.isascii() and self._emoji(signs)):
+            return False
+        return not (self._unknown and self._unknown.are_in(signs))
 
     def units(self, text: str, first: int = 0) -> list[Unit]:
         """What is in `text`, which begins at `first`: ascending, without overlaps.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -19,9 +18,9 @@ from cpunmt.translation.protection.quantities import (
 )
 from cpunmt.translation.texts.aligned import Aligned, Layer, Span
 from cpunmt.translation.texts.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.translation.texts.signs import digit_runs, has_digits
 
-_DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(r"\d+")
+_NOTHING: list[int] = []
 
 
 def number_layer(below: Layer) -> Layer:
@@ -54,15 +53,15 @@ def _can_be_mended(aligned: Aligned) -> bool:
 
 def agree(source: str, target: str) -> bool:
     """Whether two texts have the same numbers."""
-    if not _DIGIT.search(source):
+    if not has_digits(source):
         return True
     return not any(_unmatched(source, target))
 
 
 def is_doubtful(source: str, target: str) -> bool:
     """Whether a number of the source is missing, and what looks like a bad copy of it is there."""
-    runs = _DIGITS.findall(source)
-    if not runs or sorted(runs) == sorted(_DIGITS.findall(target)):  # most sentences: in a tenth of the time
+    runs, others = digit_runs(source), digit_runs(target)
+    if not runs or not others or sorted(runs) == sorted(others):  # most sentences: in a tenth of the time
         return False
     missing, surplus = _unmatched(source, target)
     return bool(missing and surplus) and not _writings(source, filter(_is_long, missing)).isdisjoint(
@@ -79,34 +78,38 @@ def _writings(text: str, numbers: Iterable[Quantity]) -> set[Writing]:
 
 
 def _unmatched(source: str, target: str) -> tuple[list[Quantity], list[Quantity]]:
-    """The numbers of the source that the target lacks, and those of the target that the source lacks, ascending."""
+    """Finds the numbers of the source that the target lacks, and those of the target that the source lacks, ascending.
+
+    Two numbers are paired if they have the same digits, else if they may say the same.
+    """
     missing, surplus = quantities(source), quantities(target)
-    for says in (_in_digits, _in_value):
-        missing, surplus = _without_pairs(missing, surplus, says)
+    for says in (_in_digits, _in_values):
+        if missing and surplus:
+            missing, surplus = _without_pairs(missing, surplus, says)
     return missing, surplus
 
 
-def _in_digits(quantity: Quantity) -> Sequence[Hashable]:
-    return ((quantity.digits, quantity.factors),)
+def _in_digits(number: Quantity) -> Sequence[Hashable]:
+    return ((number.digits, number.factors),)
 
 
-def _in_value(quantity: Quantity) -> Sequence[Hashable]:
-    return quantity.values
+def _in_values(number: Quantity) -> Sequence[Hashable]:
+    return number.values
 
 
 def _without_pairs(
     ones: Sequence[Quantity], others: Sequence[Quantity], says: Callable[[Quantity], Sequence[Hashable]]
 ) -> tuple[list[Quantity], list[Quantity]]:
-    """Those on either side that do not say what one of the other side says, each paired at most once."""
+    """Leaves out each number that says what one on the other side says, the first of them; each is paired once."""
     places: dict[Hashable, list[int]] = {}
-    for number, other in reversed(list(enumerate(others))):
-        for said in says(other):
-            places.setdefault(said, []).append(number)
+    for place in range(len(others) - 1, -1, -1):
+        for said in says(others[place]):
+            places.setdefault(said, []).append(place)
     paired: set[int] = set()
     left = []
     for one in ones:
         for said in says(one):
-            free = places.get(said, [])
+            free = places.get(said, _NOTHING)
             while free and free[-1] in paired:
                 free.pop()
             if free:
@@ -114,7 +117,7 @@ def _without_pairs(
                 break
         else:
             left.append(one)
-    return left, [other for number, other in enumerate(others) if number not in paired]
+    return left, [other for place, other in enumerate(others) if place not in paired]
 
 
 def _copied(below: Aligned, align: bool) -> Aligned:

@@ -29,35 +29,51 @@ _VERSIONED = """
     GNOME OpenGL Vulkan DirectX HTTP TLS SSL USB Bluetooth PCIe HDMI Unicode Kubernetes Docker Git git npm pip
 """
 _AFTER_NAME = "(?:" + "|".join(f"(?<={re.escape(name)} )" for name in _VERSIONED.split()) + ")"
-_ENDS = "".join(sorted({name[-1] for name in _VERSIONED.split()}))  # a glance, before all names are tried
-_IN_NAMED = "|".join(
-    rf"(?<=\bv{digits}\.)|(?<=[{_ENDS}] {digits}\.)(?:"
-    + "|".join(f"(?<={re.escape(name)} {digits}\\.)" for name in _VERSIONED.split())
-    + ")"
-    for digits in (r"\d", r"\d\d", r"\d\d\d")
-)
 _HEX = "0-9a-fA-F"
 _CALLED = r"[A-Za-z_]\w{0,63}"
 UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a placeholder
 _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
-# What a text has in which anything could be protected, ASCII or not. Nine tenths of all sentences with such a sign have
-# nothing, hence what stands beside it: most stops, colons, slashes and per cents are those of prose. It begins with a
-# set of characters, so that `re` passes over all others without trying anything.
-_SIGNS = r"{`\\%@#/$:.(<_+0-9-"
-_BESIDE = (
-    r"(?<=[{`\\])|(?<=\.)(?:(?=[a-zA-Z]{2})|(?<=www\.)(?=\S)|(?=\d{1,5}\.[\dx])"
-    rf"|(?=\d)(?:{_IN_NAMED}))"
-    # a seventh of a hash has three others of it on one side
-    r"|(?<=\d)(?:(?=[a-f])|(?<=[a-f]\d))(?:(?=[\da-f]{3})|(?<=[\da-f]{4}))|(?<=0)(?<![\w.,]0)(?=\d\d)"
-    r"|(?<=0)(?<!\w0)(?=x[\da-fA-F])"
-    r"|(?<=-)(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{4})"
-    r"|(?<=/)(?=[\w.+@%=-])|(?<=:)(?:(?=//)|(?<=[a-zA-Z]:)(?=\S))|(?<=%)(?:(?=%)|(?<!\d%)(?=[-+#0-9.(a-zA-Z@]))"
-    r"|(?<=[@#])(?=\w)|(?<=\$)(?=[a-zA-Z_])|(?<=\+)(?=\d)|(?<=\()(?=\)|0\d)|(?<=<)(?=%)"
-    r"|(?<=[A-Za-z0-9]_)(?=[A-Za-z0-9])"
+
+def _after_names(behind: str) -> str:
+    """Matches behind a name of `_VERSIONED` and `behind`; the last letter is looked at before whole names are."""
+    by_end: dict[str, list[str]] = {}
+    for name in _VERSIONED.split():
+        by_end.setdefault(name[-1], []).append(f"(?<={re.escape(name)} {behind})")
+    named = "|".join(f"(?<={re.escape(end)} {behind})(?:{'|'.join(some)})" for end, some in by_end.items())
+    return f"(?<=[{''.join(by_end)}] {behind})(?:{named})"
+
+
+_IN_NAMED = "|".join(rf"(?<=\bv{first})|{_after_names(first)}" for first in (r"\d\.", r"\d\d\.", r"\d\d\d\."))
+# A digit beside a letter of a hash, and seven of its signs around it
+_IN_HASH = (
+    r"(?:(?=[a-f])|(?<=[a-f]\d))(?:"
+    + "|".join(rf"(?<=[\da-f]{{{behind}}})(?=[\da-f]{{{7 - behind}}})" for behind in range(1, 8))
+    + ")"
 )
-TRIGGER_ASCII = f"[{_SIGNS}](?:{_BESIDE})"
-TRIGGER = rf"[{_SIGNS}{_EMOJI}\xa9\xae\u20e3](?:(?<=[{_EMOJI}\xa9\xae\u20e3])|{_BESIDE})"
+# Sign -> what stands beside it wherever anything could be protected: most stops, colons, slashes and per cents are
+# those of prose. `re` passes over all other characters without trying anything, as each branch begins with its sign;
+# the signs of prose come first.
+_BESIDE = {
+    ".": rf"(?=[a-zA-Z]{{2}}|7z|\d{{1,5}}\.[\dx])|(?<=www\.)(?=\S)|(?=[\dx])(?:{_IN_NAMED})",
+    "-": r"(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{3}[.-]\d)|(?<=\.\d{3}-)(?=\d{4})",
+    "0": rf"(?<!\w0)(?=0[1-9])|(?<![\w.,]0)(?=\d{{2,5}}[ \xa0/-]\d)|(?<!\w0)(?=x[\da-fA-F])|{_IN_HASH}",
+    **dict.fromkeys("123456789", _IN_HASH),
+    **dict.fromkeys("{`\\", ""),
+    "%": r"(?=%|\(\w{1,64}\))|(?<!\d%)(?=[-+#\d.(a-zA-Z@])",
+    "@": r"(?=[\w-])",
+    "#": r"(?=\w)",
+    "/": rf"(?=[\w.+@%=-])(?:(?<!\w/)|(?=(?:{_SUFFIX})\b))",
+    "$": "(?=[a-zA-Z_])",
+    ":": r"(?=//)|(?<=[a-zA-Z]:)(?=\S)",
+    "(": r"(?=\)|0\d|[2-9]\d\d\) \d)",
+    "<": "(?=%)",
+    "_": "(?<=[A-Za-z0-9]_)(?=[A-Za-z0-9])",
+    "+": r"(?=\d)",
+}
+SIGNS = "".join(_BESIDE)
+TRIGGER = "|".join(f"{re.escape(sign)}(?:{beside})" for sign, beside in _BESIDE.items())
+EMOJI = f"[{_EMOJI}\xa9\xae\u20e3]"
 
 MESSAGE = "message"  # a group: of an ICU message it holds the beginning, up to its type
 

@@ -19,9 +19,6 @@ _RUN = 40  # characters before and behind a number that are looked at
 # A value is its digits without zeros at either end, and the power of ten of the last: that of 1,200 is ("12", 2)
 Value = tuple[str, int]
 
-_NUMBER = re.compile(
-    r"(?<!\d)\d{1,3}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*"  # "12 000", "1,5"
-)
 _SEPARATOR = re.compile(r"\D")
 _DATE = re.compile(r"\d{1,2}[./]\d{1,2}[./](?:\d{2}|\d{4})")
 
@@ -54,6 +51,7 @@ _SCALES: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((100,), "", "hundred hundert honderd hundra"),
     ((12,), "", "dozen dutzend douzaine docena dúzia dozzin dozijn dussin tuzin tucet düzine дюжин 打 ダース"),
 )
+_ONE = (1,)  # without such a word
 # What a number counts of, if another language may count something else: units, the hours of a day
 _UNITS = """
     ft yd yds mph lb lbs oz qt gal hp psi inch inches foot feet yards? miles? pounds? ounces? pints?
@@ -66,14 +64,20 @@ _UNITS = """
 _SIGNS = "[″′°º℃℉年月日時时點点分秒년월일시]"
 _WHOLE = r"(?![^\W\d_])"  # the end of a word
 _GAP = "[ \u00a0\u202f-]{0,2}"
-_SCALE = re.compile(
-    f"{_GAP}(?:"
+_WORDS = [word for _, whole, begun in _SCALES for word in f"{whole} {begun}".split()]
+_FIRST, _SECOND, _ALONE = (
+    "".join({word[place] for word in _WORDS if (len(word) > 1) == (not is_alone)})
+    for place, is_alone in ((0, False), (1, False), (0, True))
+)
+# "12 000", "1,5"; it begins with a digit, so that `re` passes over all else
+_NUMBER = r"\d(?:(?<!\d\d)\d{0,2}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d*(?:[.,:'\u2019\u00a0\u202f]\d+)*)"
+_COUNTED = re.compile(  # group 1 is the number, the others are the words of `_SCALES`
+    f"({_NUMBER})(?i:{_GAP}(?=[{_FIRST}][{_SECOND}]|[{_ALONE}])(?:"  # a glance, before all words are tried
     + "|".join(
         "(" + "|".join([*(f"{word}{_WHOLE}" for word in whole.split()), *begun.split()]) + ")"
         for _, whole, begun in _SCALES
     )
-    + ")",
-    re.IGNORECASE,
+    + "))?"
 )
 _UNIT = re.compile(f"{_GAP}(?:(?:{'|'.join(_UNITS.split())}){_WHOLE}|{_SIGNS})", re.IGNORECASE)
 
@@ -94,15 +98,21 @@ class Quantity(NamedTuple):
 
     begin, end  where it stands, in code points
     digits      its digits, in ASCII, without separators
-    values      what it may say: "2,200" is 2200 or 2.2; with a word behind it that counts, so many of these
-    factors     what that word multiplies by: a billion is 10^9 or 10^12
+    written     the same part of the text
+    factors     what the word behind it multiplies by: a billion is 10^9 or 10^12
     """
 
     begin: int
     end: int
     digits: str
-    values: tuple[Value, ...]
+    written: str
     factors: tuple[int, ...]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Returns what the number may say: "2,200" is 2200 or 2.2, times each of its factors."""
+        readings = [_value(self.digits, "")] if self.written.isdecimal() else _readings(self.written)
+        return tuple(dict.fromkeys(_times(value, factor) for value in readings for factor in self.factors))
 
 
 class Writing(NamedTuple):
@@ -127,11 +137,10 @@ class _Marks(NamedTuple):
 def quantities(text: str) -> list[Quantity]:
     """Finds the numbers of a text, ascending."""
     found = []
-    for match in _NUMBER.finditer(text):
-        scale = _SCALE.match(text, match.end())
-        factors = _SCALES[scale.lastindex - 1][0] if scale and scale.lastindex else (1,)
-        values = tuple(dict.fromkeys(_times(value, factor) for value in _readings(match[0]) for factor in factors))
-        found.append(Quantity(*match.span(), _digits(match[0]), values, factors))
+    for match in _COUNTED.finditer(text):
+        number, (begin, end), group = match[1], match.span(1), match.lastindex or 1
+        digits = number if number.isdecimal() and number.isascii() else _digits(number)
+        found.append(Quantity(begin, end, digits, number, _ONE if group == 1 else _SCALES[group - 2][0]))
     return found
 
 

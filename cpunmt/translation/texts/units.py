@@ -15,11 +15,22 @@ Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of 
 Protected = str | re.Pattern[str] | Splitter  # what is to be kept: "all", "none", a kind, a pattern or a function
 
 NAMES = ("sentence", "paragraph", "line", "none")
-# Most captions and the like, found in a microsecond: letters, digits and commas, and at most a stop at the end
-PLAIN = re.compile(
-    "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
-)
+_PLAIN = re.compile("[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]+")
 _LINE = r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is letters, digits and commas, and at most a stop at its end, as most captions are.
+
+    It takes less than a microsecond. No pattern says more than `_PLAIN`: it would go back where the end does not fit.
+    """
+    found = _PLAIN.match(text)
+    if found is None:
+        return False
+    end = found.end()
+    if end < len(text) and (end < len(text) - 1 or text[end] not in ".!?"):
+        return False
+    return text[end - 1] not in " ,'-"
 
 
 def is_one(text: str) -> bool:
@@ -27,7 +38,7 @@ def is_one(text: str) -> bool:
 
     If so, `split` by any name gives it as a whole; if not, it may still be one.
     """
-    if PLAIN.fullmatch(text):
+    if is_plain(text):
         return True
     found = _clean().match(text)
     return found is not None and found.end() == len(text) and text[-1] not in " \u00a0"
@@ -68,7 +79,7 @@ def _clean() -> re.Pattern[str]:
     letter = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
     quotes = "\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1"
     within = f"[{letter}0-9 \u00a0,;:()[\\]%$\u20ac\u00a3&/+=\u2013\u2014\u201d\u2019\u00bb{quotes}-]*"
-    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?= [{letter}])"
+    begin = f"[({quotes}]?[{letter}](?!\\))|[0-9]{{1,4}}(?:[.,][0-9]{{1,3}})?(?= [{letter}])"
     lower = "(?!https?:|ftp:|www)[a-z\u00df-\u00f6\u00f8-\u00fe](?![A-Z\u00c0-\u00d6\u00d8-\u00de])"
     goes_on = f'[{letter}0-9,/%&+-]| [("\u201c]?{lower}'
     stops = f"[.?!\u2026]+[\"')\u201c\u201d\u2019\u00bb]*(?={goes_on}|\\Z)"

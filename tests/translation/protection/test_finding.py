@@ -6,12 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.translation.interface.sentence_layers import has_no_codes
 from cpunmt.translation.protection.finding import KINDS, Finder, Unit
-from cpunmt.translation.texts.units import PLAIN
+from cpunmt.translation.protection.patterns import PATTERNS
+from cpunmt.translation.texts.units import is_plain
 
 
 def found(text, **options):
@@ -46,6 +47,10 @@ def found(text, **options):
         (
             "Call +49 30 123456 or (030) 123456 or +1 212 555 0123 or 0800 123 4567 or +491701234567 or 212-555-0123",
             None,
+        ),
+        (
+            "Open a.7z for v1.x with Python 3.x, call 212-555.0123 or (212) 555.0123",
+            ["a.7z", "v1.x", "3.x", "212-555.0123", "(212) 555.0123"],
         ),
         ("Use --include-untracked or --out=a/b.c. It is", ["--include-untracked", "--out=a/b.c"]),
         ("Call foo_bar() or map.find() or a_b or std::sort() here", None),
@@ -144,12 +149,31 @@ def test_what_looks_clean_has_nothing(count):
         assert quick.units(text) == thorough.units(text), text
 
 
+BEFORE = st.sampled_from(
+    ["", "a ", "Two dogs ", "(", "5", ",", ".", "-", "a-", "a.", "v", "x", "Python ", "C# ", "\xe9"]
+)
+BEHIND = st.sampled_from(["", " it", ".", " 5", ")", "a", ".5", "-5555", ".x", "/a", "e", "%"])
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_what_looks_clean_has_nothing_of_each_kind(kind):
+    quick, thorough = Finder(), Thorough()
+
+    @given(BEFORE, st.from_regex(re.compile(PATTERNS[kind]), fullmatch=True), BEHIND)
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+    def check(before, part, behind):
+        text = before + part + behind
+        assert quick.units(text) == thorough.units(text)
+
+    check()
+
+
 @given(
     st.lists(st.sampled_from([*"ab10 -f", "--", "2024", "-05", "0800", "123 ", "abcdef", "+49", "The "])).map("".join)
 )
 @settings(max_examples=1000)
 def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
-    assert not has_no_codes(text) or (PLAIN.fullmatch(text) and not Finder().units(text))
+    assert not has_no_codes(text) or (is_plain(text) and not Finder().units(text))
 
 
 def test_where_no_word_is_left_all_is_kept():

@@ -1,13 +1,14 @@
 # ruff: noqa: RUF001 - signs that look like letters
 """What a number says, how it is written, and what becomes of its separators."""
 
+import re
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.translation.protection.quantities import MOST_DIGITS, quantities, resembles, rewritten, writing
+from cpunmt.translation.protection.quantities import _SCALES, MOST_DIGITS, quantities, resembles, rewritten, writing
 
 GROUPS, DECIMALS = st.sampled_from(["", ",", ".", " ", "\u202f", "'"]), st.sampled_from([",", "."])
 
@@ -60,6 +61,28 @@ def test_a_word_that_counts_multiplies(given_number, word):
 )
 def test_other_words_do_not(word):
     assert quantities(f"5 {word}")[0].factors == (1,)
+
+
+NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[ \u00a0\u202f]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,:'\u2019\u00a0\u202f]\d+)*")
+AROUND = [*"0123456789 .,:'-/xkK", "\u00a0", "\u202f", "\u0663", "000", "1998", "\u212a", "\u0130", "\ud800"]
+AROUND += ["million", "DOZEN", "Tſd", "milk", "ft", "bn", "千万", "mil", "tys", "é"]
+
+
+def factors_behind(text, at):
+    """What the word behind a number multiplies by, tried word by word."""
+    for factors, whole, begun in _SCALES:
+        for word in [f"{word}(?![^\\W\\d_])" for word in whole.split()] + begun.split():
+            if re.compile(f"[ \u00a0\u202f-]{{0,2}}{word}", re.IGNORECASE).match(text, at):
+                return factors
+    return (1,)
+
+
+@given(st.lists(st.sampled_from(AROUND), max_size=10).map("".join))
+@settings(max_examples=300)
+def test_numbers_are_those_of_plain_patterns(text):
+    expected = [(*match.span(), match[0], factors_behind(text, match.end())) for match in NUMBER.finditer(text)]
+    assert [(one.begin, one.end, one.written, one.factors) for one in quantities(text)] == expected
+    assert all(one.digits == "".join(str(int(c)) for c in one.written if c.isdecimal()) for one in quantities(text))
 
 
 def test_a_billion_is_either():

@@ -1,5 +1,7 @@
 """`split`: what of a text is translated by itself."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.text.abbreviations import LANGUAGES
 from cpunmt.text.language_rules import ALWAYS, rules
 from cpunmt.text.sentences import sentence_spans
-from cpunmt.translation.texts.units import NAMES, PLAIN, is_one, units
+from cpunmt.translation.texts.units import NAMES, is_one, is_plain, units
 
 TEXT = "One man. Two\nmen.\n\n- A dog! \r\n\tThe end  "
 
@@ -76,6 +78,17 @@ def test_units_ascend_and_have_no_space_at_their_ends(text, split):
         assert "".join("".join(kept).split()) == "".join(text.split())
 
 
+PLAIN = re.compile(  # the definition, which takes longer where it does not fit
+    "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
+)
+
+
+@given(st.from_regex(PLAIN, fullmatch=True) | st.text("aA0 ,'-.!?\u00e0\u00d6\u00f8\u4e00\n", max_size=6))
+@settings(max_examples=1000)
+def test_plain_texts_are_those_of_a_pattern(text):
+    assert is_plain(text) == bool(PLAIN.fullmatch(text))
+
+
 @given(st.from_regex(PLAIN, fullmatch=True))
 @settings(max_examples=500)
 def test_what_looks_like_one_sentence_is_one(text):
@@ -100,6 +113,8 @@ WORDS = [
     "U.S.",
     "i.e.",
     "3.50",
+    "13.7",
+    "16,000",
     "5.",
     "12",
     "The",
