@@ -127,3 +127,9 @@ def test_models_that_cannot_be_served_are_told_at_once(tmp_path):
     assert ModelHost([f"en-de={unnamed}"]).sources == ["en"]
     (unnamed / "metadata.json").write_text(json.dumps({**said, "source_language": "en", "target_language": "de+nl"}))
     assert ModelHost([str(unnamed)]).targets_of("en") == ["de", "nl"]
+
+
+@pytest.mark.parametrize("named", ["/dev/zero", "en-de=/dev/zero"])
+def test_a_device_is_not_a_model(named):
+    with pytest.raises(CpunmtError, match="^/dev/zero: is a device or a pipe; expected a model's directory"):
+        ModelHost([named])
