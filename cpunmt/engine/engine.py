@@ -307,7 +307,9 @@ class Engine:
         """A new one, with some room to spare for calls that are a little larger."""
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
         steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
-        return Workspace(self._members, wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens))
+        return Workspace(
+            self._members, wanted._replace(source=source, candidates=candidates, steps=steps, tokens=tokens)
+        )
 
     def _clustered(self) -> StateClusters:
         """Made on first use. Raises ValueError where there are no clusters."""

@@ -153,7 +153,8 @@ class Workspace:
 
 def _own_pages(size: int) -> np.ndarray:
     """Maps `size` bytes of memory, which the system takes back with the array: uint8 [size]."""
-    pages = mmap.mmap(-1, size)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    pages = mmap.mmap(-1, size, **private)  # else a forked child would write to the same pages
     if size >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy does
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8)

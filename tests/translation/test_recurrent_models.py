@@ -116,7 +116,7 @@ def test_a_config_that_asks_for_more_than_the_file_has_is_refused(model, tmp_pat
 def test_memory_is_bounded_by_the_model_and_the_call(tmp_path, options, few, many):
     """Kept products have a limit of their own; a call's memory does not grow with the number of its sentences.
 
-    Some sentences go through the engine twice, unless options say otherwise: 16 of them are among `few` times the lines.
+    Some sentences go through the engine twice unless options say otherwise: 16 of them are among `few` times the lines.
     """
     translator = Translator(write_model(tmp_path, "float32", encoder_layers=2))
     translator.translate(LINES * few, **options)
