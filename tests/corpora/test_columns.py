@@ -37,6 +37,26 @@ def made_of(rows):
     return Made({"translation": texts, "score": [-0.5] * len(texts)}, flags, len(set(texts)))
 
 
+@pytest.mark.parametrize("target", [None, "de"])
+@pytest.mark.parametrize("with_score", [False, True])
+@pytest.mark.parametrize("filters", [Filters(), Filters(min_score=0)])
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_row_that_has_what_is_added_is_refused(target, with_score, filters, drop):
+    job = Job(target=target, with_score=with_score, filters=filters, drop=drop)
+    added = {
+        "translation": target is None,
+        "score": with_score or target is not None,
+        "flags": filters != Filters() and not drop,
+    }
+    for name, is_added in added.items():
+        line = json.dumps({"source": "a", "de": "b", name: 1}).encode()
+        if is_added:
+            with pytest.raises(CpunmtError, match=f"line 1: has '{name}' already"):
+                read_json_lines(line, job, "a", 1)
+        else:
+            assert read_json_lines(line, job, "a", 1).texts == ["a"]
+
+
 @given(st.lists(OBJECTS), st.booleans(), st.sampled_from([None, (",", ":")]))
 def test_objects_keep_their_bytes(objects, ascii_only, separators):
     lines = [json.dumps(one, ensure_ascii=ascii_only, separators=separators) for one in objects]

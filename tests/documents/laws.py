@@ -86,5 +86,10 @@ def takes_linear_time(use, content, count) -> None:
         return time.process_time() - began
 
     seconds(count // 10)
-    short, long = min(seconds(count) for _ in range(3)), min(seconds(10 * count) for _ in range(2))
-    assert long < 40 * max(short, 0.005), (short, long)
+    measured = []
+    for _ in range(5):  # a busy machine disturbs one attempt; what takes 100 times as long does so in each
+        measured.append((seconds(count), seconds(10 * count)))
+        short, long = map(min, zip(*measured, strict=True))
+        if long < 40 * max(short, 0.005):
+            return
+    raise AssertionError(measured)

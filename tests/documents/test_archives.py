@@ -115,10 +115,18 @@ def test_two_members_of_one_name():
         Archive(file.getvalue())
 
 
-def test_too_many_members(monkeypatch):
-    monkeypatch.setattr(zip_file, "MOST_MEMBERS", 2)
-    with pytest.raises(DocumentError, match="holds 3 files, expected at most 2"):
-        Archive(zipped({"a": b"", "b": b"", "c": b""}))
+def test_bounds_are_the_most_that_is_read(monkeypatch):
+    content = zipped({"a": bytes(10), "b": bytes(20), "c": b""})
+    for name, most, said in (
+        ("MOST_MEMBERS", 3, "holds 3 files, expected at most 2"),
+        ("MOST_EXPANDED", 30, "would be 30 bytes when expanded, expected at most 29"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(zip_file, name, most)
+            assert Archive(content).names == ["a", "b", "c"]
+            patch.setattr(zip_file, name, most - 1)
+            with pytest.raises(DocumentError, match=said):
+                Archive(content)
 
 
 def test_a_member_that_is_not_there():

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -57,13 +58,13 @@ def exchanged(text):
     st.sampled_from(list(",;\t|")),
     st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     st.sampled_from(["\n", "\r\n", "\r"]),
-    st.sets(st.integers(0, 2), min_size=1),
+    st.lists(st.sampled_from(["a", "1", " a ", "b", " b", "2", "c", "3"]), min_size=1),
 )
-def test_csv_reads_what_is_written(rows, separator, quoting, line_end, columns):
+def test_csv_reads_what_is_written(rows, separator, quoting, line_end, select):
     file = io.StringIO(newline="")
-    csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=line_end).writerows([["a", "b", "c"], *rows])
+    csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=line_end).writerows([["a", " b", "c"], *rows])
     source = file.getvalue()
-    select = ["abc"[column] for column in columns]
+    columns = {"a1b2c3".index(chosen.strip()) // 2 for chosen in select}
     keeps_every_byte(read_csv, source.encode(), select=select)
     document = document_of(read_csv, source, select=select)
     made = document.rendered([exchanged(unit.text) for unit in document.units]).decode()
@@ -82,6 +83,26 @@ def test_every_byte_of_any_file_stays_or_it_is_refused(text):
             list(csv.reader(io.StringIO(source, newline=""), strict=True))
         return
     keeps_every_byte(read_csv, source.encode(), select=["a", "2"])
+
+
+BARE = st.text(st.sampled_from(list('ab" ')), max_size=4).filter(lambda cell: cell[:1] != '"')
+QUOTED = st.text(st.sampled_from(list('a,;\t|" \n')), max_size=6).map(lambda cell: '"' + cell.replace('"', '""') + '"')
+
+
+@given(st.lists(st.tuples(BARE | QUOTED, st.sampled_from(["", *",,;\t|"])), min_size=1, max_size=8))
+def test_columns_are_parted_by_the_most_frequent_sign_outside_quotes(cells):
+    header = "".join(cell + separator for cell, separator in cells)
+    outside = re.sub(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*"(?!")', "", header).partition("\n")[0]
+    separator = max(",;\t|", key=outside.count)
+    with pytest.raises(CpunmtError) as refused:
+        document_of(read_csv, header)
+    try:
+        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=separator, strict=True), [])
+    except csv.Error:
+        assert "quote" in str(refused.value)
+        return
+    shown = "; ".join(f"{number} {' '.join(name.split())!r}" for number, name in enumerate(names, 1)) or "none"
+    assert str(refused.value).endswith(f"its columns are: {shown}")
 
 
 def test_tabs_alone_separate_cells_of_tsv():

@@ -60,6 +60,13 @@ def test_a_book():
     ElementTree.fromstring(page)
 
 
+def test_of_two_entries_for_a_page_the_first_counts():
+    entry = '<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+    other = entry.replace("toc.ncx", "text/a%20b.xhtml").replace('"n"', '"o"')
+    twice = {**MEMBERS, "OEBPS/book.opf": BOOK.replace(entry, entry + other).encode()}
+    assert read_epub(zipped(twice)).units == read_epub(zipped(MEMBERS)).units
+
+
 def test_the_first_member_stays_stored():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:

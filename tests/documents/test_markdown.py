@@ -311,12 +311,20 @@ def test_each_place_is_written_once(text):
         "$",
         "$a",
         "<div>\n\n",
+        "[[a](x) ",
     ],
 )
 def test_time_is_linear(part):
     takes_linear_time(
         lambda text: document_of(read_markdown, text), lambda count: part * (count // len(part)) + "word", 5_000
     )
+
+
+@pytest.mark.parametrize("count", range(24))
+def test_a_line_never_ends_within_a_tag(count):
+    """Nor where a backslash stands before the first word, which would begin a heading."""
+    text = f"Two {'x ' * count}[cats](<a d.md> 'b c d e f g') and\nplay on to the end of the day"
+    assert "[cats](<a d.md> 'b c d e f g')" in render(read_markdown, text, lambda word: word.replace("Two", "#"))
 
 
 def test_entities_are_spelt_once():

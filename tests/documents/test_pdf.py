@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Translator
 from cpunmt.documents.bulk import translated
+from cpunmt.documents.formats import pdf as pdf_format
 from cpunmt.documents.formats.pdf import paragraphs, read_pdf
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import echo, upper
@@ -95,6 +96,11 @@ def test_paragraphs(lines, expected):
     assert paragraphs("\n".join(lines)) == expected
 
 
+@pytest.mark.parametrize(("size", "count"), [(20, 2), (21, 1)])
+def test_a_small_letter_goes_on_with_a_line_of_more_than_half_the_width(size, count):
+    assert len(paragraphs(f"{'x' * 40}\n{'x' * size}\nb")) == count
+
+
 @given(st.text(st.sampled_from(list("ab.-1 \n\u2022\ud800\0")), max_size=60) | st.text())
 def test_no_letter_is_lost(text):
     joined = "".join("".join(paragraphs(text)).split())
@@ -172,6 +178,17 @@ def test_forms_in_forms_take_no_time():
     began = time.process_time()
     assert set("".join(read_pdf(bomb()).texts).split()) == {"Two", "dogs"}
     assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize(("name", "edge"), [("_CHARACTERS", 8), ("_DEEPEST", 11)])
+def test_what_is_larger_than_texts_are_is_refused(monkeypatch, name, edge):
+    """`Two dogs` has 8 characters; of the 12 forms of `bomb` the last is within 11 others."""
+    content = pdf([["Two dogs"]]) if name == "_CHARACTERS" else bomb()
+    monkeypatch.setattr(pdf_format, name, edge)
+    read_pdf(content)
+    monkeypatch.setattr(pdf_format, name, edge - 1)
+    with pytest.raises(CpunmtError, match="page 1: "):
+        read_pdf(content)
 
 
 @given(st.data())

@@ -182,6 +182,8 @@ def test_forms_of_plurals(plural, one, units):
         ("_Open", "Open"),
         ("a_b", "a_b"),
         ("&One &Two", "&One &Two"),
+        ("&Cut & paste", "&Cut & paste"),
+        ("_a b_", "_a b_"),
     ],
 )
 def test_signs_of_keys_are_dropped(source, unit):

@@ -179,6 +179,15 @@ def test_a_dash_begins_what_another_one_says(read, text, made):
     assert render(read, head + text, upper) == head + made
 
 
+@given(st.lists(st.sampled_from(["-", "-->", ">", "--", " ", "00:00:01,000", "a", "&", "\u266a"]), max_size=8))
+def test_no_translation_becomes_a_cue(pieces):
+    for read in (read_srt, read_vtt):
+        text = "WEBVTT\n\n00:00:01,000 --> 00:00:02,000\nOne.\n\n00:00:03,000 --> 00:00:04,000\nTwo.\n"
+        document = document_of(read, text)
+        made = document.rendered(["".join(pieces), "Two."]).decode()
+        assert made.count("-->") == 2 and made.count("Two.") == 1
+
+
 def test_numbers_stay_where_no_line_is_blank():
     cue = "00:00:0{},000 --> 00:00:0{},500\n{}\n"
     text = "".join(f"{n}\n" + cue.format(n, n, word) for n, word in enumerate(["one.", "two.\n12 b", "7", "four."], 1))
@@ -186,10 +195,12 @@ def test_numbers_stay_where_no_line_is_blank():
     keeps_every_byte(read_srt, text.encode())
 
 
-@pytest.mark.parametrize(("gap", "units"), [(-2, 2), (-1, 1), (0, 1), (3000, 1), (3001, 2)])
+@pytest.mark.parametrize(
+    ("gap", "units"), [(-2, 2), (-1, 1), (0, 1), (2900, 1), (2990, 1), (3000, 1), (3001, 2), (3010, 2)]
+)
 def test_a_sentence_goes_on_up_to_a_gap(gap, units):
     """Cues that overlap by a millisecond are rounded; more than that is another speaker."""
     begin = 2000 + gap
-    times = f"00:00:{begin // 1000:02},{begin % 1000:03} --> 00:00:09,000"
-    text = f"1\n00:00:00,000 --> 00:00:02,000\nA man is\n\n2\n{times}\nriding.\n"
+    times = f"00:00:{begin // 1000:02},{f'{begin % 1000:03}'.rstrip('0') or '0'} --> 00:00:09,000"
+    text = f"1\n00:00:00,000 --> 00:00:02,0\nA man is\n\n2\n{times}\nriding.\n"
     assert len(document_of(read_srt, text).units) == units

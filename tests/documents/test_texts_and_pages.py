@@ -188,5 +188,7 @@ def test_encodings_that_cannot_be(content, encoding, said):
 def test_utf_16_without_its_mark_is_named(name):
     with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .--encoding {name}"):
         decoded("Two dogs run in the park.".encode(name))
-    assert decoded(b"T\0w\0") == ("T\0w\0", (b"", "utf-8"))  # too little to tell
+    assert decoded(b"T\0" * 7 + b"T") == ("T\0" * 7 + "T", (b"", "utf-8"))  # too little to tell
+    with pytest.raises(CpunmtError, match="looks like UTF-16"):
+        decoded(b"T\0" * 8)
     assert decoded(b"\0" * 99)[1].name == "utf-8"

@@ -93,6 +93,7 @@ def test_parts_are_chosen():
         ("[b]", "c, d", '["c, d"]'),
         ("a: b", "c, d", "a: c, d"),
         ("a: b", "no", 'a: "no"'),
+        ("a: b", "N", 'a: "N"'),  # YAML 1.1 has y and n too, PyYAML does not
         ("a: b", "12:30", 'a: "12:30"'),
         ("a: b", "- c", 'a: "- c"'),
         ("a: b", "é\nf", 'a: "é\\nf"'),
@@ -282,6 +283,12 @@ def test_what_is_not_yaml_is_one_clear_error(content, said):
     with pytest.raises(CpunmtError, match=said) as refused:
         document_of(read_yaml, content)
     assert "\n" not in str(refused.value)
+
+
+def test_the_depth_has_a_bound():
+    assert texts("[" * 100 + "a" + "]" * 100) == ["a"]
+    with pytest.raises(CpunmtError, match="more than 100 collections"):
+        texts("[" * 101 + "a" + "]" * 101)
 
 
 def test_aliases_are_not_followed():

@@ -20,6 +20,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z]+)?[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\
 _EDGE = re.compile(r"(?:\s|\u266a|\u266b|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*")
 _SPACES = re.compile(r"\s+")
 _DASH = re.compile(r"(?:[ \t]|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*[-\u2010-\u2015][ \t]*")
+_ARROW = re.compile("(?<!-)--+>")  # between times only
 _NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP")
 
 
@@ -151,7 +152,7 @@ class _Reader:
     def _written(self, text: str) -> str:
         if self.is_vtt:
             return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        return text.replace("-->", "->")
+        return _ARROW.sub("->", text)
 
 
 def _parts(body: str) -> tuple[list[str | Mark], dict[tuple[int, bool], str]]:

@@ -77,6 +77,11 @@ def test_spans_that_look_like_nothing_are_one_text():
     assert made_of(body, ["große Welt."]) == "<text:p>große Welt.</text:p>"
 
 
+@pytest.mark.parametrize(("count", "size"), [("", 1), (' text:c="1"', 1), (' text:c="2"', 1), (' text:c="3"', 2)])
+def test_spaces_that_indent_part_texts(count, size):
+    assert len(units(f"<text:p>Two<text:s{count}/>dogs</text:p>")) == size
+
+
 def test_looks_links_and_notes_go_with_their_words():
     note = NOTE.format("See over <text:span text:style-name='B'>there</text:span>")
     body = f'<text:p>A <text:span text:style-name="B">red</text:span> car{note} on <text:a href="x">the road</text:a></text:p>'  # noqa: E501

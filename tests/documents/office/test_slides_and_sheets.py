@@ -14,6 +14,7 @@ from openpyxl.comments import Comment
 from openpyxl.worksheet.table import Table
 
 from cpunmt.documents.document import DocumentError
+from cpunmt.documents.office.sheets import cell, cells
 from tests.documents.laws import upper
 from tests.documents.office.office_files import body_of, keeps_every_byte, members, office, read, render, slide, zipped
 
@@ -173,7 +174,7 @@ def test_strings_keep_every_byte_and_their_lines(strings):
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [('ref="A1:B2"', ["Two"]), ('ref="A1:B2" headerRowCount="0"', ["One", "Two"]), ('ref="C1"', ["One", "Two"]),
-     ('ref="A0:B1" totalsRowCount="1"', []), ('ref="x"', ["One", "Two"])],
+     ('ref="A1"', ["Two"]), ('ref="A0:B1" totalsRowCount="1"', []), ('ref="x"', ["One", "Two"])],
 )  # fmt: skip
 def test_the_columns_of_tables_keep_their_names(reference, expected):
     cells = '<c r="A1" t="s"><v>0</v></c><c r="A2" t="s"><v>1</v></c><c r="A3"><v>1</v></c>'
@@ -181,6 +182,12 @@ def test_the_columns_of_tables_keep_their_names(reference, expected):
         reference = 'ref="A1:B2" totalsRowCount="1"'
     content = shared("<si><t>One</t></si><si><t>Two</t></si>", cells, f"<table {S} {reference}/>")
     assert units("xlsx", content) == expected
+
+
+@given(st.integers(1, 16384), st.integers(1, 1048576), st.sampled_from(["{}{}", "${}${}", "{}${}"]))
+def test_a_reference_names_the_cell_that_openpyxl_means(column, row, form):
+    name = form.format(openpyxl.utils.get_column_letter(column), row)
+    assert cell(name) == (row, column) and cells(name) == (range(row, row + 1), range(column, column + 1))
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "9" * 11, "1" * 10, "x", "-1", ""])

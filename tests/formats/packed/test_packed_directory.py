@@ -122,6 +122,13 @@ def test_two_vocabularies_are_of_one_kind(student, words):
     assert vocabulary_arguments(SPLIT, files, [pieces, pieces], "here")["tables"] == []
 
 
+@pytest.mark.parametrize("name", ["a.yml", "b.yml"])
+def test_a_table_that_both_languages_have_is_written_once(words, name):
+    files = [VocabularyFiles(None, Path("a.yml")), VocabularyFiles(None, Path(name))]
+    made = vocabulary_arguments(SPLIT, files, [words.target_vocabulary] * 2, "here")
+    assert len(made["tables"]) == (1 if name == "a.yml" else 2)
+
+
 def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):
     (written / "README.md").write_text("about this model")
     (written / "float32").mkdir()
@@ -237,6 +244,7 @@ def test_a_missing_file_is_named(written, name):
             lambda fields: fields.update(format_version=99),
             "format_version is 99, expected 1 to",
         ),
+        ("metadata.json", lambda fields: fields.update(format_version=0), "format_version is 0, expected 1 to"),
         ("metadata.json", lambda fields: fields.update(format_version="1"), "format_version is '1'"),
         ("metadata.json", lambda fields: fields.pop("files"), "'files' does not give"),
         ("metadata.json", lambda fields: fields.update(files=[]), "'files' does not give"),
