@@ -182,18 +182,23 @@ def test_wrong_ones_are_told(student):
             student.translate("Yes.", **{name: 3})
 
 
+def counting(method, read):
+    """The method, which adds up in `read` how many characters it is given."""
+
+    def counted(self, text):
+        read[0] += len(text)
+        return method(self, text)
+
+    return counted
+
+
 @pytest.mark.parametrize("part", ["#a", "#a ", "\u6771\u00e9"])
 def test_a_long_text_is_looked_at_in_steps(student, monkeypatch, part):
-    """Between two questions whether it is to end, a long text is read three times at most, before its translation begins."""
+    """Between two questions whether it is to end, a long text is read three times at most."""
     text, read, steps = part * 2000, [0], []
     vocabulary = type(student.source_vocabulary)
     for name in ("encode", "surfaces", "spans"):
-
-        def counted(self, given, method=getattr(vocabulary, name)):
-            read[0] += len(given)
-            return method(self, given)
-
-        monkeypatch.setattr(vocabulary, name, counted)
+        monkeypatch.setattr(vocabulary, name, counting(getattr(vocabulary, name), read))
     monkeypatch.setattr(type(student._engine), "translate", lambda *_, **__: (_ for _ in ()).throw(RuntimeError))
 
     def cancel():
