@@ -1,1 +1,1 @@
-"""HTML: how fast it is read, and whether real pages keep what they have."""
+"""What finding out whether a sentence needs any layer takes, by what is in it."""
