@@ -90,6 +90,7 @@ def translate_sentences(
 
 
 def _source(model: LoadedModel, given: str | list[str], settings: Settings) -> Source:
+    check()  # texts may be long, and many
     if not settings.search.attention:
         return Source(len(given)) if isinstance(given, str) else PIECES
     if not isinstance(given, str):

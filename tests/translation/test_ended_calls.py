@@ -1,5 +1,6 @@
 """time_limit and cancel: a call has its whole result or raises, and the next one has the same bits."""
 
+import contextlib
 import threading
 
 import pytest
@@ -179,3 +180,32 @@ def test_wrong_ones_are_told(student):
     for name in ("max_time", "timeout", "timelimit"):
         with pytest.raises(TypeError, match=f"^unknown option '{name}'.*did you mean time_limit"):
             student.translate("Yes.", **{name: 3})
+
+
+def counting(method, read):
+    """The method, which adds up in `read` how many characters it is given."""
+
+    def counted(self, text):
+        read[0] += len(text)
+        return method(self, text)
+
+    return counted
+
+
+@pytest.mark.parametrize("part", ["#a", "#a ", "\u6771\u00e9"])
+def test_a_long_text_is_looked_at_in_steps(student, monkeypatch, part):
+    """Between two questions whether it is to end, a long text is read three times at most."""
+    text, read, steps = part * 2000, [0], []
+    vocabulary = type(student.source_vocabulary)
+    for name in ("encode", "surfaces", "spans"):
+        monkeypatch.setattr(vocabulary, name, counting(getattr(vocabulary, name), read))
+    monkeypatch.setattr(type(student._engine), "translate", lambda *_, **__: (_ for _ in ()).throw(RuntimeError))
+
+    def cancel():
+        steps.append(read[0])
+        read[0] = 0
+        return False
+
+    with contextlib.suppress(RuntimeError):  # a text that is kept is not translated
+        student.translate(text, cancel=cancel)
+    assert max([*steps, read[0]]) < 3.2 * len(text), (len(text), steps, read)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from string import ascii_letters, digits, printable
 from typing import NamedTuple
 
+from cpunmt.process.stopping import check
 from cpunmt.text.piece_spans import Span
 from cpunmt.translation.protection.braces import brace_ends
 from cpunmt.translation.protection.patterns import EMOJI, MESSAGE, PATTERNS, SIGNS, TRIGGER, UNITS
@@ -78,6 +79,7 @@ class Finder:
         """
         if self.is_clean(text):
             return []
+        check()  # a long text takes a tenth of a second
         found = [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
         found += self._of_functions(text[first:], first)
         found.sort()

@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
+from cpunmt.process.stopping import check
 from cpunmt.text.piece_spans import Span
 
 _WORD = re.compile(r"\S{1,1024}")
+_CHECKED = 64  # words between two looks at whether the call is to end
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -34,7 +36,9 @@ class UnknownWords:
 
     def spans(self, text: str) -> Iterator[tuple[Span, bool]]:
         """Where they stand in `text`, ascending, and whether it is a word; else it is a sign or some."""
-        for word in _WORD.finditer(text):
+        for number, word in enumerate(_WORD.finditer(text)):
+            if number % _CHECKED == 0:
+                check()
             if self.are_in(word.group()) and not self._knows(word.group()):
                 yield from self._within(text, *word.span())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cpunmt.process.stopping import check
 from cpunmt.translation.calls import Settings, aligning
 from cpunmt.translation.joining import translate_sentences
 from cpunmt.translation.loading import LoadedModel
@@ -52,6 +53,7 @@ def _results(
 ) -> list[Result]:
     vocabulary, options = model.source_vocabulary, settings.options
     ids = vocabulary.encode_batch(texts)
+    check()
     room = model.config.max_source_length - 1
     cuts = {}
     if options.split != "none":
@@ -63,6 +65,7 @@ def _results(
         return translate_sentences(model, settings, ids, prefixes, texts)
     parts, part_ids, part_prefixes = [], [], []
     for number, text in enumerate(texts):
+        check()
         some = cuts[number].parts if number in cuts else [text]
         parts += some
         part_ids += vocabulary.encode_batch(some) if number in cuts else [ids[number]]

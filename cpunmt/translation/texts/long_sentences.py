@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from cpunmt.process.stopping import check
 from cpunmt.translation.texts.aligned import Span
 
 MOST = 64  # pieces of a part: students are trained on sentences that are rarely longer, and loop on those that are
@@ -70,6 +71,7 @@ def _words(text: str, count: Callable[[str], int]) -> Iterator[tuple[int, int, b
     words, clause_end = _patterns()
     for found in words.finditer(text):
         if found[0]:
+            check()  # it may be long, as may the text
             yield found.end(), count(found[0]), clause_end.search(found[0], max(0, len(found[0]) - 8)) is not None
 
 
