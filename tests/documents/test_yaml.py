@@ -247,6 +247,7 @@ def test_a_path_chooses_what_a_function_gets_if_it_names_it():
     text = "a: {Ref: dogs, 'Fn::Sub': [two cats, {b: cats}]}\nc: cats\n"
     assert texts(text) == texts(text, "c") == texts(text, "$..*") == ["cats"]
     assert texts(text, "$..Ref") == ["dogs"]
+    assert texts("a: {$ref: '#/dogs', ref: cats}") == ["cats"]
     assert texts(text, "a", "$..['Fn::Sub']") == ["two cats", "cats"]
 
 
