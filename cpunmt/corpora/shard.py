@@ -51,10 +51,10 @@ def make_part(
     wanted: dict[str, Any],
     progress: Callable[[float, int], object],
 ) -> dict[str, Any]:
-    """Makes a part and writes its sidecar, whose content is returned, and then the part.
+    """Makes a part, writes its sidecar and then the part, and returns the content of the sidecar.
 
-    The sidecar comes first, so that no part is ever without one: a part whose process was killed before its sidecar was
-    there could not be told from a file of somebody else, and would stay when its input has fewer parts.
+    The sidecar is written first. A part without one, left by a killed process, would look like a file of somebody else,
+    and would stay when its input has fewer parts.
 
     Parameters
     ----------

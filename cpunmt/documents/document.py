@@ -6,6 +6,7 @@ is another text than the source is ever written, so a translator that gives all 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -14,6 +15,8 @@ from cpunmt.documents.encodings import Encoding
 from cpunmt.errors import CpunmtError
 
 Span = tuple[int, int]  # begin and end, in code points of the file's text
+
+LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last one is empty
 
 
 class DocumentError(CpunmtError):
@@ -70,7 +73,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a reader has found in a text: its places, whose spans do not overlap; `notes`: what its user should know."""
+    """The places of a text, whose spans do not overlap.
+
+    notes  sentences that a user of the file should read
+    """
 
     source: Source
     places: Sequence[Place]
@@ -99,6 +105,13 @@ class Document:
 def whole(text: str, span: Span) -> Place:
     """A plain text that is written as it is."""
     return Place(Unit(text), (span,), lambda translation: [translation])
+
+
+def trimmed(text: str, span: Span) -> Span:
+    """Returns the span without white space at its ends; an empty span at its begin if nothing is left."""
+    part = text[slice(*span)]
+    begin = span[1] - len(part.lstrip())
+    return (begin, span[0] + len(part.rstrip())) if part.strip() else (span[0], span[0])
 
 
 def has_letters(text: str) -> bool:

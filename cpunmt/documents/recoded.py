@@ -36,7 +36,7 @@ class Recoded:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Those of the text."""
+        """The notes of the text."""
         return getattr(self._contents, "notes", ())
 
     def rendered(self, translations: Sequence[str]) -> bytes:

@@ -21,7 +21,7 @@ from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 MOST_BYTES = 1 << 30  # of a file
 _OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format decides about
 
-_LOG = logging.getLogger("cpunmt")  # what is told of a file that can be translated: where nobody asks, to stderr
+_LOG = logging.getLogger("cpunmt")  # warnings about a file that can be translated; they go to stderr by default
 
 Progress = Callable[[int, int], object]
 
@@ -78,7 +78,7 @@ def translated_content(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> bytes:
-    """Translate the content of a file; `path` is its name, for messages and, if `format` is None, for its format.
+    """Translates the content of a file; `path` is its name, for messages and, if `format` is None, for its format.
 
     Other parameters and errors are those of `translate_document`.
     """
@@ -113,7 +113,7 @@ def _check_options(options: dict[str, Any], select: Sequence[str]) -> None:
 
 
 def check_input(path: str | os.PathLike[str], format: str | None) -> None:
-    """Raise DocumentError unless there is a file of this name, of a format that is known and not too large."""
+    """Raises DocumentError unless the file exists, has a known format and is not too large."""
     path = Path(path)
     with _said_of(path):
         _check_file(path)
@@ -121,7 +121,7 @@ def check_input(path: str | os.PathLike[str], format: str | None) -> None:
 
 
 def has_format(name: str, format: str | None) -> bool:
-    """Whether files of this name have a format that is known, or the one that is chosen."""
+    """Returns whether files of this name have a known format, or `format` if that is given."""
     if format is not None:
         format_of(name, format)  # raises for one that is not known
     return any(name.lower().endswith(known.endings) for key, known in FORMATS.items() if format in (None, key))
@@ -130,7 +130,7 @@ def has_format(name: str, format: str | None) -> bool:
 def output_of(
     path: str | os.PathLike[str], language: str | None, format: str | None, folder: str | os.PathLike[str] | None = None
 ) -> Path:
-    """The file that a translation is written to: in `folder` under the same name, or beside with the language in it."""
+    """Returns the file for a translation: in `folder` with the same name, or beside `path` with the language added."""
     path = Path(path)
     ending = format_of(path.name, format).writes or path.suffix
     if folder is not None:
@@ -139,7 +139,7 @@ def output_of(
 
 
 def check_output(path: str | os.PathLike[str], target: Path, force: bool) -> None:
-    """Raise CpunmtError unless the translation of the file `path` can be written to `target`."""
+    """Raises CpunmtError unless the translation of the file `path` can be written to `target`."""
     if target.is_dir():
         raise DocumentError(f"{target}: is a directory; give the name of a file to write")
     refuse_overwriting([target], [path])
@@ -156,7 +156,7 @@ def _said_of(path: Path) -> Iterator[None]:
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file. Raises DocumentError if it cannot be read, or is too large."""
+    """Returns the bytes of a file. Raises DocumentError if it cannot be read, or is too large."""
     path = Path(path)
     with _said_of(path):
         _check_file(path)

@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 27  # of one text, as UTF-8
 MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short it is in the file
 DEEPEST = 1000  # elements in one another
 DEEPEST_IN_TEXTS = 200  # where functions that call themselves read them: Python's stack holds some hundreds
-BESIDE = "!"  # the name of what stands among elements and texts, and says nothing
+BESIDE = "!"  # the name of comments and instructions
 _CHUNK = 1 << 18  # bytes that expat takes at once, which may be some ten thousand events
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")

@@ -16,7 +16,7 @@ TEXTS += ["dog dog cat x " * 40, "A\u2028dog.\x85", "no\x0bno", "a\ttab", "Zwei 
 
 
 class Said:
-    """What a translator says of each text, asked alone and once."""
+    """The results of a translator, which translates each text alone and once."""
 
     def __init__(self, translator, **options):
         self.translator, self.options, self.known = translator, options, {}
@@ -34,7 +34,7 @@ class Said:
         return max(sides) / min(sides)
 
     def flags(self, text, filters):
-        """Names of what is wrong with the translation of a text; a text that no model saw has nothing wrong."""
+        """Returns the names of a translation's faults; a text that no model saw has none."""
         result = self(text)
         best = result.hypotheses[0]
         if result.num_source_pieces == 0:
@@ -50,7 +50,7 @@ class Said:
 
 
 def new_fields(text, said, filters, with_score=False):
-    """What is added to a row with this text, None if it has none."""
+    """Returns the fields that are added to a row with this text; `text` is None for a row without one."""
     fields = {"translation": None if text is None else said(text).text}
     if with_score:
         fields["score"] = None if text is None else said.score(text)
@@ -60,13 +60,13 @@ def new_fields(text, said, filters, with_score=False):
 
 
 def text_part(lines, said, filters):
-    """The part of lines of text, as text: a flagged one is empty."""
+    """Returns the part for lines of text; a flagged line is empty."""
     made = [new_fields(line, said, filters) for line in lines]
     return "".join(("" if one.get("flags") else one["translation"]) + "\n" for one in made)
 
 
 def json_part(lines, said, filters, with_score=False, drop=False):
-    """The part of lines of JSON: (objects, or None for a blank line)."""
+    """Returns the part for lines of JSON: an object for each row, None for a blank line."""
     part = []
     for line in lines:
         if not line.strip(" \t\r"):
@@ -81,7 +81,7 @@ def json_part(lines, said, filters, with_score=False, drop=False):
 
 
 def counts(texts, said, filters):
-    """What a sidecar counts of rows with these texts."""
+    """Returns the counts in the sidecar of rows with these texts."""
     flags = [said.flags(text, filters) if text is not None else [] for text in texts]
     names = [name for found in flags for name in found]
     return {
@@ -94,12 +94,12 @@ def counts(texts, said, filters):
 
 
 def cut(rows, size):
-    """Rows in shards of `size`; one shard of none if there are none."""
+    """Cuts rows into shards of `size`; without rows, returns one empty shard."""
     return [rows[begin : begin + size] for begin in range(0, len(rows), size)] or [[]]
 
 
 def parquet_table(content):
-    """The table of a Parquet file's bytes, as a list of dicts."""
+    """Reads the bytes of a Parquet file as a list of dicts."""
     import pyarrow.parquet
 
     return pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()

@@ -25,7 +25,7 @@ _UNIT = re.compile(rf"(?:\{{\d+\}}|\w|[{_MARKS}])+|[^\w\s]")
 
 @functools.cache
 def backwards() -> Echo:
-    """One whose translations have the words of a sentence from the last to the first; signs and spaces stay."""
+    """Returns a translator that reverses the words of a sentence; signs and spaces stay in place."""
     found = Echo()
     found.layer = lambda texts, align: [_backwards(text, align) for text in texts]
     return found
@@ -56,7 +56,7 @@ def document_of(read, text, **settings):
 
 
 def render(read, text, change=None, *, by=None, **settings) -> str:
-    """The file as a translator makes it: the one of words, or `by`."""
+    """Returns the translated file; the translator is `by`, or changes each word by `change`."""
     document = document_of(read, text, **settings)
     found = document.rendered(translated(document.units, by or echo(change), {}, lambda count: None))
     return found.decode("utf-8")

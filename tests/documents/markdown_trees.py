@@ -1,4 +1,4 @@
-"""Markdown as a well-kept library reads it (markdown-it-py): a tree of blocks, and what each of them shows.
+"""Markdown as markdown-it-py reads it: a list of blocks, and the words and spans in each of them.
 
 A translation has the tree of its source: the same blocks, in them the same links, images, code, tags and emphasis,
 and, where the translator only changes small letters to capitals or the order of words, the same words.
@@ -25,7 +25,7 @@ def reader():
 
 
 def tree(text: str, in_order: bool = True) -> list:
-    """An entry for each block, in order. `in_order`: whether the order of words within one counts."""
+    """Returns an entry for each block, in order. `in_order`: whether the order of words in a block counts."""
     found = []
     for token in reader().parse(text):
         if token.type == "inline":
@@ -64,7 +64,7 @@ def _inline(children, path, spans, shown) -> None:
 
 
 def _as_emphasis(token) -> None:
-    """`<em>` for `*` is as good: stars cannot say all that it can."""
+    """Turns a tag such as `<em>` into the emphasis that it means: stars cannot write every emphasis."""
     tag = re.fullmatch(r"<(/?)(strong|em|del)>", token.content) if token.type == "html_inline" else None
     if tag:
         token.type = f"{tag[2].replace('del', 's')}_{'close' if tag[1] else 'open'}"
@@ -77,7 +77,7 @@ def _tag(content):
 
 
 def _page(content, in_order):
-    """The tags of HTML with those attributes that stay, and its words."""
+    """Returns the tags of HTML with the attributes that must stay, and its words."""
     tags, words = [], []
 
     class Reader(HTMLParser):
@@ -106,7 +106,7 @@ def _spaced(text):
 
 
 def first_difference(before, after) -> str:
-    """Where two trees differ; "": nowhere."""
+    """Returns the first entries in which two trees differ; "" for equal trees."""
     for one, other in zip([*before, None], [*after, None], strict=False):
         if one != other:
             return f"{one}\n    {other}"

@@ -111,7 +111,7 @@ LEAVES = st.recursive(
 
 
 def is_chosen(steps, keys):
-    """Whether a path chooses what these keys lead to, as slowly as it is defined."""
+    """Returns whether a path chooses the value at these keys, by its definition."""
     if not steps or not keys:
         return not steps
     (is_deep, name), key = steps[0], keys[0]
@@ -120,7 +120,7 @@ def is_chosen(steps, keys):
 
 
 def numbered(tree, keys=()):
-    """A tree whose texts are all different, and the keys that lead to each of them."""
+    """Returns a tree whose texts all differ, and the keys of each text."""
     if isinstance(tree, str):
         text = "w" + "".join(map(repr, keys))
         return text, {text: keys}

@@ -324,7 +324,19 @@ def test_time_is_linear(part):
 def test_a_line_never_ends_within_a_tag(count):
     """Nor where a backslash stands before the first word, which would begin a heading."""
     text = f"Two {'x ' * count}[cats](<a d.md> 'b c d e f g') and\nplay on to the end of the day"
-    assert "[cats](<a d.md> 'b c d e f g')" in render(read_markdown, text, lambda word: word.replace("Two", "#"))
+    made = render(read_markdown, text, lambda word: {"Two": "#", "x": "xxxx"}.get(word, word))
+    assert "[cats](<a d.md> 'b c d e f g')" in made and made.startswith("\\# ")
+
+
+def test_an_empty_item_begins_only_where_no_text_goes_on():
+    assert len(document_of(read_markdown, "Two dogs\n+\nplay").units) == 1
+    assert len(document_of(read_markdown, "+ Two dogs\n+\n+ play").units) == 2
+    assert len(document_of(read_markdown, "+\n  Two dogs\n  play").units) == 1
+
+
+def test_a_declaration_begins_with_a_letter():
+    assert render(read_markdown, "Two <!2 dogs> run", upper).replace("\\", "") == "TWO <!2 DOGS> RUN"
+    assert render(read_markdown, "Two <!two dogs> run", upper) == "TWO <!two dogs> RUN"
 
 
 def test_entities_are_spelt_once():

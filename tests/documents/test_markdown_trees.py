@@ -10,9 +10,7 @@ from tests.documents.markdown_trees import first_difference, tree
 WORDS = ["dog", "cats", "rote", "Häuser", "two", "eleven"]
 PLAIN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 ESCAPES = [r"\*a\*", r"\_b\_", r"\$five", r"\~~dogs\~~", r"\&amp;", r"\<", r"\[x\](y)"]
-ODD = st.sampled_from(
-    [*ESCAPES, "&lt;", "&amp;", "&#32;", "&#46;", "&copy;", "a_b", "2*3", "$5", "1.", "#", ">", "-", "<!1>"]
-)
+ODD = st.sampled_from([*ESCAPES, "&lt;", "&amp;", "&#32;", "&#46;", "&copy;", "a_b", "2*3", "$5", "1.", "#", ">", "-"])
 ODD = ODD.map(lambda sign: f"{sign} cats")  # an element with signs alone has no place that all would choose
 KEPT = st.sampled_from(["`a*b`", "``c`d``", "<https://a.example/x_y>", "<!-- note -->", "![two dogs](d.png)"])
 

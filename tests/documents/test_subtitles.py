@@ -200,7 +200,7 @@ def test_numbers_stay_where_no_line_is_blank():
 )
 def test_a_sentence_goes_on_up_to_a_gap(gap, units):
     """Cues that overlap by a millisecond are rounded; more than that is another speaker."""
-    begin = 2000 + gap
+    begin = 2500 + gap
     times = f"00:00:{begin // 1000:02},{f'{begin % 1000:03}'.rstrip('0') or '0'} --> 00:00:09,000"
-    text = f"1\n00:00:00,000 --> 00:00:02,0\nA man is\n\n2\n{times}\nriding.\n"
+    text = f"1\n00:00:00,000 --> 00:00:02,5\nA man is\n\n2\n{times}\nriding.\n"
     assert len(document_of(read_srt, text).units) == units

@@ -212,7 +212,7 @@ TEMPLATES = st.recursive(
 
 
 class ShortForm(yaml.SafeDumper):
-    """Writes `!Ref x` for `Ref: x`, as a template may have both."""
+    """A dumper that writes `!Ref x` for `Ref: x`."""
 
     def represent_mapping(self, tag, mapping, flow_style=None):
         name, value = next(iter(mapping.items()), ("", None))
@@ -227,7 +227,7 @@ ShortForm.add_representer(dict, ShortForm.represent_dict)
 
 
 def without_functions(tree):
-    """The words of a template that a function does not get."""
+    """Returns the texts of a template outside the arguments of functions."""
     if isinstance(tree, dict):
         return [word for key, value in tree.items() if key not in FUNCTIONS for word in without_functions(value)]
     if isinstance(tree, list):
@@ -247,6 +247,7 @@ def test_a_path_chooses_what_a_function_gets_if_it_names_it():
     text = "a: {Ref: dogs, 'Fn::Sub': [two cats, {b: cats}]}\nc: cats\n"
     assert texts(text) == texts(text, "c") == texts(text, "$..*") == ["cats"]
     assert texts(text, "$..Ref") == ["dogs"]
+    assert texts("a: {$ref: '#/dogs', ref: cats}") == ["cats"]
     assert texts(text, "a", "$..['Fn::Sub']") == ["two cats", "cats"]
 
 

@@ -1,4 +1,4 @@
-"""Texts whose lines end where a page or a window was full: which lines are one paragraph, and what it says."""
+"""Texts whose lines end where a page or a window was full: finds the lines of each paragraph, and joins them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ _ITEM = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
-_NEIGHBOURS = 4  # lines on each side that tell how wide the column is
+_NEIGHBOURS = 4  # lines on each side that are measured for the width of the column
 _FULL = 0.85  # of that width
 _NARROWEST, _WIDEST = 40, 120  # characters of the longest line of a text that has such lines
 
 
 def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yields the first line of each paragraph and the one after its last; empty lines are in none.
+    """Yields, for each paragraph, the number of its first line and of the line after its last.
 
-    `lines` are without white space at their ends. A line goes on where the next word would not have fitted.
+    `lines` have no white space at their ends. Empty lines belong to no paragraph. Two lines belong together where the
+    first word of the second would not have fitted on the first.
     """
     begin = 0
     for number, line in enumerate(lines):
@@ -33,7 +34,7 @@ def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Returns the lines of a paragraph as one, with words that were hyphenated at their ends put together."""
+    """Joins the lines of a paragraph, and the two halves of a hyphenated word."""
     found = lines[0]
     for line in lines[1:]:
         if _HYPHEN.search(found):
@@ -44,9 +45,9 @@ def joined(lines: Sequence[str]) -> str:
 
 
 def are_broken(lines: Sequence[str]) -> bool:
-    """Returns whether most lines that have another below them end within a sentence, because they were full.
+    """Returns whether at least half of the line ends stand within a sentence.
 
-    The small letter that begins the next line tells so. Verses, lists and tables have none as a rule.
+    A full line and a small letter at the beginning of the next show this. Verses, lists and tables rarely have both.
     """
     if not _NARROWEST <= max(map(len, lines), default=0) <= _WIDEST:
         return False
@@ -61,7 +62,7 @@ def are_broken(lines: Sequence[str]) -> bool:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yields runs of lines that are not empty."""
+    """Yields the begin and end of each run of lines that are not empty."""
     begin = 0
     for number, line in enumerate([*lines, ""]):
         if not line:
@@ -71,7 +72,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(before: str, line: str, width: int) -> bool:
-    """Returns whether a line goes on with what the line before says."""
+    """Returns whether `line` continues the paragraph of `before`; the column is `width` characters wide."""
     if _HYPHEN.search(before):
         return True
     if _ITEM.match(line):

@@ -153,7 +153,7 @@ def _marks_of(unit: Unit) -> Iterator[Mark]:
 
 
 def _lines(parts: Sequence[str | Mark], spaces: re.Pattern[str]) -> Iterator[list[str | Mark]]:
-    """Parts between white space that the pattern finds, which comes by itself; tags are not parted."""
+    """Yields the parts between matches of `spaces`, and each match by itself; never splits within a tag."""
     line: list[str | Mark] = []
     depth = 0
     for part in parts:

@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, whole
+from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, trimmed, whole
 from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
 
 _LINE = re.compile(r"[^\n]*\n?")
@@ -18,7 +18,10 @@ _NOTE = "its lines end where they are full: they are joined to paragraphs, and b
 
 
 def read_plain_text(source: Source) -> Document:
-    """A unit for each run of lines that are not blank, or each paragraph in it, without white space at its ends."""
+    """Reads a unit for each run of lines that are not blank, or for each paragraph where lines are broken.
+
+    Units have no white space at their ends.
+    """
     text = source.text
     runs = _paragraphs(text)
     lines = [line for run in runs for line in ["", *(_line(text, span) for span in _lines(text, run))]]
@@ -27,14 +30,8 @@ def read_plain_text(source: Source) -> Document:
         places = [place for run in runs for place in _joined(source, run, width)]
         return Document(source, places, (_NOTE,))
     spans = [span for run in runs for span in (_cells(text, run) if text.find("\t", *run) >= 0 else [run])]
-    trimmed = [_trimmed(text, span) for span in spans]
-    return Document(source, [whole(text[slice(*span)], span) for span in trimmed if has_letters(text[slice(*span)])])
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    """A span without white space at its ends."""
-    part = text[slice(*span)]
-    return span[0] + len(part) - len(part.lstrip()), span[1] - len(part) + len(part.rstrip())
+    cut = [trimmed(text, span) for span in spans]
+    return Document(source, [whole(text[slice(*span)], span) for span in cut if has_letters(text[slice(*span)])])
 
 
 def _line(text: str, span: Span) -> str:
@@ -42,25 +39,25 @@ def _line(text: str, span: Span) -> str:
 
 
 def _lines(text: str, run: Span) -> list[Span]:
-    """The lines of a run."""
+    """Returns the spans of the lines of a run."""
     return [line.span() for line in _LINE.finditer(text, *run) if line[0]]
 
 
 def _cells(text: str, run: Span) -> list[Span]:
-    """What stands between tabs and ends of lines."""
+    """Returns the spans between tabs and line ends."""
     return [cell.span() for cell in _CELL.finditer(text, *run)]
 
 
 def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
-    """The paragraphs of a run whose lines were full."""
+    """Yields the places of a run whose lines are broken: its paragraphs, or the cells of those with tabs."""
     text = source.text
     spans = _lines(text, run)
     lines = [_line(text, span) for span in spans]
     for begin, end in groups(lines):
-        span = _trimmed(text, (spans[begin][0], spans[end - 1][1]))
+        span = trimmed(text, (spans[begin][0], spans[end - 1][1]))
         words = joined(lines[begin:end])
         if text.find("\t", *span) >= 0:
-            cells = [_trimmed(text, cell) for cell in _cells(text, span)]
+            cells = [trimmed(text, cell) for cell in _cells(text, span)]
             yield from (whole(text[slice(*cell)], cell) for cell in cells if has_letters(text[slice(*cell)]))
         elif has_letters(words):
             second = text[slice(*spans[begin + 1])] if end - begin > 1 else ""

@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
 from cpunmt.documents.marks import Mark, read, written
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
-_LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
 _TAG = re.compile(r"<(/?)([A-Za-z]+)?[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\}")
 _EDGE = re.compile(r"(?:\s|\u266a|\u266b|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*")
 _SPACES = re.compile(r"\s+")
@@ -50,7 +49,7 @@ class _Reader:
         times: tuple[int, int] | None = None
         begin = end = before = -1  # of the block; where it ends before its last line
         last = ""
-        for found in _LINE.finditer(self.text):
+        for found in LINE.finditer(self.text):
             line = found[1]
             timed = _TIMES.match(line)
             if timed or not line.strip():
@@ -72,7 +71,7 @@ class _Reader:
         body = self.text[slice(*span)]
         if times is None and (self.is_vtt or _NO_TEXT.match(body)):
             return
-        lines = [found.span(1) for found in _LINE.finditer(body) if found[1].strip()]
+        lines = [found.span(1) for found in LINE.finditer(body) if found[1].strip()]
         if any(_DASH.match(body, begin, end) for begin, end in lines[1:]):
             self._end()
             self._speakers(body, span[0], lines)

@@ -17,7 +17,7 @@ from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escap
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
-# Codes that begin and end something -> what tells which ones belong together; Angular has an `x` for each
+# Codes that begin and end something -> the family and the attribute that name their pair; Angular has an `x` for each
 _BEGINS = {"bpt": ("bpt", "rid"), "bx": ("bx", "rid"), "sc": ("sc", "id"), "sm": ("sm", "id")}
 _ENDS = {"ept": ("bpt", "rid"), "ex": ("bx", "rid"), "ec": ("sc", "startRef"), "em": ("sm", "startRef")}
 _ANGULAR = re.compile(r"(START|CLOSE)(_\w+)")
@@ -115,9 +115,9 @@ class _Inline:
         self._count = 0
         self._open: list[dict[str, list[int]]] = []  # in each element: pair -> places among the parts where it begins
         self._begun: list[tuple[str, int, int]] = []  # in order: pair, place among the parts, depth
-        self._dead: set[int] = set()  # of these places those that are in no pair any more
+        self._dead: set[int] = set()  # places in `_begun` whose pair crosses another
         self._crossing: dict[int, int] = {}  # number of a code that begins something -> that of the one that ends it
-        self._alone: dict[str, int] = {}  # pair that is not placed as one -> number of the code that begins it
+        self._alone: dict[str, int] = {}  # pair across the edge of an element -> number of the code that begins it
         self._take(source)
         bare = "".join(part for part in self._parts if isinstance(part, str))
         self._before = bare[: len(bare) - len(bare.lstrip())]
@@ -133,7 +133,7 @@ class _Inline:
             return escaped(self._before + translation + self._after)
         parts = read(translation)
         places = {part.number: at for at, part in enumerate(parts) if isinstance(part, Mark)}
-        for begin, end in self._crossing.items():  # what cannot be placed as a pair keeps its order
+        for begin, end in self._crossing.items():  # two codes that cannot be placed as a pair keep their order
             one, other = places[begin], places[end]
             if other < one:
                 parts[one], parts[other] = parts[other], parts[one]
@@ -171,7 +171,7 @@ class _Inline:
         self._leave(len(self._open))
 
     def _leave(self, depth: int) -> None:
-        """What begins in an element and has not ended there is no pair around words."""
+        """Gives up pairs that begin within the element of this depth and do not end in it."""
         while self._begun and self._begun[-1][2] > depth:
             self._drop()
 
@@ -188,7 +188,7 @@ class _Inline:
         return part.number
 
     def _end(self, pair: str, number: int) -> None:
-        """The last part ends a pair: with the code that begins it, if what is between nests."""
+        """Makes a pair of the last part and the code that begins it, if the pairs between them nest."""
         if not self._open[-1].get(pair):
             outer = next((level[pair] for level in reversed(self._open) if level.get(pair)), None)
             if outer:
@@ -207,7 +207,7 @@ class _Inline:
 
 
 def _pair(code: Node) -> tuple[str, str]:
-    """The name of the pair that a code begins, and of the one that it ends; "": none."""
+    """Returns the name of the pair that a code begins and of the pair that it ends; "" for neither."""
     kind, attributes = _kind(code), code.attributes
     if kind == "x" and (found := _ANGULAR.fullmatch(attributes.get("id", ""))):
         return (found[2], "") if found[1] == "START" else ("", found[2])

@@ -58,7 +58,7 @@ def _is_text(event: yaml.ScalarEvent) -> bool:
 
 
 def _is_own(tag: str | None) -> bool:
-    """Whether a collection has a tag that only its program knows."""
+    """Returns whether the tag of a collection is not one of YAML itself."""
     return tag not in (None, "!") and not str(tag).startswith(_STANDARD)
 
 
@@ -68,14 +68,22 @@ def _resolved(value: str) -> str:
 
 
 class _Open:
-    """A collection that is open. key: None: a key is awaited. stays: it is a key, or has a tag, or is in such a one."""
+    """A collection that is open.
+
+    key      of the value that comes next, None before a key
+    in_flow  whether it stands in brackets
+    stays    whether it is a key, has a tag of its own, or is within such a collection
+    """
 
     def __init__(self, states: States, key: Key | None, in_flow: bool, stays: bool) -> None:
         self.states, self.key, self.in_flow, self.stays = states, key, in_flow, stays
 
 
 def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States, bool]]:
-    """The scalars that are no keys, nor in one or in a collection with a tag, their states, and whether in brackets."""
+    """Yields each scalar that may be translated, its states, and whether it stands in brackets.
+
+    Leaves out keys, all within a key, and all within a collection that has a tag of its own.
+    """
     opened: list[_Open] = []
     for event in _events(text):
         if isinstance(event, yaml.CollectionEndEvent):

@@ -1,1 +1,1 @@
-"""Markdown: its blocks, what stands in a paragraph, and how that becomes HTML and comes back."""
+"""Markdown: its blocks, the texts and tags of a paragraph, and a paragraph as HTML and back."""

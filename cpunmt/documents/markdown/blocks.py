@@ -11,11 +11,10 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
 
-_LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]*$")
@@ -53,12 +52,12 @@ def read_markdown(source: Source) -> Document:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [found.span(1) for found in _LINE.finditer(text)]
+        self.lines = [found.span(1) for found in LINE.finditer(text)]
         self.width = min(_WIDTH, max(end - begin for begin, end in self.lines))
         self.labels = _labels(text, self.lines)
         self.places: list[Place] = []
         self.paragraph: list[Span] = []  # the lines of the paragraph that is open, without what stands before them
-        self.broken: set[int] = set()  # numbers of these behind which its author wants a line to end
+        self.broken: set[int] = set()  # numbers of the lines that end with a break
         self.depth = 0  # of quotations, of the line before
         self.list_indent = 0  # where the text of the last item begins
         number = self._front_matter()
@@ -157,7 +156,10 @@ class _Reader:
         return number + 1
 
     def _definition(self, number: int, said: list[str]) -> int:
-        """The line after the definition of a link, whose address and title may stand on lines of their own."""
+        """Returns the number of the line after the definition of a link.
+
+        Its address and title may stand on lines of their own.
+        """
         number += 1
         if not said and number < len(self.lines):
             said = self._of(number).lstrip("> ").split()
@@ -240,11 +242,11 @@ class _Reader:
             self.paragraph, self.broken = [], set()
 
     def _add(self, lines: list[Span], in_table: bool = False, broken: Collection[int] = ()) -> None:
-        """The place of a text on these lines; `broken`: numbers of those behind which there is a break."""
-        lines = [_trimmed(self.text, span) for span in lines]
+        """Adds the place of a text on these lines; `broken`: the numbers of lines that end with a break."""
+        lines = [trimmed(self.text, span) for span in lines]
         if ATTRIBUTES.fullmatch(self.text, self.text.rfind("{", *lines[-1]), lines[-1][1]):  # of the whole block
             begin, end = lines[-1][0], self.text.rfind("{", *lines[-1])
-            lines[-1] = _trimmed(self.text, (begin, end))
+            lines[-1] = trimmed(self.text, (begin, end))
         parts = [self.text[slice(*span)] for span in lines]
         between = [self.text[one[1] : other[0]] for one, other in pairwise(lines)]
         if between and all(_is_row(part, self.labels) for part in parts):
@@ -267,20 +269,16 @@ class _Reader:
         self.places.append(Place(paragraph.unit, (span,), write))
 
 
-def _trimmed(text: str, span: Span) -> Span:
-    """A span without white space at its ends."""
-    begin, end = span
-    part = text[begin:end]
-    return (end - len(part.lstrip()), begin + len(part.rstrip())) if part.strip() else (begin, begin)
-
-
 def _is_row(line: str, labels: Collection[str]) -> bool:
-    """Whether a line has links and images only."""
+    """Returns whether a line has only links and images."""
     return line[:1] in ("[", "!", "<", "*") and Paragraph([line], [], labels).is_row
 
 
 def wrapped(words: Sequence[str], width: int, between: str) -> str:
-    """Words on lines of at most `width` characters, where they allow it, with `between` between two lines."""
+    """Wraps words to lines of at most `width` characters, joined by `between`.
+
+    A line is longer where its last word is, or where the next line would begin a block.
+    """
     lines: list[str] = []
     line = ""
     for word in words:
@@ -293,7 +291,7 @@ def wrapped(words: Sequence[str], width: int, between: str) -> str:
 
 
 def _begins_block(word: str) -> bool:
-    """Whether a line that begins with it would be something else than the rest of a paragraph."""
+    """Returns whether a line that begins with `word` could begin another block."""
     return not word or word[0] in "-+*_>#=|~`:<$[" or word[0].isdigit()
 
 

@@ -1,4 +1,4 @@
-"""Which stars, underscores and strokes of a paragraph are emphasis (CommonMark 0.31, 6.2; GitHub's `~~`)."""
+"""Finds the stars, underscores and strokes of a paragraph that are emphasis (CommonMark 0.31, 6.2; GitHub's `~~`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NAMES = {"~": "del"}
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """A run of equal signs.
+    """A run of the same sign.
 
-    count    how many of them are text so far
-    size     how many there are
-    closing  tags that its signs became, in front of those that are text
-    opening  the same behind them, the last first
+    count    number of its signs that are still text
+    size     number of its signs
+    closing  closing tags made of its signs; they stand before the text
+    opening  opening tags made of its signs, the last first; they stand behind the text
     """
 
     sign: str
@@ -34,12 +34,12 @@ class Run:
 
     @property
     def parts(self) -> list[str | Tag]:
-        """What it is: ends of emphasis, text, beginnings of emphasis."""
+        """Its closing tags, its text and its opening tags, in order."""
         return [*self.closing, self.sign * self.count, *reversed(self.opening)]
 
 
 def run_of(signs: str, before: str, after: str) -> Run:
-    """Returns the run of these signs; the characters beside it tell whether emphasis can begin or end with it."""
+    """Returns the run of these signs; `before` and `after` decide whether emphasis can begin or end with it."""
     sign, before, after = signs[0], before or " ", after or " "
     left = not after.isspace() and (not _is_sign(after) or before.isspace() or _is_sign(before))
     right = not before.isspace() and (not _is_sign(before) or after.isspace() or _is_sign(after))
@@ -82,7 +82,7 @@ def pair(runs: Sequence[Run]) -> None:
 
 
 def _match(opener: Run, closer: Run) -> bool:
-    """Whether emphasis can begin with one and end with the other: rules 9 and 10, and the strokes' length."""
+    """Returns whether emphasis can begin with one and end with the other (CommonMark's rules 9 and 10)."""
     if not opener.count:
         return False
     if (opener.closes or closer.opens) and closer.sign != "~":

@@ -1,7 +1,7 @@
-"""The inside of a paragraph of Markdown (CommonMark 0.31, GitHub's ~~strokes~~), read: its texts and its tags.
+"""Reads the inside of a paragraph of Markdown (CommonMark 0.31, GitHub's ~~strokes~~) as texts and tags.
 
 Emphasis, links and tags of HTML stand around words; code, formulas and addresses are parts of the sentence that stay.
-What has no partner is text. One pass, in time linear in the length.
+A sign without a partner is text. One pass, in time linear in the length.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SEPARATE = (BREAK, SKIPPED)
 
 
 def label_of(text: str) -> str:
-    """The name of a link's definition, as names are compared."""
+    """Returns the name of a link's definition in the form in which names are compared."""
     return " ".join(text.split()).casefold()
 
 
 class _Bracket:
-    """A `[` or `![` that is open: where among the parts, and where in the text its content begins."""
+    """A `[` or `![` that is open: its place among the parts, and the offset of its content in the text."""
 
     __slots__ = ("active", "at", "part", "source")
 
@@ -66,7 +66,7 @@ class Inline:
     """
 
     def __init__(self, text: str, labels: Collection[str], breaks: Mapping[int, str] | None = None) -> None:
-        r"""Of a text; `labels` are those that links may name, `breaks`: where a \n stands -> what is its source."""
+        r"""Reads a text. `labels`: names that links may use; `breaks`: offset of a \n -> the source of this break."""
         self.spellings: dict[str, str] = {}
         self.escaped: set[str] = set()
         self._text = text
@@ -74,7 +74,7 @@ class Inline:
         self._breaks = breaks or {}
         self._found: list[str | Tag | Run] = []
         self._brackets: list[_Bracket] = []
-        self._ends: dict[str, int] = {}  # of comments: where the next end is, -1: there is none
+        self._ends: dict[str, int] = {}  # of comments: offset of the next end, -1 if none follows
         self._scan()
         pair([part for part in self._found if isinstance(part, Run)])
         self.parts: list[Part] = _nested(_flat(self._found))
@@ -184,7 +184,7 @@ class Inline:
         return at
 
     def _around(self, bracket: _Bracket, end: int, name: str, tail: str) -> None:
-        """A link or an image, whose content ends at `end`."""
+        """Makes a link or an image of the bracket, whose content ends at `end`."""
         inner = self._found[bracket.part + 1 :]
         pair([part for part in inner if isinstance(part, Run)])
         flat = _flat(inner)
@@ -201,7 +201,7 @@ class Inline:
 
 
 def _flat(found: list[str | Tag | Run]) -> list[Part]:
-    """Texts and tags, without empty texts."""
+    """Returns texts and tags, without empty texts."""
     flat: list[Part] = []
     for part in found:
         flat += part.parts if isinstance(part, Run) else [part]
@@ -209,7 +209,9 @@ def _flat(found: list[str | Tag | Run]) -> list[Part]:
 
 
 def _nested(parts: list[Part]) -> list[Part]:
-    """The same, where a tag of HTML that has no partner, or one beyond an end of emphasis, stands by itself."""
+    """Returns the parts with tags that nest: a tag of HTML whose partner is missing, or is beyond an end of emphasis,
+    becomes a point.
+    """
     made = list(parts)
     opened: list[int] = []
     waiting = [Counter[str]()]  # names of tags that are open, in each element of Markdown
@@ -248,7 +250,7 @@ def _nested(parts: list[Part]) -> list[Part]:
 
 
 def _runs(text: str) -> dict[int, list[int]]:
-    """Where runs of back-quotes begin, by their lengths, the last first."""
+    """Returns the offsets of runs of back-quotes by their lengths, the last first."""
     found: dict[int, list[int]] = {}
     for run in re.finditer("`+", text):
         found.setdefault(len(run[0]), []).append(run.start())

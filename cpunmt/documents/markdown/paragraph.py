@@ -1,7 +1,7 @@
-"""A paragraph of Markdown as a unit of HTML, whose rules say what is a sentence of it, and its translation as Markdown.
+"""A paragraph of Markdown as a unit of HTML, whose rules find its sentences, and its translation as Markdown.
 
-What is written is read again: a translation in which a sign of its text would become a link or emphasis, or in which
-emphasis would become signs, is written in another way.
+Each translation is read again before it is used. It is written in another way if a sign of its text would be read as a
+link or emphasis, or emphasis as signs.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _STARS = {"_": "*", "__": "**"}
 
 
 class Line(NamedTuple):
-    """What stands up to a break.
+    """A line, up to a break.
 
-    words  between two of them there is a space, where a line of the file may end
-    after  the source of the break; "": there is none
+    words  parts between spaces at which a line of the file may end
+    after  the source of the break, "" for none
     """
 
     words: list[str]
@@ -53,10 +53,10 @@ class Paragraph:
     unit: Unit | None
 
     def __init__(self, lines: Sequence[str], breaks: Sequence[str], labels: Collection[str], in_table: bool = False):
-        r"""Of lines, each without white space at its ends.
+        r"""Reads lines, each without white space at its ends.
 
-        `breaks`: between each two of them the source of a break; "": these are one line. `labels`: those that links may
-        name, see `label_of`.
+        `breaks`: the source of the break between each two lines, "" for none. `labels`: names that links may use, as
+        `label_of` writes them.
         """
         self._labels = labels
         self._in_table = in_table
@@ -80,7 +80,7 @@ class Paragraph:
 
     @property
     def is_row(self) -> bool:
-        """Whether all its words are in links and images, as in a line of a menu."""
+        """Returns whether all its words are in links and images, as in a line of a menu."""
         depth = 0
         for part in self._inline.parts:
             if isinstance(part, Tag):
@@ -112,7 +112,7 @@ class Paragraph:
                     yield f'<{part.name} n="{number}"' + ("></code>" if part.name == "code" else "/>")
 
     def write(self, translation: str) -> list[Line] | None:
-        """The translation of the unit as Markdown. None: there is no way to write it that is read as it is meant."""
+        """Returns the unit's translation as Markdown; None if each way to write it would be read as something else."""
         parts = list(self._parts_of(translation)) if self._tags else [translation.replace("\n", " ")]
         if _counts(parts) != _counts(self._tags):
             return None
@@ -125,9 +125,9 @@ class Paragraph:
         return None
 
     def _lines(self, parts: Sequence[Part], is_plain: bool) -> list[Line] | None:
-        """The lines of these parts. None: they would be read as other parts."""
+        """Returns the lines of these parts; None if they would be read as other parts."""
         text, breaks = "", {}
-        fixed: set[int] = set()  # where a space is no place to end a line
+        fixed: set[int] = set()  # offsets of spaces at which a line must not end
         for part in parts:
             if isinstance(part, str):
                 text += self._escaped(part, is_plain)
@@ -159,7 +159,7 @@ class Paragraph:
         return lines
 
     def _escaped(self, text: str, is_plain: bool) -> str:
-        """A text as Markdown. `is_plain`: signs that the source has without a backslash have none."""
+        """Writes a text as Markdown. `is_plain`: signs that have no backslash in the source get none."""
         spellings = self._inline.spellings
         signs = _SIGN if is_plain else _EVERY_SIGN
         if spellings:
@@ -178,7 +178,7 @@ class Paragraph:
         return signs.sub(one, text)
 
     def _parts_of(self, html: str) -> Iterator[Part]:
-        """Texts and tags of the unit's translation."""
+        """Yields the texts and tags of the unit's translation."""
         begun = [tag for tag in self._tags if tag.kind != "close"]
         closing = self._closing()
         opened: list[int | None] = []
@@ -205,7 +205,7 @@ class Paragraph:
             yield unescape(html[at:])
 
     def _closing(self) -> dict[int, Tag]:
-        """The number of each tag that opens -> the one that closes."""
+        """Returns a mapping from the number of each opening tag to its closing tag."""
         found: dict[int, Tag] = {}
         opened: list[int] = []
         number = -1
@@ -224,7 +224,7 @@ def _counts(parts: Sequence[Part]) -> Counter[tuple[str, str]]:
 
 
 def _changed(tag: Tag, written: str, found: re.Match[str]) -> Tag:
-    """A tag with the values of its attributes that were translated."""
+    """Returns a tag with its translated attributes."""
     if tag.is_raw:
         number = f' n="{found[1]}"'
         return tag._replace(source=written.replace(number, "", 1))
@@ -235,14 +235,14 @@ def _changed(tag: Tag, written: str, found: re.Match[str]) -> Tag:
 
 
 def _read_of(tag: Tag) -> str:
-    """What of a tag is perhaps translated."""
+    """Returns those values of a tag's attributes that may be translated."""
     if tag.is_raw:
         return "".join(re.findall(r"(?:alt|title|aria-label|placeholder)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)", tag.source))
     return tag.alt or ""
 
 
 def _respelt(part: Part, sources: dict[str, str]) -> Part:
-    """A tag of emphasis that is written otherwise."""
+    """Returns a tag of emphasis in another notation, and any other part as it is."""
     if isinstance(part, str) or part.name not in ("em", "strong", "del") or part.is_raw:
         return part
     new = sources.get(part.source)
@@ -252,7 +252,7 @@ def _respelt(part: Part, sources: dict[str, str]) -> Part:
 
 
 def _said(parts: Sequence[Part]) -> list[object]:
-    """What parts say, to compare: texts, and tags as they are written."""
+    """Returns parts in a form that compares equal for equal content: joined texts, and tags as they are written."""
     found: list[object] = []
     for part in parts:
         if isinstance(part, Tag):

@@ -1,4 +1,4 @@
-"""What stands in a paragraph of Markdown and is no text."""
+"""The tags in a paragraph of Markdown, and texts that were written in another way."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 class Tag(NamedTuple):
     """A part of a paragraph that has its place among the words.
 
-    kind    "open" and "close": the two ends of what stands around words; "point": what stands by itself
-    name    the element of HTML that it is like, whose rules hold for it
+    kind    "open" and "close" for the two ends of an element, "point" for one that stands by itself
+    name    the element of HTML whose rules it follows
     source  as it is written
-    alt     the text of an image; None: it is no image
-    tail    of an image what stands behind its text
+    alt     the text of an image, None for other tags
+    tail    of an image, the source behind its text
     is_raw  whether the source is a tag of HTML
     """
 
@@ -25,7 +25,7 @@ class Tag(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Its text where it is a part of the text of an image."""
+        """Its text within the text of an image."""
         return self.source.strip("`<>$") if self.name == "code" else ""
 
 

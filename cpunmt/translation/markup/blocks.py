@@ -17,7 +17,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
-_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of what is not letter by letter a part of the word before it
+_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of a text that a space can separate from the word before it
 _ADDRESS = re.compile(r"(?:[a-zA-Z][\w+.-]{1,15}://|www\.)\S*")
 _MOST_PARTS = 16  # of an address
 _VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
@@ -80,11 +80,11 @@ class Block:
         return bool(self.root.children or self.root.points)
 
     def stand_ins(self) -> dict[str, int]:
-        """What stands in `plain` for what is held -> where."""
+        """Returns a mapping from each stand-in for a held part to its offset in `plain`."""
         return {self.plain[at : self.plain.index("}", at) + 1]: at for at in self.holds}
 
     def edges(self) -> list[int]:
-        """Where tags stand in `plain`, ascending."""
+        """Returns the offsets of tags in `plain`, ascending."""
         found: set[int] = set()
         waiting = [self.root]
         while waiting:
@@ -196,7 +196,7 @@ class _Builder:
         self.opened = [self.root]
         self.text: list[str] = []
         self.length = 0
-        self.link: int | None = None  # where in `text` that begins which stands in the link that is open
+        self.link: int | None = None  # number of parts in `text` before the link that is open
         self.last = ""  # character of the text
         self.letters = False
         self.spellings: Spellings = {}
@@ -276,7 +276,7 @@ class _Builder:
         self.separated = None
 
     def _in_address(self) -> bool:
-        """Whether the text of the link that is open is an address so far: its parts are one word."""
+        """Returns whether the open link's text so far is an address, whose parts are one word."""
         if self.link is None or len(self.text) - self.link > _MOST_PARTS:
             return False
         return _ADDRESS.fullmatch("".join(self.text[self.link :])) is not None

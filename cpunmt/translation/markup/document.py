@@ -47,7 +47,7 @@ _SIGN = (
 _SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
 _LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
-_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # of templates: a value is written there
+_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # tags of templates that write a value
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cpunmt.translation.markup.units import overlapping, parted, units_of
 from cpunmt.translation.texts.aligned import Aligned, Span
 
-_MOST_SHARES = 16  # source units of a piece that has many: it is no word
+_MOST_SHARES = 16  # source units of a piece that count; a piece with more is not a word
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class Links:
 
     origins  for each target unit the source unit that it comes from, most of all; -1: from none
     reach    for each source unit the first and the last target unit that come from it; (-1, -1): none does
-    kept     target units that are the same as the source units that they come from
+    kept     target units that are copies of source units
     """
 
     sources: list[Span]
@@ -29,12 +29,12 @@ class Links:
 
 
 def unit_links(aligned: Aligned, cuts: Sequence[int] = (), stand_ins: Collection[str] = ()) -> Links:
-    """The links of units. Where a layer gives none at all, units are linked by their place.
+    """Links source and target units, by their places where a layer returns no links.
 
     Parameters
     ----------
-    cuts : offsets in the source, ascending, at which units of what was kept end: where tags stand
-    stand_ins : units that are linked to those with the same text
+    cuts : offsets of tags in the source, ascending, at which units of kept parts end
+    stand_ins : texts of units that are linked to units with the same text
     """
     kept = [pair for pair in aligned.kept if pair[0][1] - pair[0][0] == pair[1][1] - pair[1][0]]
     sources, targets, copies = _copied(aligned, kept, cuts) if kept else (*_units(aligned), {})
@@ -69,7 +69,7 @@ def _places_of(names: Collection[str], text: str, units: Sequence[Span]) -> dict
 def _copied(
     aligned: Aligned, kept: Sequence[tuple[Span, Span]], cuts: Sequence[int]
 ) -> tuple[list[Span], list[Span], dict[int, int]]:
-    """The units of both sides where parts are kept, and which of the target's came from which of the source's there."""
+    """Returns the units of both sides where parts are kept, and the source unit of each copied target unit."""
     source, target = aligned.source, aligned.target
     sources, targets = _units(aligned)
     spans = sorted(span for span, _ in kept)
@@ -95,7 +95,7 @@ def _copied(
 
 
 def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span], copies: Collection[int]) -> list[int]:
-    """The source unit that most pieces of each target unit come from; of those in `copies` it is known."""
+    """Returns, for each target unit not in `copies`, the source unit that most of its pieces come from, else -1."""
     of_source = overlapping(sources, aligned.source_spans)
     of_target = overlapping(targets, aligned.target_spans)
     origins = [-1] * len(targets)

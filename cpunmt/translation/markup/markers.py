@@ -14,7 +14,7 @@ _WORD = 40  # characters of a word that is looked at
 _LETTER = re.compile(r"[^\W\d_]")
 _NOTE = re.compile(r"\s*\[[\d\s,*\u2013-]+\]\s*")
 _SYMBOLS = re.compile(r"[^\w.,;:!?\u2026'\"()\u2018-\u201f\u3001\u3002\uff01\uff1f\u2013\u2014-]+")
-_WITHIN = re.compile(r"[@#$%&=+~/\\{}`]")  # signs that are part of the word which they stand in or before
+_WITHIN = re.compile(r"[@#$%&=+~/\\{}`]")  # signs that belong to the word around or behind them
 _TAIL = re.compile(r"[\w.]*\w\Z")
 _HEAD = re.compile(rf"\w{{1,{_WORD}}}")
 
@@ -68,7 +68,7 @@ def _is_marker(html: str, all_items: list[Item], first: int, last: int) -> bool:
 
 
 def _head(html: str, item: Item) -> re.Match[str] | None:
-    """The word that an item begins with."""
+    """Matches the word at the beginning of an item."""
     return _HEAD.match(html, item[1], item[2]) if item[0] == TEXT else None
 
 

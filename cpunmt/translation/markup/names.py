@@ -34,10 +34,11 @@ VOID_ELEMENTS = frozenset([*_VOIDS.split(), "br", "col", "frame", "hr", "input"]
 # Elements whose content has no tags: up to the end tag of the name.
 RAW_TEXT = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp"])
 
-# Where elements have the syntax of XML: a slash closes them, and none has raw text. What is in some of these is HTML.
+# Elements whose content has the syntax of XML: a slash closes a tag, and no element has raw text. Those in the second
+# set hold HTML again.
 FOREIGN = frozenset(["svg", "math"])
 HTML_IN_FOREIGN = frozenset(["foreignobject", "desc", "title", "annotation-xml", "mtext"])
-# Elements of HTML that end an <svg> that is open.
+# Elements of HTML that end an open <svg>.
 _NOT_FOREIGN = """
 b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol
 p pre ruby s small span strong strike sub sup table tt u ul var

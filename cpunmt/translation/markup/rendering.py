@@ -75,7 +75,7 @@ class _Writer:
         self.target = aligned.target
         self.units = links.targets
         self.edits = edits
-        self.held = block.stand_ins()  # name -> where it stands in the source
+        self.held = block.stand_ins()  # name -> its offset in the source
         self.held_at = list(block.holds)  # ascending
         self.parts: list[str] = []
 

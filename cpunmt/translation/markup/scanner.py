@@ -36,7 +36,7 @@ def scan(html: str) -> Iterator[Token]:
     REST         from something that is not complete to the end of the text
     """
     at = 0
-    foreign: list[str] = []  # elements that are open, from an <svg> on, which change what syntax there is
+    foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
     has_templates = True
     while True:
         for found in _MARKUP.finditer(html, at):
@@ -76,7 +76,7 @@ def scan(html: str) -> Iterator[Token]:
                     break
             elif html.startswith("<%", begin):
                 end = html.find("%>", begin + 2) + 2 if has_templates else 1
-                if end == 1:  # it is no template's; nor is any that follows
+                if end == 1:  # not a template's tag; neither are those that follow
                     has_templates, end = False, begin + 2
                 else:
                     yield OTHER, begin, end, ""

@@ -42,7 +42,7 @@ def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
 
 
 def parted(text: str, units: Sequence[Span], edges: Sequence[int]) -> list[Span]:
-    """The `units` of a text, each of which but stand-ins ends at the `edges` that are within it; both ascend."""
+    """Cuts the units of a text at `edges`, except stand-ins. `units` and `edges` ascend."""
     found: list[Span] = []
     at = 0
     for begin, end in units:

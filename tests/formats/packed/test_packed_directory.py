@@ -120,13 +120,9 @@ def test_two_vocabularies_are_of_one_kind(student, words):
         with pytest.raises(ModelFileError, match="^here: one vocabulary is a table and the other is not"):
             vocabulary_arguments(SPLIT, files, opened, "here")
     assert vocabulary_arguments(SPLIT, files, [pieces, pieces], "here")["tables"] == []
-
-
-@pytest.mark.parametrize("name", ["a.yml", "b.yml"])
-def test_a_table_that_both_languages_have_is_written_once(words, name):
-    files = [VocabularyFiles(None, Path("a.yml")), VocabularyFiles(None, Path(name))]
-    made = vocabulary_arguments(SPLIT, files, [words.target_vocabulary] * 2, "here")
-    assert len(made["tables"]) == (1 if name == "a.yml" else 2)
+    for name, count in (("a.yml", 1), ("b.yml", 2)):  # one that both languages have is written once
+        files = [VocabularyFiles(None, Path("a.yml")), VocabularyFiles(None, Path(name))]
+        assert len(vocabulary_arguments(SPLIT, files, [table, table], "here")["tables"]) == count
 
 
 def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):
@@ -239,12 +235,8 @@ def test_a_missing_file_is_named(written, name):
         ("config.json", lambda fields: fields["architecture"].update(heads=0), "config: heads is 0"),
         ("config.json", lambda fields: fields.update(beam=4), "unknown field(s) beam"),
         ("config.json", lambda fields: fields.pop("format"), "not a cpunmt model config"),
-        (
-            "metadata.json",
-            lambda fields: fields.update(format_version=99),
-            "format_version is 99, expected 1 to",
-        ),
-        ("metadata.json", lambda fields: fields.update(format_version=0), "format_version is 0, expected 1 to"),
+        ("metadata.json", lambda fields: fields.update(format_version=99), "format_version is 99, expected 1"),
+        ("metadata.json", lambda fields: fields.update(format_version=0), "format_version is 0, expected 1"),
         ("metadata.json", lambda fields: fields.update(format_version="1"), "format_version is '1'"),
         ("metadata.json", lambda fields: fields.pop("files"), "'files' does not give"),
         ("metadata.json", lambda fields: fields.update(files=[]), "'files' does not give"),

@@ -1,4 +1,4 @@
-"""Pages with runs of what is kept, and a slow reader that tells which elements each of their characters stands in."""
+"""Pages with runs of kept tokens, and a slow reader that finds the elements around each of their characters."""
 
 import random
 from html.parser import HTMLParser
@@ -11,7 +11,7 @@ NAMES = ["b", "i", "a", "u", "span", "em"]
 
 
 class Paths(HTMLParser):
-    """The characters of a page, and for each the ids of the elements that it stands in."""
+    """The characters of a page, and for each the ids of the elements around it."""
 
     def __init__(self, html):
         super().__init__()
@@ -32,14 +32,14 @@ class Paths(HTMLParser):
         self.paths += [tuple(self.open)] * len(data)
 
     def of(self, part):
-        """The paths of the characters of a part, which is there once."""
+        """Returns the paths of the characters of a part, which the page has once."""
         assert self.text.count(part) == 1, (part, self.text)
         begin = self.text.index(part)
         return self.paths[begin : begin + len(part)]
 
 
 def tokens(chance):
-    """What is kept, none of which is another or part of one."""
+    """Yields tokens that are kept, none of which contains another."""
     number = 99
     while True:
         number += chance.randint(1, 9)
@@ -60,7 +60,7 @@ def tokens(chance):
 
 
 def page(seed):
-    """A page, and the tokens in it, as a reader sees them."""
+    """Returns a page and the tokens in it, as a reader sees them."""
     chance = random.Random(seed)
     source = tokens(chance)
     found, ids = [], iter(range(1_000_000))
@@ -108,7 +108,7 @@ def page(seed):
 
 
 def check(html, kept, result):
-    """Each token stands once, each character in the elements that it stood in; no element is lost or doubled."""
+    """Asserts that each token stands once, each of its characters in the same elements, and each element once."""
     before, after = Paths(html), Paths(result)
     assert sorted(map(str, after.ids)) == sorted(map(str, before.ids)), (html, result)
     for token in kept:
