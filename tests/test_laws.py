@@ -28,7 +28,7 @@ from cpunmt.text.clusters import Clusters
 from cpunmt.translation.options import SCORING, TEXT_ONLY
 from tests.sample_models import real_model
 from tests.support.command_line import sentences
-from tests.support.generated_lines import generated_lines
+from tests.support.generated_lines import generated_lines, marked_line
 from tests.support.option_values import consistent_options
 from tests.support.side_by_side import in_threads
 
@@ -119,7 +119,8 @@ def test_law_2_with_any_options(request, model, count):
     def check(options, first, generator):
         if model == "words":  # it has other pieces
             options = {name: options[name] for name in options if name not in ("suppress_sequences", "end_token")}
-        chosen = [*lines[first : first + 15], long[: generator.randrange(len(long))]]
+        marked = [marked_line(generator) for _ in range(5)]
+        chosen = [*lines[first : first + 10], *marked, long[: generator.randrange(len(long))]]
         expected = [bits(translator.translate(line, **options)) for line in chosen]
         order = generator.sample(range(len(chosen)), len(chosen))
         made = translator.translate([chosen[i] for i in order], **options)

@@ -10,25 +10,35 @@ sentences without them. Then `{name}` in the
 place of a name, BLEU with stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences
 whose numbers are not the source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of
 sentences in capitals as they are, through small letters, and of the same sentences not in capitals.
+
+Tags: one or two put around words and between them. In how many sentences all tags come back, and nest as they did; in
+how many the words are those of the sentence without tags; BLEU of the words. In plain text as tags are kept, with tags
+that are a part of the text, with tags that are kept as an address is, and as markup.
 """
 
 import argparse
+import html
+import random
+import re
+from collections import Counter
 
 import sacrebleu
 
-from bench.protection.sentences import BY_KIND, beside, within, without
+from bench.protection.sentences import BY_KIND, beside, tagged, within, without
 from bench.timing import machine, save
 from bench.translate import SHIPPED
 from cpunmt import Translator
 from cpunmt.translation.protection import layer as protection
 from cpunmt.translation.protection.capitals import capitals_layer
-from cpunmt.translation.protection.finding import Finder
+from cpunmt.translation.protection.finding import KINDS, Finder
 from cpunmt.translation.protection.numbers import agree, number_layer
 from cpunmt.translation.texts.engine_layer import engine_layer
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MOST = 1000  # sentences of a set with spans, and in capitals
 KINDS_OF = 300  # sentences for each kind of spans
+TAGGED = 300  # sentences with tags
+TAG = re.compile("</?[a-z]+(?: [^<>]*)?/?>")
 ALWAYS = 1000  # a margin with which stand-ins are never taken; its negative: always, if they were copied
 
 
@@ -113,6 +123,66 @@ def capitals(below, sources, references) -> dict:
     return {name: bleu(targets(*pair), references, lowercase=True) for name, pair in pairs.items()}
 
 
+def nests(text: str) -> bool:
+    """Whether each tag that closes an element closes the last one that is open, and none stays open."""
+    opened = []
+    for tag in TAG.findall(text):
+        if tag.startswith("</"):
+            if not opened or opened.pop() != tag[2:-1]:
+                return False
+        elif not tag.endswith("/>"):
+            opened.append(re.split("[ >]", tag[1:])[0])
+    return not opened
+
+
+def escaped(text: str) -> str:
+    """Plain text with tags as HTML."""
+    return "".join(
+        part if TAG.fullmatch(part) else html.escape(part, False) for part in re.split(f"({TAG.pattern})", text)
+    )
+
+
+def tags(translator, sources, references) -> dict:
+    """Figures of tags in plain text."""
+    chance = random.Random(5)
+    marked = [tagged(source, chance) for source in sources]
+    plain = [result.text for result in translator.translate(sources)]
+    without_tags = [kind for kind in KINDS if kind != "tag"]
+    ways = {
+        "kept": (marked, {}),
+        "as text": (marked, {"protect": without_tags}),
+        "kept as addresses are": (marked, {"protect": [*without_tags, TAG]}),
+        "as markup": (list(map(escaped, marked)), {"html": True}),
+    }
+    found = {"without": bleu(plain, references)}
+    for name, (texts, options) in ways.items():
+        made = [result.text for result in translator.translate(texts, **options)]
+        made = list(map(html.unescape, made)) if "html" in options else made
+        words = [" ".join(TAG.sub("", text).split()) for text in made]
+        whole = [
+            Counter(TAG.findall(text)) == Counter(TAG.findall(one)) for text, one in zip(made, marked, strict=True)
+        ]
+        found[name] = {
+            "all": sum(whole),
+            "nested": sum(are_all and nests(text) for are_all, text in zip(whole, made, strict=True)),
+            "same words": sum(letters(one) == letters(other) for one, other in zip(words, plain, strict=True)),
+            "bleu": bleu(words, references),
+        }
+    return found
+
+
+def tag_set(sources, references) -> tuple[list[str], list[str]]:
+    """Sentences of a whole set, drawn by chance."""
+    pairs = list(zip(sources, references, strict=True))
+    chosen = random.Random(1).sample(pairs, min(TAGGED, len(pairs)))
+    return [source for source, _ in chosen], [reference for _, reference in chosen]
+
+
+def letters(text: str) -> str:
+    """Its letters and digits: tags may stand in the place of spaces."""
+    return re.sub(r"\W", "", text)
+
+
 def measure(translator, test) -> dict:
     """All figures of one set; prints each part as it is ready."""
     vocabulary = translator.source_vocabulary
@@ -129,6 +199,7 @@ def measure(translator, test) -> dict:
         "a name replaced": lambda: spans_within(layer, test.sources, every),
         "digits": lambda: digits(below, test.sources, every),
         "capitals": lambda: capitals(below, sources, references),
+        "tags": lambda: tags(translator, *tag_set(test.sources, every)),
     }
     found = {}
     for name, part in parts.items():

@@ -53,6 +53,7 @@ photo.webp
 東京
 Москва
 """.strip().split("\n")
+ELEMENTS = (("<b>", "</b>"), ("<i>", "</i>"), ('<a href="x">', "</a>"), ("<strong class='y'>", "</strong>"))
 NAMES = ("Tom", "Mary", "John", "Boston", "Maria", "Bill", "Jack", "Japan", "Peter", "Anna", "Jim", "Paris")
 _ENDS = re.compile(r"[.!?]$")
 
@@ -78,6 +79,19 @@ def beside(sources, references, most, seed=1, spans=SPANS) -> list[Marked]:
             words.insert(chance.randint(0, len(words)), span)
         found.append(Marked(" ".join(words) + (end.group() if end else ""), source, chosen, reference))
     return found
+
+
+def tagged(source: str, chance: random.Random) -> str:
+    """An element around one to three words of a sentence, and before any word a line break in three of ten."""
+    words = source.split()
+    first = chance.randrange(len(words))
+    last = min(len(words), first + chance.choice((1, 1, 2, 3))) - 1
+    opening, closing = chance.choice(ELEMENTS)
+    words[first] = opening + words[first]
+    words[last] += closing
+    if chance.random() < 0.3:
+        words.insert(chance.randint(0, len(words)), "<br/>")
+    return " ".join(words)
 
 
 def within(sources, references, span="{name}") -> list[Marked]:

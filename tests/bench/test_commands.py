@@ -135,6 +135,7 @@ SAID = {  # by those that tell more than a speed
     "bench.papers.gpu2018": "+ top-up",
     "bench.papers.wnmt2018": "AAN, 16 bits",
     "bench.top_up": "top-up at once",
+    "bench.protection": "kept as addresses are",
     "bench.reranking": "3 topp 0.9, mbr-chrf",
     "bench.vocabularies": "all together, 6 lines",
 }

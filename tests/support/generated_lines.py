@@ -2,7 +2,14 @@
 
 import random
 
+from bench.protection.sentences import BY_KIND, tagged
 from tests.sample_models.real_model import SENTENCES
+
+_PARTS = [
+    *BY_KIND.values(),
+    ["777", "1,234.5", "2 million", "3 1/2", "12/31/99", "5:30"],
+    ["<br>", "</b>", "&amp;", "東京"],
+]
 
 _SCRIPTS = (
     (0x20, 0x7F),
@@ -54,6 +61,18 @@ def generated_lines(count: int, seed: int = 1, short: bool = False) -> list[str]
     generator = random.Random(seed)
     real = SENTENCES.read_text("utf-8").split("\n")[:-1]
     return [_line(generator, real, short) for _ in range(count)]
+
+
+def marked_line(generator: random.Random) -> str:
+    """A sentence with something in it that a layer keeps or changes: a span, a tag, a number, capitals, a tab."""
+    words = generator.choice(SENTENCES.read_text("utf-8").split("\n")[:-1]).split()[:12]
+    for _ in range(generator.randint(1, 3)):
+        part = generator.choice(generator.choice(_PARTS))
+        words.insert(generator.randint(0, len(words)), part)
+    line = generator.choice([" ", " ", " ", "\t"]).join(words)
+    if generator.random() < 0.4:
+        line = tagged(line, generator)
+    return line.upper() if generator.random() < 0.2 else line
 
 
 def _line(generator, real, short):

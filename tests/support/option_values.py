@@ -1,5 +1,6 @@
 """Options of a translation, drawn from their own definition: whoever adds an option adds it to these tests."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from cpunmt import Glossary
 from cpunmt.translation.choices.fields import kind
 from cpunmt.translation.options import Options
+from cpunmt.translation.protection.finding import KINDS
 
 FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -26,8 +28,22 @@ COMPANIONS = {  # what an option needs beside it
     "num_candidates": {"rerank": "mbr-chrf", "beam_size": 64},
 }
 TERMS = {"man": "Kerl", "dogs": "Köter", "the": "das"}
+
+
+def keep_ends(text: str) -> list[tuple[int, int]]:
+    """A function that keeps the first and the last character of a sentence."""
+    return [(0, 1), (len(text) - 1, len(text))] if text else []
+
+
 READ = {  # option: pairs of values that mean the same
-    "protect": [("all", np.str_("all")), ("none", "none"), (("url", "emoji"), "emoji, url"), ("code", ["code"])],
+    "protect": [
+        ("all", np.str_("all")),
+        ("none", "none"),
+        (("url", "emoji"), "emoji, url"),
+        *((kind, [kind]) for kind in KINDS),
+        (("tag", re.compile("[A-Z][a-z]+")), ["tag", re.compile("[A-Z][a-z]+")]),
+        (("version", "date", keep_ends), ["date", keep_ends, "version"]),
+    ],
     "suppress_sequences": [
         ("Hund, Kerl", ("Hund", "Kerl")),
         ([["▁Ein"], "Mann"], (("▁Ein",), "Mann")),
