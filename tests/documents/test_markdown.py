@@ -329,9 +329,8 @@ def test_a_line_never_ends_within_a_tag(count):
 
 
 def test_an_empty_item_begins_only_where_no_text_goes_on():
-    assert len(document_of(read_markdown, "Two dogs\n+\nplay").units) == 1
-    assert len(document_of(read_markdown, "+ Two dogs\n+\n+ play").units) == 2
-    assert len(document_of(read_markdown, "+\n  Two dogs\n  play").units) == 1
+    texts = "Two dogs\n+\nplay", "+ Two dogs\n+\n+ play", "+\n  Two dogs\n  play"
+    assert [len(document_of(read_markdown, text).units) for text in texts] == [1, 2, 1]
 
 
 def test_a_declaration_begins_with_a_letter():
@@ -340,8 +339,7 @@ def test_a_declaration_begins_with_a_letter():
 
 
 def test_entities_are_spelt_once():
-    text = "Two &lt; three &amp; a&nbsp;cat."
-    assert render(read_markdown, text, upper) == "TWO &lt; THREE &amp; A&nbsp;CAT."
+    assert render(read_markdown, "Two &lt; three &amp; a&nbsp;cat.", upper) == "TWO &lt; THREE &amp; A&nbsp;CAT."
 
 
 def test_a_rule_at_the_beginning_is_no_front_matter():
