@@ -342,9 +342,6 @@ def test_entities_are_spelt_once():
     assert render(read_markdown, "Two &lt; three &amp; a&nbsp;cat.", upper) == "TWO &lt; THREE &amp; A&nbsp;CAT."
 
 
-def test_a_rule_at_the_beginning_is_no_front_matter():
-    assert render(read_markdown, "---\n\nOne man.\n\n---\n\nTwo.", upper) == "---\n\nONE MAN.\n\n---\n\nTWO."
-
-
-def test_what_stands_behind_a_comment_is_text():
-    assert render(read_markdown, "<!-- a\nb --> One man.\nTwo.\n", upper) == "<!-- a\nb --> ONE MAN.\nTWO.\n"
+@pytest.mark.parametrize("text", ["---\n\nOne man.\n\n---\n\nTwo.", "<!-- A\nB --> One man.\nTwo.\n"])
+def test_text_behind_a_rule_or_a_comment_is_translated(text):
+    assert render(read_markdown, text, upper) == text.upper()
