@@ -99,7 +99,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
 
 
 def _link(path: Path) -> tuple[int, int] | None:
-    """Identifies a link, which may lead elsewhere and back while a model is loaded; None for a directory."""
+    """Returns the identity of a link, or None for a directory. A link may lead elsewhere and back during loading."""
     status = os.lstat(path)
     return (status.st_ino, status.st_ctime_ns) if stat.S_ISLNK(status.st_mode) else None
 

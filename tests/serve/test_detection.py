@@ -55,6 +55,28 @@ def test_only_what_is_served_is_found():
     assert Detector(["en"]).best("Anything at all.").language == "en"
 
 
+@pytest.mark.parametrize("codes", [["pt", "pt-BR"], ["pt-BR", "pt"]])
+@pytest.mark.parametrize("is_any_other", [True, False])
+def test_of_codes_of_one_language_the_first_is_found(codes, is_any_other):
+    found = Detector([*codes, "en"], is_any_other).detect("As crianças estão brincando no jardim da casa.")
+    assert [one.language for one in found] == [codes[0], "en"]
+
+
+@pytest.mark.parametrize("place", [-1, 0])
+def test_the_beginning_of_a_text_is_looked_at(place):
+    """A letter is the last one that counts, or the first one that does not."""
+    found = MANY.detect("." * (2000 + place) + "\uac00")
+    assert found == [("en", 0.0) if place == 0 else ("ko", 1.0)]
+
+
+def test_languages_of_two_scripts_may_be_meant_by_either():
+    """Serbian, Kazakh and Mongolian are written in Latin letters, too."""
+    served = ["sr", "kk", "mn", "ru", "en"]
+    texts = ("Deca se igraju.", "\u0414\u0435\u0446\u0430 \u0441\u0435")
+    latin, cyrillic = ({one.language for one in detector_of(served).detect(text)} for text in texts)
+    assert latin == {"sr", "kk", "mn", "en"} and cyrillic == {"sr", "kk", "mn", "ru"}
+
+
 TEXTS = {
     "en": "The children are playing in the garden.",
     "de": "Die Kinder spielen im Garten, und der Mann schläft.",

@@ -79,7 +79,7 @@ def test_source_pieces_beyond_the_input_limit_are_left_out(vocabulary):
 
 WORDS = ("▁Ein", "▁Mann", "▁Hund", ".")
 FOUND = st.tuples(st.lists(st.sampled_from(WORDS), max_size=3), st.floats(-9, 0), st.booleans())
-PARTS = st.lists(st.tuples(st.integers(1, 5), st.lists(FOUND, min_size=1, max_size=3)), min_size=2, max_size=4)
+PARTS = st.lists(st.tuples(st.integers(1, 5), st.lists(FOUND, min_size=1, max_size=4)), min_size=2, max_size=4)
 
 
 @given(PARTS)

@@ -106,6 +106,17 @@ def test_it_equals_its_reference_at_its_limits(stretch, more, around):
     assert repeats(often) is repeats_reference(often) is (more >= 0)
 
 
+@pytest.mark.parametrize("stretch", STRETCHES)
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_pair_that_leaves_a_stretch_where_it_stands_again(stretch, more):
+    """Twice the length of a stretch apart, a pair is in it once."""
+    words = [f"x{i}" for i in range(stretch.pairs + 5)]
+    step = stretch.pairs // stretch.alike
+    for place in [*(turn * step for turn in range(stretch.alike - 1 + more)), stretch.pairs]:
+        words[place : place + 2] = ["in", "der"]
+    assert repeats(words) is repeats_reference(words) is bool(more)
+
+
 @given(st.integers(9, 60), st.integers(1, 4), st.integers(0, 59), st.integers(0, 20))
 def test_long_groups(size, times, more, around):
     """Of different pieces: three times, and not two times and a part, unless few pairs are different."""

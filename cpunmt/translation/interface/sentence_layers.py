@@ -165,7 +165,7 @@ def _keeps_tags(options: Options) -> bool:
 
 
 def has_no_codes(text: str) -> bool:
-    """Whether a text `is_plain`, and nothing in it looks like a date or a hash."""
+    """Returns whether a text `is_plain` and has nothing that looks like a date, a telephone number or a hash."""
     if not is_plain(text) or "--" in text:
         return False
     return not has_digits(text) or _CODES.search(text) is None

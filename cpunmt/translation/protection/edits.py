@@ -113,8 +113,8 @@ class Edits(NamedTuple):
 def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[int, int]]) -> Aligned:
     """`below` with its source and its target edited, and their pieces and links moved.
 
-    `pairs` are the edits that became one another (of source, of target), ascending in the target: each is linked to the
-    other alone, and is the same text but for spaces around it.
+    `pairs` are (edit of the source, edit of the target), ascending in the target. The two are linked to each other
+    only, and have the same text but for spaces around it.
     """
     sources, targets = moved(below.source_spans, *source[1:]), moved(below.target_spans, *target[1:])
     for text, found in ((source.text, sources), (target.text, targets)):

@@ -1,4 +1,4 @@
-"""Digits that the model changed are copied from the source again, by alignment."""
+"""Replaces bad copies of the source's numbers in a translation, by alignment."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _NOTHING: list[int] = []
 
 
 def number_layer(below: Layer) -> Layer:
-    """A layer that sees to it that a translation has the numbers of its source.
+    """Returns a layer that replaces bad copies of numbers.
 
-    Numbers agree if they may say the same: "1,200" and "1.200", "12 million" and "12,000,000". A number of the target
-    that none of the source's says is replaced by the one that it is aligned with, if the target lacks that, if it looks
-    like a bad copy of it, and if its digits are the same in all languages (`quantities.writing`).
+    Two numbers agree if they may have the same value: "1,200" and "1.200", "12 million" and "12,000,000". A number of
+    the target that agrees with none of the source is replaced by the number it is aligned with. Three conditions must
+    hold: the target lacks that number, the replaced one looks like a bad copy of it (`quantities.resembles`), and all
+    languages write it with the same digits (`quantities.writing`).
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -45,21 +46,21 @@ def number_layer(below: Layer) -> Layer:
 
 
 def _can_be_mended(aligned: Aligned) -> bool:
-    """Whether it is worth the time of another translation: not what went wrong as a whole, which is long."""
+    """Returns whether a number may be mended. A translation that is cut off or loops is not worth the time."""
     if not is_doubtful(aligned.source, aligned.target):
         return False
     return aligned.found is None or not (aligned.found.truncated or aligned.found.repeats)
 
 
 def agree(source: str, target: str) -> bool:
-    """Whether two texts have the same numbers."""
+    """Returns whether two texts have the same numbers."""
     if not has_digits(source):
         return True
     return not any(_unmatched(source, target))
 
 
 def is_doubtful(source: str, target: str) -> bool:
-    """Whether a number of the source is missing, and what looks like a bad copy of it is there."""
+    """Returns whether the target lacks a number of the source, and has a surplus one that is written like it."""
     runs, others = digit_runs(source), digit_runs(target)
     if not runs or not others or sorted(runs) == sorted(others):  # most sentences: in a tenth of the time
         return False
@@ -100,7 +101,7 @@ def _in_values(number: Quantity) -> Sequence[Hashable]:
 def _without_pairs(
     ones: Sequence[Quantity], others: Sequence[Quantity], says: Callable[[Quantity], Sequence[Hashable]]
 ) -> tuple[list[Quantity], list[Quantity]]:
-    """Leaves out each number that says what one on the other side says, the first of them; each is paired once."""
+    """Removes each number and the first one on the other side that says the same; a number is in one pair at most."""
     places: dict[Hashable, list[int]] = {}
     for place in range(len(others) - 1, -1, -1):
         for said in says(others[place]):
@@ -138,7 +139,7 @@ def _copied(below: Aligned, align: bool) -> Aligned:
 
 
 def _edits(aligned: Aligned) -> list[Edit]:
-    """What must be replaced in the target, ascending."""
+    """Finds the parts of the target that are replaced, ascending."""
     missing, surplus = _unmatched(aligned.source, aligned.target)
     linked = _Linked(aligned)
     begins = [number.begin for number in surplus]
@@ -160,7 +161,7 @@ def _edits(aligned: Aligned) -> list[Edit]:
 
 
 def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | None:
-    """A number of the source as it is written in the target in the place of `wrong`; None if it must not be."""
+    """Returns a number of the source as the target writes it, or None if it must not replace `wrong`."""
     written = writing(source, number) if _is_long(number) else None
     if written is None or written != writing(target, wrong) or not resembles(wrong.digits, number.digits):
         return None

@@ -1,5 +1,5 @@
-"""What must not be translated, as regular expressions. Each is linear, whatever the text: every repetition is bounded,
-or stops at a character that the next one needs."""
+"""Regular expressions of the spans that must not be translated. Each takes linear time on any text: a repetition is
+bounded, or ends at a character that the next part needs."""
 
 import re
 
@@ -17,10 +17,10 @@ _SUFFIX = (
     "|iso|msi|jar|whl|npz|npy|parquet|sqlite|bak|patch|diff"
 )
 _DOTTED = r"(?:\.(?:\d{1,5}|x)){1,4}"
-# Of "1.2.3": not the date 1.2.2003, and not the 1.234.567 of many languages
+# Excludes the date 1.2.2003, and 1.234.567, a number in many languages
 _NO_DATE = r"(?!\d{1,2}\.\d{1,2}\.(?:\d{2}|\d{4})(?![\w.])|\d{1,3}(?:\.\d{3})+(?![\w.]))"
 _RELEASE = r"(?:[-.+~]?(?:a|b|rc|alpha|beta|dev|post|pre)[-.]?\d{0,5})?(?!\w|\.\d)"
-# What has versions of two numbers, which elsewhere are decimals
+# Names before versions of two numbers; without such a name 3.8 is a decimal
 _VERSIONED = """
     Version version Versión versión Versione versione Versão versão Versie versie Wersja wersja Release release
     Python PHP Perl Ruby Java Node.js Go Rust Swift Kotlin Scala Lua Julia TypeScript ECMAScript .NET C# Debian Ubuntu
@@ -36,7 +36,7 @@ _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
 
 def _after_names(behind: str) -> str:
-    """Matches behind a name of `_VERSIONED` and `behind`; the last letter is looked at before whole names are."""
+    """Returns a pattern that matches behind a name of `_VERSIONED` and `behind`; it tests the last letter first."""
     by_end: dict[str, list[str]] = {}
     for name in _VERSIONED.split():
         by_end.setdefault(name[-1], []).append(f"(?<={re.escape(name)} {behind})")
@@ -45,15 +45,14 @@ def _after_names(behind: str) -> str:
 
 
 _IN_NAMED = "|".join(rf"(?<=\bv{first})|{_after_names(first)}" for first in (r"\d\.", r"\d\d\.", r"\d\d\d\."))
-# A digit beside a letter of a hash, and seven of its signs around it
+# A hash has at least seven characters, and somewhere in it a digit stands beside a letter
 _IN_HASH = (
     r"(?:(?=[a-f])|(?<=[a-f]\d))(?:"
     + "|".join(rf"(?<=[\da-f]{{{behind}}})(?=[\da-f]{{{7 - behind}}})" for behind in range(1, 8))
     + ")"
 )
-# Sign -> what stands beside it wherever anything could be protected: most stops, colons, slashes and per cents are
-# those of prose. `re` passes over all other characters without trying anything, as each branch begins with its sign;
-# the signs of prose come first.
+# Sign -> pattern of the characters beside it wherever a span could be: most stops, colons, slashes and per cents belong
+# to prose. Each branch begins with its sign, so that `re` skips all other characters. Frequent signs come first.
 _BESIDE = {
     ".": rf"(?=[a-zA-Z]{{2}}|7z|\d{{1,5}}\.[\dx])|(?<=www\.)(?=\S)|(?=[\dx])(?:{_IN_NAMED})",
     "-": r"(?=-[a-zA-Z]|\d\d-\d\d|[\da-fA-F]{4}-)|(?<=\d{3}-)(?=\d{3}[.-]\d)|(?<=\.\d{3}-)(?=\d{4})",

@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 - words in other scripts
-"""The numbers of a text: what each says, and whether its digits may be copied into a translation.
+"""The numbers of a text: their values, and whether their digits may be copied into a translation.
 
-Only a number that is written alike in all languages, but for its separators, may be copied. A unit, a clock, a date, a
-fraction or a word that counts ("dozen", "lakh") may say the same elsewhere with other digits.
+A number may be copied only if all languages write it with the same digits. Another language may write a measure, a
+time, a date, a fraction or a number with a word such as "dozen" or "lakh" with other digits.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-LEAST_DIGITS = 2  # of a number that is copied
-_SHORT = 2  # digits: hours, days, dozens, which other languages count otherwise; models know them, but may stutter
-MOST_DIGITS = 24  # of one that is multiplied, or compared digit by digit
-_RUN = 40  # characters before and behind a number that are looked at
+LEAST_DIGITS = 2  # a number with fewer digits is not copied
+_SHORT = 2  # digits of hours, days and dozens: languages count these differently, so only a stutter is replaced
+MOST_DIGITS = 24  # a number with more digits is neither multiplied nor compared digit by digit
+_RUN = 40  # characters that are read on either side of a number
 
-# A value is its digits without zeros at either end, and the power of ten of the last: that of 1,200 is ("12", 2)
+# Digits without zeros at either end, and the power of ten of the last digit: 1,200 is ("12", 2)
 Value = tuple[str, int]
 
 _SEPARATOR = re.compile(r"\D")
 _DATE = re.compile(r"\d{1,2}[./]\d{1,2}[./](?:\d{2}|\d{4})")
 
-# (what a word multiplies by, whole words, beginnings of words); "milliard" and "million" before "mil"
+# (factors, whole words, beginnings of words); "milliard" and "million" stand before "mil"
 _SCALES: tuple[tuple[tuple[int, ...], str, str], ...] = (
     (
         (10**9,),
@@ -52,7 +52,7 @@ _SCALES: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((12,), "", "dozen dutzend douzaine docena dúzia dozzin dozijn dussin tuzin tucet düzine дюжин 打 ダース"),
 )
 _ONE = (1,)  # without such a word
-# What a number counts of, if another language may count something else: units, the hours of a day
+# Units and words for hours: another language may use other units, and so other digits
 _UNITS = """
     ft yd yds mph lb lbs oz qt gal hp psi inch inches foot feet yards? miles? pounds? ounces? pints?
     quarts? gallons? stones? acres? degrees? fahrenheit celsius fuß füße zoll meilen? pfund unzen? gallonen? morgen grad
@@ -81,12 +81,12 @@ _COUNTED = re.compile(  # group 1 is the number, the others are the words of `_S
 )
 _UNIT = re.compile(f"{_GAP}(?:(?:{'|'.join(_UNITS.split())}){_WHOLE}|{_SIGNS})", re.IGNORECASE)
 
-# Scripts that write no spaces between words: there a number's neighbours are other words
+# Scripts without spaces between words: letters beside a number belong to other words
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
 _LETTER = rf"[^\W\d_{_UNSPACED}]"
 _APART = re.compile(f"[\\s{_UNSPACED}]")
 _GLUED, _ENDING = re.compile(f"{_LETTER}+-?$"), re.compile(f"{_LETTER}+")  # "A300", "777X"
-# A word with a number in it, or two with a hyphen between them; not a fraction, a power, an equation, a code
+# A word that contains a number, or two numbers with a hyphen; fractions, powers, equations and codes do not match
 _SIGN = "[-.,;:!?%‰'\"\u2018-\u201f\u2039\u203a\u00ab\u00bb\u2026()\\[\\]\u2013\u2014$£€¥₹]"
 _WORD_OF_ONE = re.compile(rf"(?:{_LETTER}|{_SIGN})*(?:\d+[-\u2013]0|0(?:[-\u2013]\d+)?)(?:{_LETTER}|{_SIGN})*")
 _NUMBER_BEFORE = re.compile(r"\d[\s\u00a0\u202f](?:[x×*/^·][\s\u00a0\u202f])?[(]?$", re.IGNORECASE)
@@ -97,9 +97,9 @@ class Quantity(NamedTuple):
     """A number in a text.
 
     begin, end  where it stands, in code points
-    digits      its digits, in ASCII, without separators
-    written     the same part of the text
-    factors     what the word behind it multiplies by: a billion is 10^9 or 10^12
+    digits      digits, in ASCII, without separators
+    written     the number as the text has it
+    factors     possible factors of the word behind it: a billion is 10^9 or 10^12; (1,) without such a word
     """
 
     begin: int
@@ -110,16 +110,16 @@ class Quantity(NamedTuple):
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """Returns what the number may say: "2,200" is 2200 or 2.2, times each of its factors."""
+        """Returns the possible values: "2,200" is 2200 or 2.2, times each factor."""
         readings = [_value(self.digits, "")] if self.written.isdecimal() else _readings(self.written)
         return tuple(dict.fromkeys(_times(value, factor) for value in readings for factor in self.factors))
 
 
 class Writing(NamedTuple):
-    """How a number is written. Of two one may replace the other only if all of this is the same.
+    """The context of a number. A number may replace another only if their contexts are equal.
 
-    unit            the unit, hour or date that it counts, in small letters
-    before, behind  letters that are written with it as one word
+    unit            unit or word for hours behind the number, in small letters; empty if there is none
+    before, behind  letters that form one word with the number
     """
 
     unit: str
@@ -128,7 +128,7 @@ class Writing(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """What separates the digits of a number; empty: nothing does, or it is not written as numbers are."""
+    """The separators of a number: both are empty if it has none, or is not written as numbers are."""
 
     group: str = ""
     decimal: str = ""
@@ -145,9 +145,9 @@ def quantities(text: str) -> list[Quantity]:
 
 
 def writing(text: str, quantity: Quantity) -> Writing | None:
-    """How a number of `text` is written; None if its digits may be others elsewhere.
+    """Returns the context of a number of `text`, or None if another language may write it with other digits.
 
-    They may if it is a clock's or a date's, a part of a fraction, a power, a longer row of numbers or a code.
+    That is so for times, dates, codes, and parts of a fraction, a power or a longer row of numbers.
     """
     begin, end = quantity.begin, quantity.end
     number = text[begin:end]
@@ -170,9 +170,10 @@ def writing(text: str, quantity: Quantity) -> Writing | None:
 
 
 def resembles(digits: str, others: str) -> bool:
-    """Whether a number with these digits looks like a bad copy of another, which has `others`.
+    """Returns whether `digits` look like a bad copy of `others`, the digits of another number.
 
-    A model stutters, leaves digits out, or gets some wrong. It does not count anew: 160 km are no copy of 100 miles.
+    A model that copies badly repeats digits, leaves some out or changes some. 160 km are not a copy of 100 miles: there
+    the model has converted a value.
     """
     if len(others) <= _SHORT:
         return _stutters(digits, others)
@@ -184,9 +185,9 @@ def resembles(digits: str, others: str) -> bool:
 
 
 def rewritten(number: str, like: str) -> str | None:
-    """`number` with the separators of the language in which `like` is a bad copy of it; None if they cannot be told."""
+    """Returns `number` with the separators of its bad copy `like`, or None if it is not clear which it should have."""
     kinds, own = _SEPARATOR.findall(like), _marks(number)
-    if len(kinds) == 1 and len(_SEPARATOR.findall(number)) == 1:  # whatever it is: "2,200", "290.4"
+    if len(kinds) == 1 and len(_SEPARATOR.findall(number)) == 1:  # groups or decimals: "2,200", "290.4"
         return _SEPARATOR.sub(kinds[0], number)
     if own is _EITHER:
         return None
@@ -195,7 +196,7 @@ def rewritten(number: str, like: str) -> str | None:
     if len(kinds) > 1 and not decimal and re.match(r"\d{1,3}\D\d{3}\D", like):
         decimal = _OTHER.get(kinds[0], "")  # "2.200.1122"
     if not decimal:
-        return number  # it is read alike everywhere
+        return number  # all languages read it in the same way
     became = {own.group: _OTHER[decimal] if own.group in _OTHER else own.group, own.decimal: decimal}
     return _SEPARATOR.sub(lambda mark: became.get(mark[0], mark[0]), number)
 
@@ -205,7 +206,7 @@ _EITHER = _Marks("?", "?")
 
 
 def _marks(number: str) -> _Marks:
-    """The separators of a number; `_EITHER` if its only one may separate thousands or decimals."""
+    """Finds the separators of a number; `_EITHER` if it has one, which may separate thousands or decimals."""
     kinds, (first, *parts) = _SEPARATOR.findall(number), _SEPARATOR.split(number)
     if not kinds or ":" in kinds:
         return _Marks()
@@ -221,7 +222,7 @@ def _marks(number: str) -> _Marks:
 
 
 def _readings(number: str) -> list[Value]:
-    """What a number may say, without the word behind it."""
+    """Returns the possible values of a number, without the factor of the word behind it."""
     marks = _marks(number)
     found = []
     if marks.decimal or ":" in number:
@@ -233,7 +234,7 @@ def _readings(number: str) -> list[Value]:
 
 
 def _digits(number: str) -> str:
-    """Its digits, in ASCII."""
+    """Returns the digits of a number, in ASCII."""
     digits = _SEPARATOR.sub("", number)
     return digits if digits.isascii() else "".join(str(unicodedata.decimal(digit)) for digit in digits)
 
@@ -252,20 +253,20 @@ def _times(value: Value, factor: int) -> Value:
 
 
 def _stutters(digits: str, others: str) -> bool:
-    """Whether `digits` are `others` and its end once more, or more often: "422" of "42"; zeros may be a factor."""
+    """Returns whether `digits` are `others` with its end repeated: "422" of "42"; repeated zeros may be a factor."""
     more = len(digits) - len(others)
     ends = (others[-size:] for size in range(1, len(others) + 1))
     return more > 0 and others[-1:] != "0" and any(digits == others + (end * more)[:more] for end in ends)
 
 
 def _is_within(digits: str, others: str) -> bool:
-    """Whether `digits` are what is left of `others` when some are left out."""
+    """Returns whether `digits` are a subsequence of `others`."""
     left = iter(others)
     return all(digit in left for digit in digits)
 
 
 def _distance(one: str, other: str) -> int:
-    """How many digits must be changed, put in or left out (Levenshtein)."""
+    """Counts the digits that must be changed, inserted or removed (Levenshtein distance)."""
     row = list(range(len(other) + 1))
     for number, a in enumerate(one, 1):
         last, row[0] = row[0], number

@@ -1,7 +1,7 @@
-"""Tags in plain text, as programs have them in their messages: cut out, and put back around what they stood around.
+"""Keeps tags in plain text, such as the messages of programs: removes them, and puts them back around the same words.
 
-A sentence is translated without them, so that its words are those of the sentence without tags. No tag has a meaning:
-`<br>` ends no sentence, and what `<code>` stands around is translated. References such as `&amp;` are text.
+A sentence is translated without its tags, so its words are those of the sentence without tags. Tags have no meaning
+here: `<br>` does not end a sentence, and the content of `<code>` is translated. References such as `&amp;` are text.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _ATTRIBUTE = r"\s{1,8}[\w:.@-]{1,64}\s?=\s?(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000
 _TAG = re.compile(
     rf"<(?P<closes>/?)(?P<name>[A-Za-z0-9][\w:.-]{{0,63}})(?:{_ATTRIBUTE}){{0,32}}\s{{0,8}}(?P<empty>/?)>"
 )
-_PLAIN = {character: character for character in "&<>"}  # in text they are no references
-_FIRST = 0xF0000  # of the private characters that stand for tags
-_MOST = 0xFFFE  # tags of a sentence
+_PLAIN = {character: character for character in "&<>"}  # text has no references
+_FIRST = 0xF0000  # the first of the private characters that stand for tags
+_MOST = 0xFFFE  # tags of a sentence that are kept
 
 
 def has_tags(text: str, first: int = 0) -> bool:
-    """Whether there is a tag in a sentence that begins at `first`."""
+    """Returns whether a sentence that begins at `first` has a tag."""
     return "<" in text and _TAG.search(text, first) is not None
 
 
 def tag_layer(below: Layer, language_end: Callable[[str], int] | None = None) -> Layer:
-    """A layer that keeps the tags in sentences, byte for byte, each once; `below` translates sentences.
+    """Returns a layer that keeps the tags in sentences, byte for byte, each once; `below` translates sentences.
 
-    `language_end` tells where the sentence begins in a text that begins with the language to translate into.
+    `language_end` finds where the sentence begins in a text that begins with the name of the target language.
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -55,7 +55,7 @@ def tag_layer(below: Layer, language_end: Callable[[str], int] | None = None) ->
 
 
 class _Tagged:
-    """A sentence with tags; `plain` is without them."""
+    """A sentence with tags; `plain` is the sentence without them."""
 
     def __init__(self, text: str, first: int) -> None:
         self.text = text
@@ -86,7 +86,7 @@ class _Tagged:
             self.plain = self.block.plain
 
     def restored(self, below: Aligned, align: bool) -> Aligned:
-        """The sentence's translation, from that of `plain`."""
+        """Returns the translation of the sentence, made from the translation of `plain`."""
         source = _Moved(self.plain, self.marked, self.tags)
         made = [self._with_tags(one) for one in aligned_hypotheses(below)]
         sources, targets = source.spans(below.source_spans), made[0].spans(below.target_spans)
@@ -110,7 +110,7 @@ class _Tagged:
 
 
 def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
-    """Of each tag whether an element begins or ends with it; one that has no partner is a point."""
+    """Returns for each tag whether it begins or ends an element; a tag without a partner is a point."""
     found = [POINT] * len(tags)
     opened: list[int] = []
     for number, tag in enumerate(tags):
@@ -128,11 +128,14 @@ def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
 
 
 class _Moved:
-    """A text, and where its characters stand in it with tags, of which `marked` has a character each."""
+    """A text with its tags, and the places of the plain text's characters in it.
+
+    In `marked` each tag is one character of `tags`.
+    """
 
     def __init__(self, plain: str, marked: str, tags: dict[str, str]) -> None:
         self.text = "".join([tags.get(character, character) for character in marked])
-        self._places: list[int] = []  # of each character of `plain`: white space stands before what follows it
+        self._places: list[int] = []  # of each character of `plain`; white space has the place behind the last letter
         number = at = 0
         for character in plain:
             if not character.isspace():
@@ -144,7 +147,7 @@ class _Moved:
                 number, at = number + 1, at + 1
 
     def span(self, span: Span) -> Span:
-        """Where characters of `plain` stand."""
+        """Returns the span of the text that a span of `plain` became."""
         begin, end = span
         if begin >= end or end > len(self._places):
             at = self._places[begin] if begin < len(self._places) else len(self.text)
@@ -152,5 +155,5 @@ class _Moved:
         return self._places[begin], self._places[end - 1] + 1
 
     def spans(self, spans: Sequence[Span]) -> list[Span]:
-        """The same of several."""
+        """Returns what several spans became."""
         return [self.span(span) for span in spans]

@@ -25,8 +25,8 @@ class Aligned(NamedTuple):
     target_spans  the same of each target piece in `target`
     links         (source piece, target piece), ascending by target piece: what each comes from, most of all
     found         what the engine found, with its scores; a layer that changes the texts hands it on as it is
-    kept          (span of the source, span of the target), ascending in the target: parts that were not translated,
-                  whose characters come each from the same one of the source
+    kept          (span of the source, span of the target) of parts that were not translated, ascending in the target;
+                  both spans have the same characters
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Which language a text is in: by its script where that decides, else by py3langid, among given ones."""
+"""Finds the language of a text among given ones: by its script where that decides, else by py3langid."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ class Detected(NamedTuple):
 
 
 class Detector:
-    """Finds the languages of texts, among given ones. Threads share it."""
+    """A detector of languages among given ones. Threads may share it."""
 
     def __init__(self, languages: Sequence[str], is_any_other: bool = True):
-        """A detector for some languages.
+        """Takes the languages that are looked for.
 
         Parameters
         ----------
-        languages : codes; the first is the answer, with confidence 0, for a text without words
-        is_any_other : whether texts may be in any other language that py3langid knows. If so, confidence is the
-            share of a language among all of these; if not, its share among `languages`
+        languages : codes; the first one is returned, with confidence 0, for a text without words
+        is_any_other : whether a text may be in another language that py3langid knows. Then confidence is the share of
+            a language among all that py3langid knows, else its share among `languages`
         """
         self._languages, self._is_any_other = list(languages), is_any_other
         self._lock = threading.Lock()
@@ -109,12 +109,12 @@ class Detector:
         return [language for language in self._languages if base_of(language) in wanted]
 
     def _is_told_by(self, scripts: Counter[str], fits: Sequence[str]) -> bool:
-        """Whether the script alone tells that a text is in the one language that fits."""
+        """Returns whether the script alone shows that a text is in the one language of `fits`."""
         is_only_one = len(_OF_SCRIPT.get(scripts.most_common(1)[0][0], ())) == 1
         return is_only_one or (not self._is_any_other and len(fits) < len(self._languages))
 
     def _ranked(self, words: str, fits: Sequence[str]) -> list[tuple[str, float]]:
-        """(language, its share of the probability of all that a text may be in), the best first."""
+        """Returns (language, share of the probability of all possible languages), the best first."""
         identifier = self._loaded()
         by_base: dict[str, str] = {}
         for language in fits:

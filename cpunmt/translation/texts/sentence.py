@@ -10,7 +10,7 @@ from cpunmt.text.piece_spans import Span
 
 
 def finite(value: float) -> float | None:
-    """The value as JSON can hold it: None for an infinity or a NaN."""
+    """Returns a value that JSON can hold: None for an infinity or a NaN."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -92,7 +92,7 @@ def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligne
     links: list[tuple[int, int]] = []
     kept: list[tuple[Span, Span]] = []
     places = [part.target for part in found_of(made).hypotheses[0]._parts]
-    last = (cut.begin, 0)  # the ends of the sentences before, in both texts
+    last = (cut.begin, 0)  # where the last sentence ends, in both texts
     for part, (begin, end), (place, place_end) in zip(below, cut.spans, places, strict=True):
         kept += _between(made, last, (begin, place))
         last = (end, place_end)
@@ -106,7 +106,13 @@ def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligne
 
 
 def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Span]]:
-    """What stands between two sentences, if it has signs: from their ends, of the source and the target, to begins."""
+    """Returns the spans between two sentences, if both texts have the same characters there, and not only white space.
+
+    Parameters
+    ----------
+    last : where the first sentence ends, in the source and in the target
+    following : where the second one begins in them
+    """
     source, target = (last[0], following[0]), (last[1], following[1])
     text = made.source[slice(*source)]
     return [(source, target)] if text == made.target[slice(*target)] and not (text.isspace() or not text) else []

@@ -1,4 +1,4 @@
-"""The few characters of a text that matter, found without looking at each in turn."""
+"""Finds the few characters of a text that matter to a layer, in a fraction of the time of a regular expression."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def without(text: str, ascii_characters: bytes) -> str:
 
 
 def has_digits(text: str) -> bool:
-    r"""Whether `text` has a digit, of any script, as `\d` finds it."""
+    r"""Returns whether `text` has a digit of any script, as `\d` matches it."""
     found = without(text, _NO_DIGITS)
     return bool(found) and _DIGIT.search(found) is not None
 
 
 def digit_runs(text: str) -> list[bytes] | list[str]:
-    """Finds the runs of digits in a text: bytes where all of them are ASCII, so that they never equal others."""
+    """Finds the runs of digits in a text, as bytes if all digits are ASCII, else as text: these are never equal."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > len(text) and _DIGIT.search(data.translate(None, _ASCII).decode("utf-8", "surrogatepass")):
         return _DIGITS.findall(text)

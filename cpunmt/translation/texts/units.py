@@ -20,9 +20,9 @@ _LINE = r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is letters, digits and commas, and at most a stop at its end, as most captions are.
+    """Returns whether a text has only letters, digits, commas and hyphens, and at most a stop at its end.
 
-    It takes less than a microsecond. No pattern says more than `_PLAIN`: it would go back where the end does not fit.
+    Most captions are such texts. The end is not a part of `_PLAIN`: the pattern would try all shorter beginnings.
     """
     found = _PLAIN.match(text)
     if found is None:
@@ -49,8 +49,8 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
     Parameters
     ----------
-    split : "sentence": sentences, which end where their line or a column of it ends, at a tab; "paragraph": sentences,
-        which may go on in the next line; "line": lines; "none": the text; or a function that is given the text
+    split : "sentence": sentences, which end at the end of their line, or at a tab within it; "paragraph": sentences,
+        which may continue in the next line; "line": lines; "none": the whole text; or a function that takes the text
     language : of the text, for its abbreviations; None: not known
 
     Raises ValueError if a function gives something else than ascending spans within the text.
@@ -95,7 +95,7 @@ def _rules() -> Callable[[str, str | None, bool], list[Span]]:
 
 
 def _columns(text: str, sentences: list[Span]) -> list[Span]:
-    """Sentences cut at tabs that stand between the words of a line; those before and behind them are indents."""
+    """Cuts sentences at tabs between the words of a line. A tab at the beginning or the end of a line is an indent."""
     found = []
     for begin, end in sentences:
         for gap in re.compile(r"\s+").finditer(text, begin, end):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.translation.glossary.glossary import Glossary
-from cpunmt.translation.glossary.matching import LOUD
+from cpunmt.translation.glossary.matching import LOUD, MOST_TOKENS
 from cpunmt.translation.glossary.words import tokens
 
 TERMS = {
@@ -79,6 +79,18 @@ def test_what_is_found(text, expected):
 def test_the_longest_of_those_that_fit():
     glossary = Glossary({"a": "1", "a b": "2", "a b c d": "4", "b c": "3"})
     assert [match.target for match in glossary.matches("a b c a b c d a a b")] == ["2", "4", "1", "2"]
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_term_of_as_many_tokens_as_there_may_be(more):
+    term = " ".join(["ab"] * (MOST_TOKENS // 2 - 1)) + " ab" + "!" * (1 + more)
+    assert len(tokens(term)) == MOST_TOKENS + more
+    if more > 0:
+        with pytest.raises(ValueError, match=f"has {MOST_TOKENS + 1} words, spaces and signs, expected at most"):
+            Glossary({term: "x"})
+    else:
+        (found,) = Glossary({term: "x"}).matches(f"So {term} there")
+        assert found.target == "x" and found.end - found.begin == len(term)
 
 
 @pytest.mark.parametrize("letters", [LOUD - 1, LOUD, LOUD + 1])

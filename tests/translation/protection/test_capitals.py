@@ -19,6 +19,10 @@ from tests.translation.protection.translators import identity
         ("“WHO IS IT?”", "“Who is it?”"),
         ("ДВЕ СОБАКИ", "Две собаки"),
         ("NATO", None),
+        ("NO DOGS", "No dogs"),
+        ("NO DOGS!", "No dogs!"),
+        ("I SEE IT", "I see it"),  # six letters
+        ("I SEE I", None),
         ("USA!", None),
         ("TWO Dogs", None),
         ("日本語 日本語", None),

@@ -52,6 +52,10 @@ def found(text, **options):
             "Open a.7z for v1.x with Python 3.x, call 212-555.0123 or (212) 555.0123",
             ["a.7z", "v1.x", "3.x", "212-555.0123", "(212) 555.0123"],
         ),
+        (
+            "Call 0049(0)30 123456 or 0049.30.123456 or ,0049 30 123456",
+            ["0049(0)30 123456", "0049.30.123456", "0049 30 123456"],
+        ),
         ("Use --include-untracked or --out=a/b.c. It is", ["--include-untracked", "--out=a/b.c"]),
         ("Call foo_bar() or map.find() or a_b or std::sort() here", None),
         ("Follow @ann@mastodon.social or <%= name %> or <% if %> or .gitignore.", None),

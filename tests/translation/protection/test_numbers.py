@@ -1,13 +1,16 @@
 """Digits that the model changed."""
 
+import re
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.numbers.__main__ import layer_table
-from cpunmt.translation.protection.numbers import agree, number_layer
+from cpunmt.translation.protection.numbers import _edits, _unmatched, agree, number_layer
+from cpunmt.translation.protection.quantities import resembles, rewritten, writing
 from cpunmt.translation.results import Hypothesis, Result
 from cpunmt.translation.texts.aligned import Aligned
 from tests.translation.protection.translators import pieces
@@ -45,6 +48,72 @@ def test_digits_are_copied(source, target, expected, align):
     assert bool(made.links) == align
     if align:
         assert [made.target[b:e] for b, e in made.target_spans] == expected.split()
+
+
+COPIES = {"777": ["77777", "777"], "1998": ["19989", "von"], "12 million": ["122", "122 million"], "1,550.5": ["155,5"]}
+
+
+@st.composite
+def any_alignment(draw):
+    """A source and a target with bad copies; each word, with a space before or behind, is linked to some near it."""
+    numbers = draw(st.lists(st.sampled_from(sorted(COPIES)), min_size=1, max_size=3))
+    words = [
+        word
+        for number in numbers
+        for word in (*["von"] * draw(st.integers(0, 1)), draw(st.sampled_from(COPIES[number])))
+    ]
+    texts, spans = [" ".join(numbers), " ".join(words)], []
+    for text in texts:
+        gaps = [match.start() + draw(st.integers(0, 1)) for match in re.finditer(" ", text)]
+        spans.append(list(pairwise([0, *gaps, len(text)])))
+    near = st.lists(st.integers(0, 2), max_size=2, unique=True)
+    links = {(s, min(s + more, len(spans[1]) - 1)) for s in range(len(spans[0])) for more in draw(near)}
+    return Aligned(*texts, *spans, sorted(links, key=lambda link: link[::-1]))
+
+
+def edits_by_definition(aligned):
+    """Each bad copy that one missing number is aligned with, and no other, becomes that number."""
+    missing, surplus = _unmatched(aligned.source, aligned.target)
+    touched = []
+    for number in missing:
+        of_it = [
+            aligned.target_spans[t]
+            for s, t in aligned.links
+            if aligned.source_spans[s][0] < number.end and aligned.source_spans[s][1] > number.begin
+        ]
+        begin, end = (min(b for b, _ in of_it), max(e for _, e in of_it)) if of_it else (0, 0)
+        touched.append([one for one in surplus if max(one.begin, begin) < min(one.end, end)])
+    found = []
+    for number, some in zip(missing, touched, strict=True):
+        if len(some) != 1 or sum(some[0] in others for others in touched) > 1 or len(number.digits) < 2:
+            continue
+        ways = [writing(*pair) for pair in ((aligned.source, number), (aligned.target, some[0]))]
+        is_copy = resembles(some[0].digits, number.digits) and set(number.factors) & set(some[0].factors)
+        if None not in ways and ways[0] == ways[1] and is_copy:
+            text = rewritten(number.written, some[0].written)
+            found += [(some[0].begin, some[0].end, text)] if text is not None else []
+    return sorted(found)
+
+
+@given(any_alignment())
+@settings(max_examples=1000)
+def test_what_is_replaced_is_as_defined(aligned):
+    assert _edits(aligned) == edits_by_definition(aligned)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("It has 12 million today", "Es hat 122 heute", "Es hat 122 heute"),  # something else is said
+        ("It has 120 million today", "Es hat 1200 Millionen heute", "Es hat 120 Millionen heute"),
+    ],
+)
+def test_what_is_counted_is_the_same(source, target, expected):
+    def below(texts, align):
+        spans = [pieces(source), pieces(target)]
+        return [Aligned(source, target, *spans, [(2, 2)])]
+
+    assert number_layer(below)([source], True)[0].target == expected
 
 
 LINKED = [  # what a right translation says, with each number aligned with one of the source's

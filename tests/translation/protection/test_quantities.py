@@ -112,6 +112,7 @@ def test_what_is_not_written_alike_everywhere():
         "100=100",
         "80, 000",
         ".179",
+        ",179",
         "#100",
         "100" + "a" * 40,
         "a" * 40 + "100",
@@ -226,6 +227,13 @@ def test_separators_become_those_of_a_number_there(number, like):
 )
 def test_separators(number, like, expected):
     assert rewritten(number, like) == expected
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_number_of_many_digits_is_multiplied_or_left(more):
+    digits = "7" * (MOST_DIGITS + more)
+    (found,) = quantities(f"{digits} million")
+    assert [said(value) for value in found.values] == [int(digits) * 10 ** (6 * (more <= 0))]
 
 
 def test_long_numbers_take_linear_time():

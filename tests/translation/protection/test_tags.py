@@ -6,11 +6,12 @@ import time
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from cpunmt.translation.protection.tags import has_tags, tag_layer
+from cpunmt.translation.markup.document import END, POINT, START
+from cpunmt.translation.protection.tags import _TAG, _kinds, _Moved, _Tagged, has_tags, tag_layer
 from tests.sample_models.real_model import ROOT
 from tests.support.html_layers import Parsed, identity, shuffled
 
@@ -43,6 +44,27 @@ def test_whatever_the_model_says_all_tags_stay(text, align):
     for spans, whole in ((made.source_spans, text), (made.target_spans, made.target)):
         assert all(0 <= begin <= end <= len(whole) for begin, end in spans)
         assert not spans or align
+
+
+NAMES = st.sampled_from(["b", "i", "B", "br", "BR", "0"])
+SOME_TAGS = st.lists(
+    st.tuples(st.sampled_from(["<{}>", "</{}>", "<{}/>"]), NAMES).map(lambda made: made[0].format(made[1]))
+)
+
+
+@given(SOME_TAGS)
+@settings(max_examples=500)
+def test_a_tag_closes_the_last_one_of_its_name(found):
+    """Tags that are open within that element are points, as are those that no element begins or ends with."""
+    expected, opened = [POINT] * len(found), set()
+    for place, tag in enumerate(found):
+        if tag.startswith("</"):
+            if fitting := [other for other in opened if found[other] == f"<{tag[2:]}"]:
+                expected[max(fitting)], expected[place] = START, END
+                opened = {other for other in opened if other < max(fitting)}
+        elif tag.lower() != "<br>" and not tag.endswith("/>"):
+            opened.add(place)
+    assert _kinds(list(_TAG.finditer("".join(found)))) == expected
 
 
 @given(st.lists(TEXTS, max_size=4), st.booleans())
@@ -110,3 +132,34 @@ def test_time_is_linear(part):
 
     small, large = (min(seconds_of(count) for _ in range(2)) for count in (300, 3_000))
     assert large < 30 * max(small, 0.003), (small, large)
+
+
+@given(TEXTS)
+def test_what_is_kept_below_is_kept_in_the_text_with_tags(text):
+    """Parts that a layer below did not translate are the same characters of the source and the target."""
+
+    def below(texts, align):
+        found = []
+        for one in shuffled(texts, align):
+            places = [(one.source.find("{1}"), one.target.find("{1}"))] if one.source.count("{1}") == 1 else []
+            kept = [((s, s + 3), (t, t + 3)) for s, t in places if t >= 0]
+            found.append(one._replace(kept=kept))
+        return found
+
+    (made,) = tag_layer(below)([text], True)
+    assert all(made.source[slice(*one)] == "{1}" == made.target[slice(*other)] for one, other in made.kept)
+
+
+@given(TEXTS)
+def test_where_pieces_stand_between_tags(text):
+    """Each character of the text without tags is the same one with them; an empty span stands before the next one."""
+    assume(has_tags(text))
+    sentence = _Tagged(text, 0)
+    moved = _Moved(sentence.plain, sentence.marked, sentence.tags)
+    assert moved.text == text
+    for place, character in enumerate(sentence.plain):
+        begin, end = moved.span((place, place + 1))
+        assert moved.span((place, place)) == (begin, begin)
+        assert character.isspace() or text[begin:end] == character
+    size = len(sentence.plain)
+    assert moved.span((size, size)) == (len(text), len(text))

@@ -1,10 +1,14 @@
 """The layers that others are built on: sentences to `Aligned`, texts to sentences."""
 
+import re
+
 import pytest
 
 from cpunmt import Translator
 from cpunmt.translation.calls import settings_of
 from cpunmt.translation.options import Options
+from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.translation.texts.aligned import Aligned
 from cpunmt.translation.texts.engine_layer import engine_layer
 from cpunmt.translation.texts.hypotheses import changed_result
 from cpunmt.translation.texts.languages import Languages
@@ -113,3 +117,29 @@ def test_a_model_that_reads_from_the_right(tmp_path):
     assert len(alone) == 2 and made.text == f"{alone[0].text} {alone[1].text}"
     assert "".join(text[slice(*span)] for span in made.source_spans) == "".join(text.split())
     assert "".join(made.text[slice(*span)] for span in made.hypotheses[0].spans) == "".join(made.text.split())
+
+
+class Named:
+    """A vocabulary in which texts may begin with the name of a language, of six characters."""
+
+    def language_end(self, text):
+        return 7 if text.startswith(">>de<< ") else 0
+
+
+@pytest.mark.parametrize("name", ["", ">>de<< "])
+def test_pieces_of_the_name_of_a_language_are_empty_behind_the_first_sentence(name):
+    def below(texts, align):
+        spans = [[match.span() for match in re.finditer(r"\S+", text)] for text in texts]
+        links = [[(k, k) for k in range(len(some))] for some in spans]
+        found = [Result((Hypothesis(text, 0.0, 0.0, False, ()),)) for text in texts]
+        return [
+            Aligned(text, text, *[some] * 2, pairs, one)
+            for text, some, pairs, one in zip(texts, spans, links, found, strict=True)
+        ]
+
+    text = f"{name}Two dogs. A man. It is."
+    (made,) = sentence_layer(Cutter("sentence", Languages("en", "de"), Named()), below)([text], True)
+    words = [text[slice(*span)] for span in made.source_spans]
+    assert [word for word in words if word] == ["Two", "dogs.", "A", "man.", "It", "is."]
+    assert words.count("") == 3 * bool(name)  # once for each sentence
+    assert list(made.source_spans) == sorted(made.source_spans) and made.source_spans[0][0] >= len(name)

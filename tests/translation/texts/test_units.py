@@ -43,6 +43,13 @@ def test_columns_take_linear_time():
         assert len(units(unit * 30_000, "paragraph", None)) in (0, 1, 30_000)
 
 
+@given(st.text("aB. \t\n,", max_size=30), st.sampled_from(["sentence", "paragraph"]))
+@settings(max_examples=300)
+def test_a_tab_beside_the_end_of_a_line_is_an_indent(text, split):
+    spaced = re.sub(r"\s+", lambda gap: gap[0].replace("\t", " ") if "\n" in gap[0] else gap[0], text)
+    assert units(text, split, None) == units(spaced, split, None)
+
+
 def test_tabs_stay(student):
     made = student.translate("Two dogs\tA man\t5\n\tTwo dogs are playing.").text
     assert made == "\n\t".join(
