@@ -56,7 +56,7 @@ def test_folders_go_into_a_folder_with_the_same_names(folder, capfd):
     assert sorted(files(folder / "other")) == ["a.md", "c.txt"]
     capfd.readouterr()
     os.mkdir("empty")
-    assert translated("empty", "--out", "x") == 1 and "no file in it whose format is known" in refusal(capfd)
+    assert translated("empty", "--out", "x") == 1 and "has no file of a known format" in refusal(capfd)
 
 
 def test_standard_streams(folder):
