@@ -92,7 +92,7 @@ QUOTED = st.text(st.sampled_from(list('a,;\t|" \n')), max_size=6).map(lambda cel
 @given(st.lists(st.tuples(BARE | QUOTED, st.sampled_from(["", *",,;\t|"])), min_size=1, max_size=8))
 def test_columns_are_parted_by_the_most_frequent_sign_outside_quotes(cells):
     header = "".join(cell + separator for cell, separator in cells)
-    outside = re.sub(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*"(?!")', "", header).partition("\n")[0]
+    outside = re.sub(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*(?:"(?!")|$)', "", header).partition("\n")[0]
     separator = max(",;\t|", key=outside.count)
     with pytest.raises(CpunmtError) as refused:
         document_of(read_csv, header)
