@@ -2,7 +2,6 @@
 
 import functools
 import re
-import time
 import unicodedata
 
 from cpunmt.documents.bulk import translated
@@ -74,22 +73,3 @@ def rewritten(read, text, **settings) -> int:
     document = document_of(read, text, **settings)
     document.rendered([unit.text + " b" for unit in document.units])
     return len(document.units)
-
-
-def takes_linear_time(use, content, count) -> None:
-    """What `use` does with `content(n)` takes time in proportion to n, from `count` to ten times that."""
-
-    def seconds(size):
-        made = content(size)
-        began = time.process_time()
-        use(made)
-        return time.process_time() - began
-
-    seconds(count // 10)
-    measured = []
-    for _ in range(5):  # a busy machine disturbs one attempt; what takes 100 times as long does so in each
-        measured.append((seconds(count), seconds(10 * count)))
-        short, long = map(min, zip(*measured, strict=True))
-        if long < 40 * max(short, 0.005):
-            return
-    raise AssertionError(measured)

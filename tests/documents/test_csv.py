@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.support.linear_time import takes_linear_time
 
 FILE = 'id,title,"a, b"\r\n1,Two dogs,"He said ""hi""\nto {name}"\r\n2,"A cat"\r\n\r\n3,12,x,y\r\n'
 

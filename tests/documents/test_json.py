@@ -11,7 +11,8 @@ from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.paths import Paths
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.support.linear_time import takes_linear_time
 
 FILE = """{
   "menu": {"open": "Open a file", "id": 12, "on": true, "none": null, "empty": ""},

@@ -5,8 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt.documents.markdown.blocks import read_markdown, wrapped
-from tests.documents.laws import document_of, keeps_every_byte, render, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, upper
 from tests.support.echo import Echo
+from tests.support.linear_time import takes_linear_time
 
 SAMPLE = """---
 title: Weather station

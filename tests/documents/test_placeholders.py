@@ -10,8 +10,9 @@ from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import has_letters
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
-from tests.documents.laws import echo, keeps_every_byte, takes_linear_time, upper
+from tests.documents.laws import echo, keeps_every_byte, upper
 from tests.documents.test_json import ANY
+from tests.support.linear_time import takes_linear_time
 
 KEPT = [
     *("{name}", "{0}", "{}", "{{count}}", "${user}", "#{n}", "%s", "%1$s", "%(n)d", "%{who}", "%<n>d", "%-5.2f", "%%"),

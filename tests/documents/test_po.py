@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.po import read_po
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.support.linear_time import takes_linear_time
 
 FILE = r"""# A title
 #, fuzzy

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.cues import Cue, shared_out, wrapped
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.support.linear_time import takes_linear_time
 
 SRT = """1
 00:00:01,000 --> 00:00:03,000

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.document import DocumentError, Unit
 from cpunmt.documents.formats.xliff import read_xliff
-from tests.documents.laws import backwards, document_of, keeps_every_byte, render, takes_linear_time, upper
+from tests.documents.laws import backwards, document_of, keeps_every_byte, render, upper
+from tests.support.linear_time import takes_linear_time
 
 ONE = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, takes_linear_time, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
 from tests.documents.test_json import ANY, mapped
+from tests.support.linear_time import takes_linear_time
 
 FILE = """# a comment
 %s

@@ -13,8 +13,9 @@ from odf.style import Style, TextProperties
 from odf.table import Table, TableCell, TableRow
 
 from cpunmt.documents.document import DocumentError
-from tests.documents.laws import takes_linear_time, upper
+from tests.documents.laws import upper
 from tests.documents.office.office_files import keeps_every_byte, members, read, render, zipped
+from tests.support.linear_time import takes_linear_time
 
 BASE = "urn:oasis:names:tc:opendocument:xmlns:"
 NAMES = " ".join(

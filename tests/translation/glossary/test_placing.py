@@ -1,7 +1,6 @@
 """A term replaces what came from it, and offsets and links stay right."""
 
 import random
-import time
 from itertools import pairwise
 
 import pytest
@@ -13,6 +12,7 @@ from cpunmt.translation.glossary.placing import Edit, edited, planned
 from cpunmt.translation.glossary.use import use_of
 from cpunmt.translation.texts.aligned import Aligned
 from tests.support.aligned_layers import word_layer
+from tests.support.linear_time import takes_linear_time
 
 GERMAN = {"The": "Der", "the": "der", "dog": "Köter", "sees": "sieht", "a": "eine", "cat": "Katze", "Dogs": "Köter"}
 TRANSLATE = word_layer(lambda word: GERMAN.get(word, word))
@@ -175,19 +175,12 @@ def test_laws_of_any_alignment(words, terms, generator):
 def test_long_texts_take_linear_time(words):
     terms = Glossary({"dog": "Hund", "dog cat": "Hundekatze", **{f"w{n}": f"dog {n}" for n in range(2000)}})
     generator = random.Random(2)
-    took = []
-    for count in (2_000, 16_000):
+
+    def content(count):
         text = " ".join(generator.choice([words, f"w{generator.randrange(2000)}"]) for _ in range(count))
-        before = aligned(text)
-        matches = terms.matches(text)
-        tries = []
-        for _ in range(3):
-            began = time.process_time()
-            plan = planned(before, matches)
-            checked(edited(before, plan.edits))
-            tries.append(time.process_time() - began)
-        took.append(min(tries))
-    assert took[1] < 40 * took[0], took
+        return aligned(text), terms.matches(text)
+
+    takes_linear_time(lambda made: checked(edited(made[0], planned(*made).edits)), content, 2_000)
 
 
 def test_a_term_that_is_all_that_is_said_is_all_that_stands_there():

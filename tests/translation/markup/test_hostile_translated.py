@@ -1,6 +1,6 @@
 """Input that someone made to harm, through a whole Translator with a tiny random model."""
 
-import time
+from functools import partial
 
 import pytest
 
@@ -9,6 +9,7 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.foreign_directories import CONFIG
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.small_vocabulary import train_vocabulary
+from tests.support.linear_time import takes_linear_time
 from tests.translation.markup.test_hostile import TEXTS, text_of
 
 
@@ -20,25 +21,20 @@ def translator(tmp_path_factory):
     return Translator(folder, compute_type="float32")
 
 
-def seconds(translator, html, protect):
-    began = time.process_time()
+def use(translator, protect, html):
     result = translator.translate(html, html=True, protect=protect, max_length=3)
-    passed = time.process_time() - began
     assert result.num_source_characters == len(html)
     assert result.text.count("<") >= html.count("<") - html.count("< ") - html.count("<% a") or "<!" in html
-    return passed
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_nothing_raises(translator, name):
-    seconds(translator, text_of(name, 1_000), "all")
+    use(translator, "all", text_of(name, 1_000))
 
 
 def is_linear(translator, name, size):
     for protect in ("none", "all"):
-        small = min(seconds(translator, text_of(name, size), protect) for _ in range(2))
-        large = min(seconds(translator, text_of(name, 8 * size), protect) for _ in range(2))
-        assert large < 24 * max(small, 0.003), (small, large)
+        takes_linear_time(partial(use, translator, protect), partial(text_of, name), size)
 
 
 LARGE = [
@@ -66,16 +62,12 @@ def test_time_is_linear_in_large_texts(translator, name):
     ("part", "options"), [("<code>1</code>", {"html": True}), ("<b>@x</b>", {"html": True}), ("&x;", {"xml": True})]
 )
 def test_runs_of_what_is_kept(translator, part, options):
-    """Its parts are linked one by one, not each with each: eight times as many take no 64 times as long."""
+    """Its parts are linked one by one, not each with each."""
 
-    def seconds_of(count):
-        began = time.process_time()
-        result = translator.translate(f"<b>a</b> dog {part * count}", max_length=3, **options)
-        assert result.text.count(part) == count
-        return time.process_time() - began
+    def translate(text):
+        assert translator.translate(text, max_length=3, **options).text.count(part) == text.count(part)
 
-    small, large = (min(seconds_of(count) for _ in range(2)) for count in (500, 4_000))
-    assert large < 24 * max(small, 0.01), (small, large)
+    takes_linear_time(translate, lambda count: f"<b>a</b> dog {part * count}", 500)
 
 
 def test_no_end_is_no_work(translator):

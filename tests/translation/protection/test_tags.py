@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import time
 from collections import Counter
 
 import pytest
@@ -14,6 +13,7 @@ from cpunmt.translation.markup.document import END, POINT, START
 from cpunmt.translation.protection.tags import _TAG, _kinds, _Moved, _Tagged, has_tags, tag_layer
 from tests.sample_models.real_model import ROOT
 from tests.support.html_layers import Parsed, identity, shuffled
+from tests.support.linear_time import takes_linear_time
 
 TAG = re.compile(r"</?[a-z0-9]+(?: [a-z]+='[^']*')?/?>")
 WORDS = st.sampled_from(["one", "Two", "three,", "{1}", "&amp;", "&", "a < b", "1 > 0", "\U000f0000", "\u72d7", "."])
@@ -121,17 +121,11 @@ def test_that_they_are_text_can_be_asked_for(translator):
 
 @pytest.mark.parametrize("part", ["<b>", "</b>", "<b>x</b>", "<b>x ", "<b><i>x</b>", "<br>", "<", "<a b='", "<a b=c"])
 def test_time_is_linear(part):
-    """Ten times the text takes less than thirty times as long: with a square it is a hundred."""
-
-    def seconds_of(count):
-        text = "a " + part * count + " b"
-        began = time.process_time()
+    def use(text):
         for layer in (identity, shuffled):
             assert Counter(TAG.findall(tag_layer(layer)([text], True)[0].target)) == Counter(TAG.findall(text))
-        return time.process_time() - began
 
-    small, large = (min(seconds_of(count) for _ in range(2)) for count in (300, 3_000))
-    assert large < 30 * max(small, 0.003), (small, large)
+    takes_linear_time(use, lambda count: "a " + part * count + " b", 300)
 
 
 @given(TEXTS)
