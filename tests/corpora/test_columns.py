@@ -137,6 +137,10 @@ def test_kinds_of_text_are_read_and_others_refused(tmp_path):
         assert read_parquet(shard.payload, Job(column="text"), path, 1).texts == ["a", "a"]
     with pytest.raises(CpunmtError, match="has no column 'source'; there is 'text'; name the column with --column"):
         read_parquet(shard.payload, Job(), path, 1)
+    pq.write_table(pa.table({f"c{number}": ["a"] for number in range(11)}), path)
+    (shard,) = parquet_shards(path, 9)
+    with pytest.raises(CpunmtError, match="there is 'c0', .*, 'c8', 'c9'; name the column"):  # ten are enough
+        read_parquet(shard.payload, Job(), path, 1)
     pq.write_table(pa.table({"source": [1], "translation": ["x"]}), path)
     (shard,) = parquet_shards(path, 9)
     with pytest.raises(CpunmtError, match="has a column 'translation' already"):

@@ -3,14 +3,15 @@
 import os
 import shutil
 import sys
+import types
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cpunmt import CpunmtError, TableTranslator
-from cpunmt.corpora.parquet_parts import planned
-from cpunmt.corpora.ray_data import PartMaker, translate_parquet
+from cpunmt.corpora.parquet_parts import SUCCESS, planned
+from cpunmt.corpora.ray_data import PartMaker, Translated, translate_parquet
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.command_line import sentences
 
@@ -55,6 +56,25 @@ def test_another_model_at_the_same_path_is_refused(parts, tmp_path):
     said = maker(table)["said"].to_pylist()
     assert all("the model has other files on a machine than where the run began" in one for one in said)
     assert not (tmp_path / found[0].name).exists()
+
+
+def test_a_run_of_which_all_parts_are_made_is_finished_once(parts, tmp_path, monkeypatch):
+    """What is left after a kill before `_SUCCESS` needs no cluster: these modules only stand for installed ones."""
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, "ray.data", types.ModuleType("ray.data"))
+    translator, out = TableTranslator(DIRECTORIES["int8"]), tmp_path / "out"
+    given = (tmp_path / "in.parquet", out, DIRECTORIES["int8"])
+    with pytest.raises(AttributeError, match="is_initialized"):  # the plan is written, and parts are missing
+        translate_parquet(*given, rows=4)
+    maker = PartMaker(translator, translator.model_digest(), str(out))
+    assert maker(parts[0])["said"].to_pylist() == [None] * 3
+    assert translate_parquet(*given, rows=4) == Translated(10, 3, 0) and (out / SUCCESS).exists()
+    before = os.stat(out / SUCCESS).st_mtime_ns
+    os.unlink(out / parts[1][0].name)
+    with pytest.raises(AttributeError, match="is_initialized"):
+        translate_parquet(*given, rows=4)
+    maker(parts[0])
+    assert translate_parquet(*given, rows=4).made == 0 and os.stat(out / SUCCESS).st_mtime_ns == before
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch, tmp_path):

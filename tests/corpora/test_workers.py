@@ -94,6 +94,16 @@ def test_a_worker_that_reads_does_not_abort_at_its_end(before):
     process.communicate()
 
 
+def test_what_is_printed_in_a_worker_is_no_reply(tmp_path, starts, capfd):
+    """Libraries print; replies of a worker have a pipe of their own."""
+    script = "import os, threading\nfrom cpunmt.corpora import shard\nmake = shard.make_part\n"
+    script += "shard.make_part = lambda *given: (os.write(1, b'printed\\n'), make(*given))[1]\n"
+    (starts / "sitecustomize.py").write_text(script)
+    with Pool(work(), 1) as pool:
+        assert made(pool, tasks(tmp_path, 2)) == ["0.txt", "1.txt"]
+    assert capfd.readouterr().err == "printed\n" * 2
+
+
 def test_a_worker_that_cannot_read_ends():
     process = subprocess.Popen(
         [sys.executable, "-c", _START],

@@ -1,5 +1,7 @@
 """DeepL's dialect, by its own client and as others use it."""
 
+import re
+
 import deepl
 import pytest
 from deep_translator import DeeplTranslator
@@ -207,6 +209,7 @@ def test_documents(client, served, translators, tmp_path):
     )
     found = b"".join(client.translate_document_download(handle).iter_content())
     assert found.decode() == german.translate(TEXT, glossary={"dogs": "Katzen"}).text
+    assert re.fullmatch("[0-9A-F]{32}", handle.document_id) and re.fullmatch("[0-9A-F]{64}", handle.document_key)
     client.delete_glossary(glossary)
     upper = client.translate_document_upload(TEXT, filename="D.TXT", target_lang="DE", output_format="txt")
     assert client.translate_document_get_status(upper).done

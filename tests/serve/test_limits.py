@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.serve import ServeSettings, create_app
 from cpunmt.serve.keys import Keys, given_key, owner_of, read_keys
@@ -258,6 +259,19 @@ def test_models_that_are_idle_are_unloaded():
         right = FORMS["/translate"][0]
         assert served.json("/translate", right) == {"translatedText": "Ein Mann."}
         assert served.client.get("/v1/models").json()["models"][0]["source"] == "en"
+
+
+def test_a_program_that_cannot_be_made_is_known_at_the_start(monkeypatch, caplog):
+    """Not only to the first request."""
+
+    def fails():
+        raise OSError("no room for the cache")
+
+    monkeypatch.setattr(program, "load", fails)
+    with serving(MODELS[0]) as served:
+        until(lambda: served.service.failure)
+        assert not served.service.is_ready and served.service.failure == "OSError"
+    assert "cannot start: OSError" in caplog.text
 
 
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):

@@ -5,7 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import Translator
+from quantize.checkpoints.marian_export import write_marian_npz
+from tests.sample_models import foreign_directories
+from tests.sample_models.random_models import random_tensors
 from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.sample_models.small_vocabulary import train_vocabulary
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines
 from tests.support.option_values import consistent_options
@@ -65,6 +69,7 @@ def test_any_lines_and_any_options(student, data):
 def test_it_comes_piece_by_piece(student):
     line = "Two dogs are playing in the snow in front of a house."
     assert len(assert_same(student, line)) > 8
+    assert len(assert_same(student, f"{line} {line}", split="none")) > 8
     assert len(assert_same(student, line, beam_size=2)) == 1
     assert len(assert_same(student, f"{line} {line}", beam_size=2)) == 3  # two sentences, and what is between them
     steps = []
@@ -79,6 +84,19 @@ def test_models_of_words_ensembles_and_what_is_kept(words, ensemble):
     for translator in (words, ensemble, Translator(DIRECTORIES["int8"], sentence_cache=9, inter_threads=2)):
         for line in [*sentences(6), " ".join(sentences(30))]:
             assert_same(translator, line, max_length=20)
+
+
+def test_half_a_character_waits_for_its_other_bytes(tmp_path):
+    """A vocabulary of bytes, and a model of random weights that writes them in any order."""
+    config = foreign_directories.CONFIG.changed(vocab_size=356)
+    write_marian_npz(tmp_path / "model.npz", config, random_tensors(config, 3))
+    train_vocabulary(tmp_path / "vocab.spm", config.vocab_size, byte_fallback=True)
+    translator = Translator(tmp_path, compute_type="float32")
+    broken = 0
+    for line in sentences(40):
+        increments = assert_same(translator, line, max_length=60, sampling_topk=0, seed=1)
+        broken += "".join(increments).count("\ufffd")
+    assert broken > 40
 
 
 def test_several_at_once(student):
