@@ -13,15 +13,14 @@ TYPE_CHECKING = False  # typing's takes 5 ms to import
 if TYPE_CHECKING:
     from cpunmt.corpora.shard import translate_shard
     from cpunmt.corpora.table_translator import TableTranslator
-    from cpunmt.translation.calls import AsyncResult
-    from cpunmt.translation.glossary.glossary import Glossary
-    from cpunmt.translation.glossary.use import GlossaryUse
-    from cpunmt.translation.interface.option_types import ScoringOptions, TranslationOptions
-    from cpunmt.translation.loading import contains_model, get_supported_compute_types
-    from cpunmt.translation.options import Options
-    from cpunmt.translation.pivot.pivot import Pivot
-    from cpunmt.translation.reranking.bayes_risk import expected_utilities
-    from cpunmt.translation.results import (
+    from cpunmt.decoding.call_settings import AsyncResult
+    from cpunmt.decoding.loading import contains_model, get_supported_compute_types
+    from cpunmt.decoding.reranking.bayes_risk import expected_utilities
+    from cpunmt.options.glossary.glossary import Glossary
+    from cpunmt.options.keywords import ScoringOptions, TranslationOptions
+    from cpunmt.options.options import Options
+    from cpunmt.results.glossary_use import GlossaryUse
+    from cpunmt.results.results import (
         ExecutionStats,
         GenerationStepResult,
         Hypothesis,
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
         ScoringResult,
         TranslationResult,
     )
-    from cpunmt.translation.texts.sentence import Sentence
-    from cpunmt.translation.translator import Translator
+    from cpunmt.results.sentence import Sentence
+    from cpunmt.translator.pivot import Pivot
+    from cpunmt.translator.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
@@ -66,19 +66,19 @@ __all__ = [
 _MODULES = {
     "corpora.shard": ("translate_shard",),
     "corpora.table_translator": ("TableTranslator",),
-    "translation.calls": ("AsyncResult",),
-    "translation.glossary.glossary": ("Glossary",),
-    "translation.glossary.use": ("GlossaryUse",),
-    "translation.interface.option_types": ("ScoringOptions", "TranslationOptions"),
-    "translation.loading": ("contains_model", "get_supported_compute_types"),
-    "translation.options": ("Options",),
-    "translation.pivot.pivot": ("Pivot",),
-    "translation.reranking.bayes_risk": ("expected_utilities",),
-    "translation.results": (
+    "decoding.call_settings": ("AsyncResult",),
+    "options.glossary.glossary": ("Glossary",),
+    "results.glossary_use": ("GlossaryUse",),
+    "options.keywords": ("ScoringOptions", "TranslationOptions"),
+    "decoding.loading": ("contains_model", "get_supported_compute_types"),
+    "options.options": ("Options",),
+    "translator.pivot": ("Pivot",),
+    "decoding.reranking.bayes_risk": ("expected_utilities",),
+    "results.results": (
         *("ExecutionStats", "GenerationStepResult", "Hypothesis", "Result", "ScoringResult", "TranslationResult"),
     ),
-    "translation.texts.sentence": ("Sentence",),
-    "translation.translator": ("Translator",),
+    "results.sentence": ("Sentence",),
+    "translator.translator": ("Translator",),
 }
 
 
@@ -91,7 +91,7 @@ def _found(name: str) -> object:
     if name.startswith("_"):  # Python asks for some
         raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
     with LOCK:
-        from cpunmt.translation.choices.absent import said_of
+        from cpunmt.options.ctranslate2_missing import said_of
     raise AttributeError(said_of(name), name=name)
 
 

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.files.line_stream import encode_line
+from cpunmt.options.options import SCORING, TEXT_ONLY
 from cpunmt.simd import isa
 from cpunmt.text.clusters import Clusters
-from cpunmt.translation.options import SCORING, TEXT_ONLY
 from tests.sample_models import real_model
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines, marked_line

@@ -1,4 +1,4 @@
-"""The architecture's rules, read from the source: imports point down, files are small, kernels have tests."""
+"""The architecture's rules, read from the source: imports point down, kernels have tests."""
 
 import ast
 import re
@@ -12,8 +12,6 @@ from tests.sample_models.real_model import ROOT
 # from its own folder, from those below it, and the errors.
 ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "design.md").read_text("utf-8"), re.M)[::-1]]
 IN_ORDER = ["cpunmt", "quantize", "models", "bench", "tools"]  # the same, of the packages
-MOST = 15  # modules in a folder
-LEVELS = 18  # folders of cpunmt
 
 # Where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
@@ -47,7 +45,7 @@ ONLY_IN = {
     "uvicorn": ("cpunmt/serve/connections.py", "cpunmt/serve/server.py"),
     "httptools": ("cpunmt/serve/connections.py",),
     "prometheus_client": ("cpunmt/serve/metrics.py",),
-    "py3langid": ("cpunmt/translation/texts/detection.py",),
+    "py3langid": ("cpunmt/sentences/detection.py",),
     "pyarrow": ("cpunmt/corpora/",),
     "ray": ("cpunmt/corpora/ray_data.py",),
     "faiss": ("quantize/clusters/k_means.py",),
@@ -61,7 +59,6 @@ ONLY_IN = {
     "sacrebleu": ("quantize/evaluation/text_metrics.py", "quantize/evaluation/report.py"),
     "matplotlib": ("quantize/evaluation/report_picture.py",),
 }
-LINES = 350
 FORBIDDEN_NAMES = {"utils", "util", "core", "common", "ops", "misc", "helpers"}
 PACKAGES = ("cpunmt", "quantize")
 
@@ -94,7 +91,7 @@ def name_of(path):
 
 def test_the_table_of_the_design_has_every_folder():
     folders = sorted(path.name for path in (ROOT / "cpunmt").iterdir() if path.is_dir() and path.name != "__pycache__")
-    assert sorted(ROOMS[1:]) == folders and len(folders) <= LEVELS
+    assert sorted(ROOMS[1:]) == folders
     loose = sorted(path.name for path in (ROOT / "cpunmt").glob("*.py"))
     assert loose == ["__init__.py", "__main__.py", "errors.py"]
 
@@ -128,12 +125,6 @@ def test_no_module_imports_itself_over_others():
     assert needs == {}
 
 
-def test_no_folder_has_more_modules_than_can_be_read_at_a_glance():
-    folders = {path.parent for path in sources(*IN_ORDER)}
-    counts = {name_of(folder): len([p for p in folder.glob("*.py") if p.stem != "__init__"]) for folder in folders}
-    assert {name: count for name, count in counts.items() if count > MOST} == {}
-
-
 def test_the_runtime_imports_nothing_offline():
     wrong = [
         f"{name_of(path)}:{line}: imports {name}"
@@ -164,13 +155,11 @@ def test_importing_the_packages_does_not_import_numba():
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-def test_files_are_small_and_named_for_what_they_hold():
+def test_files_are_named_for_what_they_hold():
     files = sources(*PACKAGES, "tests", "bench", "models", "tools")
     assert [
         name_of(path) for path in files if FORBIDDEN_NAMES & set(path.relative_to(ROOT).with_suffix("").parts)
     ] == []
-    lengths = {name_of(path): len(path.read_text("utf-8").splitlines()) for path in files}
-    assert {name: length for name, length in lengths.items() if length > LINES} == {}
 
 
 def test_every_module_says_what_it_is():

@@ -58,10 +58,10 @@ def main(arguments=None):
 
 def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
     """The layer that translates with these terms."""
-    from cpunmt.translation.glossary.glossary import Glossary
-    from cpunmt.translation.glossary.layer import glossary_layer
-    from cpunmt.translation.texts.engine_layer import engine_layer
-    from cpunmt.translation.texts.forcing import forced_layer
+    from cpunmt.options.glossary.glossary import Glossary
+    from cpunmt.sentence_layers.glossary.layer import glossary_layer
+    from cpunmt.sentences.engine_layer import engine_layer
+    from cpunmt.sentences.target_prefix import forced_layer
 
     settings = translator._settings({"beam_size": beam_size}, None)
     below = engine_layer(translator._model, settings)

@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 
 from bench.timing import machine, positive, save
-from cpunmt.translation.markup.html_layer import translate_html
-from cpunmt.translation.markup.names import VOID_ELEMENTS
-from cpunmt.translation.markup.scanner import CLOSE, OPEN, scan
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.markup.html_elements import VOID_ELEMENTS
+from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.scanner import CLOSE, OPEN, scan
 
 _WORD = re.compile(r"\S+")
 

@@ -15,8 +15,8 @@ import re
 from bench.numbers.styles import FRAMES, STYLES
 from bench.timing import machine, save
 from cpunmt import Translator
-from cpunmt.translation.protection.numbers import number_layer
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.sentence_layers.numbers import number_layer
 
 DIRECTIONS = (("en", "de"), ("de", "en"))
 _PIECE = re.compile(r"[^\W\d_]+|\d+(?:[.,:]\d+)*|[^\w\s]|_")

@@ -28,11 +28,11 @@ from bench.protection.sentences import BY_KIND, beside, tagged, within, without
 from bench.timing import machine, save
 from bench.translate import SHIPPED
 from cpunmt import Translator
-from cpunmt.translation.protection import layer as protection
-from cpunmt.translation.protection.capitals import capitals_layer
-from cpunmt.translation.protection.finding import KINDS, Finder
-from cpunmt.translation.protection.numbers import agree, number_layer
-from cpunmt.translation.texts.engine_layer import engine_layer
+from cpunmt.sentence_layers.capitals import capitals_layer
+from cpunmt.sentence_layers.numbers import agree, number_layer
+from cpunmt.sentence_layers.protection import layer as protection
+from cpunmt.sentence_layers.protection.finding import KINDS, Finder
+from cpunmt.sentences.engine_layer import engine_layer
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MOST = 1000  # sentences of a set with spans, and in capitals

@@ -25,8 +25,8 @@ from statistics import median
 from bench.timing import machine, positive, save
 from bench.translate import SHIPPED
 from cpunmt import Translator
-from cpunmt.translation.calls import settings_of
-from cpunmt.translation.protection.numbers import is_doubtful
+from cpunmt.decoding.call_settings import settings_of
+from cpunmt.sentence_layers.numbers import is_doubtful
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 STYLES = {  # style -> whether a sentence, which is one by itself, is of it

@@ -22,10 +22,10 @@ import numpy as np
 
 from bench.timing import machine, positive, save
 from cpunmt import Translator
+from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import CpunmtError
 from cpunmt.text.clusters import Clusters
-from cpunmt.translation.loading import LoadedModel, load_model
 from quantize.clusters.states import decoder_states
 from quantize.commands.shared_options import parsed
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set

@@ -19,11 +19,11 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say, tell
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES
-from cpunmt.translation.alignments import alignment_kind
-from cpunmt.translation.arguments import MOST_THREADS
-from cpunmt.translation.choices.fields import kind
-from cpunmt.translation.choices.names import MARIAN_FLAGS, MEANT_FLAGS
-from cpunmt.translation.options import SCORING, Options, make_options
+from cpunmt.options.arguments import MOST_THREADS
+from cpunmt.options.foreign_names import MARIAN_FLAGS, MEANT_FLAGS
+from cpunmt.options.option_field import kind
+from cpunmt.options.options import SCORING, Options, make_options
+from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
@@ -56,7 +56,7 @@ def _translate(given) -> int:
         given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
     texts = texts_of(given)
     if "glossary" in options:
-        from cpunmt.translation.glossary.glossary import Glossary
+        from cpunmt.options.glossary.glossary import Glossary
 
         options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
     arguments = _of_translator(given)

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.store import located
-from cpunmt.translation.arguments import MOST_MODELS
 
 
 def add_arguments(parser):
@@ -33,7 +33,7 @@ def check_weights(given):
     """Wrong usage unless the weights, if there are any, can be those of the models."""
     if given.weights is None:
         return
-    from cpunmt.translation.ensemble import checked_weights  # a command of one model does without it
+    from cpunmt.decoding.ensemble import checked_weights  # a command of one model does without it
 
     try:
         checked_weights(given.weights, 1 + len(given.ensemble))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from cpunmt import __version__
 from cpunmt.architectures.families import family_of
+from cpunmt.decoding.ensemble import checked_weights, load_ensemble
+from cpunmt.decoding.loading import open_parts
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.packed.clusters_file import read_clusters
@@ -21,8 +23,6 @@ from cpunmt.formats.packed.packed_directory import (
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
-from cpunmt.translation.ensemble import checked_weights, load_ensemble
-from cpunmt.translation.loading import open_parts
 
 
 def describe(path: Path, verified: bool) -> dict[str, str]:

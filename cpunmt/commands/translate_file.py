@@ -13,7 +13,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
-from cpunmt.translation.translator import Translator
+from cpunmt.translator.translator import Translator
 
 # Options that a format decides about, or that are no text.
 LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")

@@ -14,10 +14,10 @@ from cpunmt.corpora.flags import ratio
 from cpunmt.corpora.inputs.rows import Made, Rows
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.translating import Progress
+from cpunmt.decoding.scoring import LONGEST
 from cpunmt.files.windows import windows
-from cpunmt.translation.results import ScoringResult
-from cpunmt.translation.scoring import LONGEST
-from cpunmt.translation.translator import Translator
+from cpunmt.results.results import ScoringResult
+from cpunmt.translator.translator import Translator
 
 WINDOW = 4096  # pairs
 _DIGITS = 6  # of a score: its last bits would be those of a mathematics library

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cpunmt.translation.options import Options
+from cpunmt.options.options import Options
 from cpunmt.values.checks import number, shown, switch
 
 _MOST = 1e9  # of a filter: JSON has no infinity

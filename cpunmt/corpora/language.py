@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cpunmt.corpora.flags import IsIn
 from cpunmt.errors import CpunmtError
-from cpunmt.translation.texts.detection import Detector
-from cpunmt.translation.texts.languages import base_of, model_languages
-from cpunmt.translation.translator import Translator
+from cpunmt.registry.languages import base_of, model_languages
+from cpunmt.sentences.detection import Detector
+from cpunmt.translator.translator import Translator
 
 # What else a text may be in; with more of them, short texts are more often taken for others.
 OTHERS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "ru", "uk", "ar", "tr", "zh", "ja", "ko", "el")

@@ -18,9 +18,9 @@ from cpunmt.corpora.translating import Maker, Translating
 from cpunmt.corpora.translation_cache import TranslationCache
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import remove_abandoned, write_durably
-from cpunmt.translation.arguments import AnyPath
-from cpunmt.translation.options import make_options
-from cpunmt.translation.translator import Translator
+from cpunmt.options.arguments import AnyPath
+from cpunmt.options.options import make_options
+from cpunmt.translator.translator import Translator
 
 _MOST = 1 << 40  # rows
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cpunmt.corpora.inputs.arrow_texts import text_type, texts_of
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.errors import CpunmtError
+from cpunmt.options.options import make_options
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import located
-from cpunmt.translation.options import make_options
-from cpunmt.translation.translator import Translator
+from cpunmt.translator.translator import Translator
 from cpunmt.values.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cpunmt.translation.interface.option_types import TranslationOptions
+    from cpunmt.options.keywords import TranslationOptions
 
     AnyTable = TypeVar("AnyTable", pa.Table, pa.RecordBatch)
 else:

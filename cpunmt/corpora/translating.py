@@ -10,9 +10,9 @@ from cpunmt.corpora.inputs.rows import Made, Rows
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.translation_cache import Translated, TranslationCache
 from cpunmt.files.windows import windows
-from cpunmt.translation.repetition import repeats
-from cpunmt.translation.results import Result
-from cpunmt.translation.translator import Translator
+from cpunmt.results.repetition import repeats
+from cpunmt.results.results import Result
+from cpunmt.translator.translator import Translator
 
 WINDOW = 4096  # texts that are translated together: progress is told, and their results are dropped, after each
 

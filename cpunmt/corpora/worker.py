@@ -125,7 +125,7 @@ def _begun(work: Work) -> tuple[Any, Job, dict[str, Any]]:
     from cpunmt.corpora.model_digest import model_digest
     from cpunmt.corpora.shard import cache_of, checked_options
     from cpunmt.corpora.translating import Translating
-    from cpunmt.translation.translator import Translator
+    from cpunmt.translator.translator import Translator
 
     job = Job.from_dict(work.job)
     translator, *reverse = [Translator(**arguments) for arguments in work.models]
@@ -139,7 +139,7 @@ def _begun(work: Work) -> tuple[Any, Job, dict[str, Any]]:
         return Scoring(translator, reverse[0], job), job, sidecar.identity(digest, {}, work.job)
     options = dict(work.options)
     if "glossary" in options:
-        from cpunmt.translation.glossary.glossary import Glossary
+        from cpunmt.options.glossary.glossary import Glossary
 
         options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
     names = named_options(checked_options(translator, options))

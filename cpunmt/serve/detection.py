@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cpunmt.sentences import detection
+from cpunmt.sentences.detection import Detected as Detected
 from cpunmt.serve.errors import bad, said
 from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.model_host import ModelHost
-from cpunmt.translation.texts import detection
-from cpunmt.translation.texts.detection import Detected as Detected
 
 AUTO = "auto"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cpunmt.translation.texts.languages import base_of as base_of
-from cpunmt.translation.texts.languages import plain as plain
+from cpunmt.registry.languages import base_of as base_of
+from cpunmt.registry.languages import plain as plain
 
 # Code -> how else it is written. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
 # simplified one.

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
+from cpunmt.registry.languages import model_languages
 from cpunmt.registry.store import METADATA, located
 from cpunmt.serve.directions import Direction, chain, sources, targets
 from cpunmt.serve.language_codes import plain
-from cpunmt.translation.loading import contains_model
-from cpunmt.translation.pivot.pivot import Pivot
-from cpunmt.translation.texts.languages import model_languages
-from cpunmt.translation.translator import Translator
+from cpunmt.translator.pivot import Pivot
+from cpunmt.translator.translator import Translator
 
 _CODE = r"([A-Za-z]{2,3}(?:[_-](?:[A-Za-z]{4}|[A-Z]{2}))?)"  # with a script or a country
 _NAMED = re.compile(rf"{_CODE}-{_CODE}=(.+)", re.DOTALL)

@@ -16,6 +16,8 @@ from starlette.requests import Request
 from cpunmt.engine import program
 from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.process.stopping import Watch, under
+from cpunmt.results.results import Hypothesis, Result
+from cpunmt.sentences.language_layer import language_name, told
 from cpunmt.serve.detection import AUTO, Detector, Wanted, settled
 from cpunmt.serve.errors import ServeError, bad, said
 from cpunmt.serve.keys import Keys
@@ -27,12 +29,10 @@ from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
-from cpunmt.translation.interface.whole_texts import Sentences, TextCall, after, text_steps, translate_texts
-from cpunmt.translation.pivot.pivot import Pivot
-from cpunmt.translation.results import Hypothesis, Result
-from cpunmt.translation.streams.text_stream import joined_increments
-from cpunmt.translation.texts.language_layer import language_name, told
-from cpunmt.translation.translator import Translator
+from cpunmt.translator.pivot import Pivot
+from cpunmt.translator.streams.text_stream import joined_increments
+from cpunmt.translator.text_pipeline import Sentences, TextCall, after, text_steps, translate_texts
+from cpunmt.translator.translator import Translator
 
 T = TypeVar("T")
 LOG = logging.getLogger("cpunmt.serve")

@@ -3,9 +3,9 @@
 import inspect
 
 import cpunmt
-from cpunmt.translation.choices.absent import ABSENT
-from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
-from cpunmt.translation.options import OF_PIECES
+from cpunmt.options.ctranslate2_missing import ABSENT
+from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.options.options import OF_PIECES
 from docs.extensions.markdown_table import Table
 
 # CTranslate2 4.8, ctranslate2/__init__.py and the bindings of python/cpp/translator.cc; what is for GPUs is left out.

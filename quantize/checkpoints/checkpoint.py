@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cpunmt.decoding.loading import check_vocabulary, fitting_vocabularies, open_parts
 from cpunmt.files.input_files import map_bytes
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
 from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabulary, vocabulary_files
@@ -20,7 +21,6 @@ from cpunmt.formats.packed.packed_directory import WEIGHTS, kept_metadata, read_
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.translation.loading import check_vocabulary, fitting_vocabularies, open_parts
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that packing writes

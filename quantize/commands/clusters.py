@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt import __version__
+from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting
@@ -13,7 +14,6 @@ from cpunmt.formats.packed.clusters_file import read_clusters, store_clusters
 from cpunmt.formats.packed.packed_directory import CLUSTERS, NAMES
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
-from cpunmt.translation.loading import LoadedModel, load_model
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.k_means import centroids, described, load_backend
 from quantize.clusters.sample import Sample

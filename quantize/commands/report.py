@@ -5,7 +5,7 @@ import json
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.model.config import MOST_BEAM
-from cpunmt.translation.options import VOCABULARIES
+from cpunmt.options.options import VOCABULARIES
 from quantize.commands.shared_options import LIMITS, add_gate_options, given_sets, whole
 from quantize.evaluation.gate import judge
 from quantize.evaluation.report import measure, work

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpunmt.decoding.batching import Part, cut_sentences, translate_parts
+from cpunmt.decoding.call_settings import settings_of
+from cpunmt.decoding.loading import LoadedModel
+from cpunmt.decoding.splitting import joined
 from cpunmt.engine.engine import Hypothesis
-from cpunmt.translation.batching import Part, cut_sentences, translate_parts
-from cpunmt.translation.calls import settings_of
-from cpunmt.translation.loading import LoadedModel
-from cpunmt.translation.options import Options
-from cpunmt.translation.splitting import joined
+from cpunmt.options.options import Options
 from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.rounding.calibration import as_read
 

@@ -8,10 +8,10 @@ costs one translation, and one more for each place where the model disagrees.
 
 from collections.abc import Sequence
 
+from cpunmt.decoding.batching import Part, search_parts
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.engine.search import Search
-from cpunmt.translation.batching import Part, search_parts
-from cpunmt.translation.options import Options
+from cpunmt.options.options import Options
 
 
 def choices(

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt import Translator, __version__
+from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
-from cpunmt.translation.loading import LoadedModel, load_model
-from cpunmt.translation.options import Options, make_options, model_options
+from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
 from quantize.checkpoints.stored_weights import step_bytes, stored_bytes, stored_matrix

@@ -204,7 +204,7 @@ def test_how_often_a_cluster_stays(seed):
 def test_figures_of_a_trained_model():
     """Clusters of all pieces change nothing; those of few pieces do, and it is told."""
     from bench.papers.clusters2022.trained import judged, learned
-    from cpunmt.translation.loading import load_model
+    from cpunmt.decoding.loading import load_model
 
     model = load_model(DIRECTORIES["int8"])
     lines = SENTENCES.read_text("utf-8").split("\n")[:12]

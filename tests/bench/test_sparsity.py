@@ -6,8 +6,8 @@ import pytest
 from bench.sparsity import NONZEROS, bias_of
 from bench.students import random_checkpoint, write_student
 from bench.translate import SENTENCES, SHIPPED, STUDENT
+from cpunmt.decoding.loading import load_model
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.translation.loading import load_model
 from quantize.evaluation.sparsity import model_sparsity
 
 

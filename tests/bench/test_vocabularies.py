@@ -6,9 +6,9 @@ import pytest
 from bench.vocabularies import __main__ as vocabularies
 from bench.vocabularies.__main__ import choices, measure, own_set, ways_of
 from cpunmt import Translator
+from cpunmt.decoding.loading import load_model
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.formats.packed.clusters_file import store_clusters
-from cpunmt.translation.loading import load_model
 from quantize.clusters.active_sets import clusters_of
 from quantize.clusters.states import decoder_states
 from quantize.evaluation.evaluation_set import EvaluationSet

@@ -7,7 +7,7 @@ import io
 import json
 import math
 
-from cpunmt.translation.repetition import repeats
+from cpunmt.results.repetition import repeats
 
 # Texts that differ in what filters ask: equal ones, blank ones, copied ones, loops of the model's and of the text's
 # own, long and short sides, and ends of lines that are none.

@@ -2,7 +2,7 @@
 
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
-from cpunmt.translation.options import Options
+from cpunmt.options.options import Options
 
 
 def choices_reference(engine: Engine, sources, targets, options: Options) -> list[list[int]]:

@@ -4,10 +4,10 @@ import functools
 import re
 import unicodedata
 
+from cpunmt.alignment.aligned import Aligned
 from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import Source
 from cpunmt.documents.encodings import decoded
-from cpunmt.translation.texts.aligned import Aligned
 from tests.support.echo import Echo
 
 

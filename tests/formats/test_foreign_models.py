@@ -9,9 +9,9 @@ import yaml
 
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.models import convert
+from cpunmt.decoding.batching import target_limit
 from cpunmt.engine.search import Search
-from cpunmt.translation.batching import target_limit
-from cpunmt.translation.options import Options
+from cpunmt.options.options import Options
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.golden.bergamot_int8 import MarianInt8

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.decoding.batching import Part, search_parts
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.translation.batching import Part, search_parts
-from cpunmt.translation.options import Options
+from cpunmt.options.options import Options
 from quantize.reference.network import Reference
 from tests.definitions.vocab_logits import vocab_logits
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -94,7 +94,7 @@ def test_a_search_that_is_not_asked_has_none(model):
 
 
 def test_of_a_model_that_reads_from_right_to_left_rows_belong_to_its_pieces(checkpoints):
-    from cpunmt.translation.batching import translate_parts
+    from cpunmt.decoding.batching import translate_parts
 
     config, tensors = checkpoints[0]
     engines = [engine_of(config.changed(right_to_left=backward), tensors) for backward in (False, True)]

@@ -3,10 +3,10 @@
 import threading
 import time
 
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import settings_of
+from cpunmt.options.options import Options
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from cpunmt.translation.calls import settings_of
-from cpunmt.translation.options import Options
-from cpunmt.translation.texts.aligned import Aligned
 
 SETTINGS = settings_of(Options())
 OTHERS = settings_of(Options(beam_size=2))

@@ -111,7 +111,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
 
 def test_translating_imports_none_of_it():
     code = (
-        "import sys, cpunmt, cpunmt.commands.cli, cpunmt.translation.translator\n"
+        "import sys, cpunmt, cpunmt.commands.cli, cpunmt.translator.translator\n"
         "from cpunmt.commands.cli import main\n"
         "main(['translate', '-m', sys.argv[1], 'One man.'])\n"
         "heavy = ('starlette', 'uvicorn', 'multipart', 'py3langid', 'prometheus_client', 'asyncio', 'cpunmt.serve')\n"

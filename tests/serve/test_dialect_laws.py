@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.serve.dialects import deepl_documents
 from cpunmt.serve.dialects.deepl_documents import _Document, _DocumentStore
 from cpunmt.serve.dialects.deepl_glossaries import MOST_TERMS, merged, read_entries, tab_separated
 from cpunmt.serve.errors import ServeError
-from cpunmt.translation.glossary.glossary import Glossary
 from tests.sample_models.real_model import SHIPPED
 from tests.serve.serving import serving
 from tests.serve.test_equality import LINES

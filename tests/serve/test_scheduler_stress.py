@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
+from cpunmt.alignment.aligned import Aligned
 from cpunmt.errors import CancelledError, CpunmtError
-from cpunmt.translation.texts.aligned import Aligned
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking
 
 

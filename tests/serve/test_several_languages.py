@@ -3,8 +3,8 @@
 import pytest
 
 from cpunmt import Translator
+from cpunmt.sentences.language_layer import language_name
 from cpunmt.serve.model_host import ModelHost
-from cpunmt.translation.texts.language_layer import language_name
 from tests.sample_models.real_model import SHIPPED
 from tests.serve.serving import serving
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.serve.dialects import deepl_glossaries, translated_files
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
 from cpunmt.serve.dialects.translated_files import FileStore
 from cpunmt.serve.errors import ServeError
-from cpunmt.translation.glossary.glossary import Glossary
 
 MANY, ROOM = 20, 3000  # glossaries, bytes
 SHARE, OWN_ROOM = 2, 300  # a tenth of each

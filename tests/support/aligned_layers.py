@@ -2,9 +2,9 @@
 
 import re
 
-from cpunmt.translation.texts.aligned import Aligned
-from cpunmt.translation.texts.engine_layer import engine_layer
-from cpunmt.translation.texts.forcing import forced_layer
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.sentences.engine_layer import engine_layer
+from cpunmt.sentences.target_prefix import forced_layer
 
 
 def layers_of(translator, **options):

@@ -4,8 +4,8 @@ import random
 import re
 from html.parser import HTMLParser
 
-from cpunmt.translation.markup.names import VOID_ELEMENTS
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.markup.html_elements import VOID_ELEMENTS
 
 _PIECE = re.compile(r"\s*(?:\{\d+\}|\w+|[^\w\s])|\s+$")
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cpunmt import Glossary
-from cpunmt.translation.choices.fields import kind
-from cpunmt.translation.options import Options
-from cpunmt.translation.protection.finding import KINDS
+from cpunmt.options.option_field import kind
+from cpunmt.options.options import Options
+from cpunmt.sentence_layers.protection.finding import KINDS
 
 FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from cpunmt import AsyncResult, Glossary, Translator
-from cpunmt.translation.choices.fields import kind
-from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, ENDS
-from cpunmt.translation.interface import option_types
-from cpunmt.translation.options import SCORING, TEXT_ONLY, Options, make_options
-from cpunmt.translation.streams.piece_stream import GENERATING
-from cpunmt.translation.texts.units import Splitter
+from cpunmt.decoding.piece_stream import GENERATING
+from cpunmt.options import keywords as option_types
+from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, ENDS
+from cpunmt.options.option_field import kind
+from cpunmt.options.options import SCORING, TEXT_ONLY, Options, make_options
+from cpunmt.text.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.option_values import beside
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cpunmt import CpunmtError, Glossary
 from cpunmt.engine.engine import Engine
-from cpunmt.translation.choices.end_tokens import EndTokens
-from cpunmt.translation.choices.fields import kind
-from cpunmt.translation.choices.names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
-from cpunmt.translation.choices.suppressed import Suppressed
-from cpunmt.translation.options import Options
+from cpunmt.options.end_tokens import EndTokens
+from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.options.option_field import kind
+from cpunmt.options.options import Options
+from cpunmt.options.suppressed_sequences import Suppressed
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.support.command_line import sentences
 from tests.support.option_values import COMPANIONS, FIELDS, INTEGERS, REALS, option_sets

@@ -119,7 +119,7 @@ def planted_figures(chosen, vocabulary: int, backend: str) -> dict:
 def trained_figures(chosen, backend: str) -> dict:
     """Of the model that is given."""
     from bench.papers.clusters2022 import languages, sweep, trained
-    from cpunmt.translation.loading import load_model
+    from cpunmt.decoding.loading import load_model
 
     model, found = load_model(Path(chosen.trained)), {}
     if "sweep" in chosen.only:

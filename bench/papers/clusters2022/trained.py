@@ -5,14 +5,14 @@ import time
 from typing import NamedTuple
 
 from bench.papers.clusters2022.recorded import Recorded, bytes_of, covered, record
+from cpunmt.decoding.batching import cut_sentences, translate_parts
+from cpunmt.decoding.call_settings import settings_of
+from cpunmt.decoding.loading import LoadedModel
+from cpunmt.decoding.splitting import joined
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
+from cpunmt.options.options import Options
 from cpunmt.text.clusters import Clusters
-from cpunmt.translation.batching import cut_sentences, translate_parts
-from cpunmt.translation.calls import settings_of
-from cpunmt.translation.loading import LoadedModel
-from cpunmt.translation.options import Options
-from cpunmt.translation.splitting import joined
 from quantize.clusters.text import Directed, read_texts
 from quantize.evaluation.evaluation_set import EvaluationSet
 from quantize.evaluation.text_metrics import by_rank, load_metrics

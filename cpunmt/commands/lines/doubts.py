@@ -3,9 +3,9 @@
 import math
 
 from cpunmt.files.console import say
-from cpunmt.translation.interface.told_sentences import sentences_of
-from cpunmt.translation.options import Options
-from cpunmt.translation.repetition import repeats
+from cpunmt.options.options import Options
+from cpunmt.results.repetition import repeats
+from cpunmt.results.told_sentences import sentences_of
 from cpunmt.values.checks import shown
 
 _SHOWN = 5  # lines or texts that a message names

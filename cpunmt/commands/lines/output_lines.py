@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpunmt.files.line_stream import encode_line, encode_text
-from cpunmt.translation.alignments import alignment_text
-from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.results.alignments import alignment_text
+from cpunmt.results.results import Hypothesis, Result
 
 
 class OutputFormat(NamedTuple):

@@ -11,8 +11,8 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.line_stream import count_lines, decode_line, encode_line
 from cpunmt.files.windows import windows
-from cpunmt.translation.results import ScoringResult
-from cpunmt.translation.translator import WINDOW, Translator
+from cpunmt.results.results import ScoringResult
+from cpunmt.translator.translator import WINDOW, Translator
 
 NOT_SCORED = b"nan\n"  # in place of the score of a pair that has none
 _REPORTED = 10  # such pairs that are told one by one

@@ -13,7 +13,7 @@ from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.windows import windows
-from cpunmt.translation.translator import WINDOW, Translator
+from cpunmt.translator.translator import WINDOW, Translator
 
 
 def translate_lines(source, target, model, options, form: OutputFormat, stats):

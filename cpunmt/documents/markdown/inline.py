@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 
 from cpunmt.documents.markdown.emphasis import Run, pair, run_of
 from cpunmt.documents.markdown.tags import Spelt, Tag
-from cpunmt.translation.markup.entities import decoded
-from cpunmt.translation.markup.names import BREAK, INLINE, ROLES, SKIPPED, VOID_ELEMENTS
+from cpunmt.markup.entities import decoded
+from cpunmt.markup.html_elements import BREAK, INLINE, ROLES, SKIPPED, VOID_ELEMENTS
 
 Part = str | Tag
 

@@ -8,6 +8,8 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from cpunmt.errors import XmlError
+from cpunmt.markup.xml_document import read_xml
+from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN, element_roles
 from cpunmt.serve import language_codes
 from cpunmt.serve.dialects.deepl_documents import add_document_routes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
@@ -17,8 +19,6 @@ from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.language_codes import base_of, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
-from cpunmt.translation.markup.names import KEEP, REST, SPLIT, WITHIN, element_roles
-from cpunmt.translation.markup.xml_document import read_xml
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country

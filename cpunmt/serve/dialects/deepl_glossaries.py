@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.translation.glossary.glossary import Glossary
 
 MOST_TERMS = 10_000
 MOST_BYTES = 64 << 20  # of the terms of all glossaries together

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.serve.dialects.deepl_glossaries import (
     GlossaryStore,
     Pair,
@@ -21,7 +22,6 @@ from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.parameters import Parameters
-from cpunmt.translation.glossary.glossary import Glossary
 
 _MOST_PAIRS = 100
 _OF_FORM = re.compile(r"dictionaries\[([0-9]{1,2})\]\.([a-z_]{1,20})")  # as deepl-node sends them

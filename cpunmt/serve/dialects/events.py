@@ -15,11 +15,11 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from cpunmt.errors import CancelledError
+from cpunmt.results.results import Result
 from cpunmt.serve.dialects.dialect import Ask
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.service import LOG, Wanted
-from cpunmt.translation.results import Result
 
 Event = tuple[str, Any]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from cpunmt.results.results import Result
 from cpunmt.serve import openapi
 from cpunmt.serve.detection import Detected
 from cpunmt.serve.dialects.dialect import Ask, Dialect
@@ -20,7 +21,6 @@ from cpunmt.serve.language_codes import name_of
 from cpunmt.serve.parameters import Parameters, checked_texts
 from cpunmt.serve.service import AUTO, Wanted
 from cpunmt.serve.settings import ServeSettings
-from cpunmt.translation.results import Result
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores")
 # Those that cost no more than a beam, and name neither files nor functions.
@@ -172,7 +172,7 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
 
 
 def _glossary(terms: Mapping[str, Any]) -> Any:
-    from cpunmt.translation.glossary.glossary import Glossary
+    from cpunmt.options.glossary.glossary import Glossary
 
     try:
         return Glossary(terms)

@@ -28,14 +28,14 @@ from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
 from typing import NamedTuple, Protocol
 
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import Settings
 from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
 from cpunmt.serve.queue.running import RunningBatch, Speed
 from cpunmt.serve.queue.waiting import Group, Job, Task, pieces_before
-from cpunmt.translation.calls import Settings
-from cpunmt.translation.interface.whole_texts import Sentences
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.translator.text_pipeline import Sentences
 
 _KNOWN_GROUPS = 1000
 

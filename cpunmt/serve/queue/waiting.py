@@ -6,9 +6,9 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from cpunmt.translation.calls import LETTERS, Settings
-from cpunmt.translation.interface.whole_texts import Sentences
-from cpunmt.translation.texts.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import LETTERS, Settings
+from cpunmt.translator.text_pipeline import Sentences
 
 
 class Task:

@@ -2,7 +2,7 @@
 
 from cpunmt.commands import cli
 from cpunmt.commands.lines.doubts import Doubts
-from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.results.results import Hypothesis, Result
 from tests.support.command_line import run, sentences, statistics, translate
 
 

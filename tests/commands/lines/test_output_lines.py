@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
-from cpunmt.translation.results import Hypothesis, Result
+from cpunmt.results.results import Hypothesis, Result
 
 ATTENTION = np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)
 FIRST = Hypothesis("Ein Mann.", -0.25, -0.75, False, ("▁Ein", "▁Mann."), (-0.5, -0.125, -0.125), (ATTENTION,))

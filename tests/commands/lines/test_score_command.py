@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from cpunmt.commands import cli
-from cpunmt.translation.scoring import LONGEST
+from cpunmt.decoding.scoring import LONGEST
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.command_line import refusal, run, sentences
 

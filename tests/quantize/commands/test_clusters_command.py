@@ -11,11 +11,11 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands.cli import main as cpunmt
+from cpunmt.decoding.loading import load_model
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, verify
-from cpunmt.translation.loading import load_model
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.states import decoder_states
 from quantize.commands import clusters as module

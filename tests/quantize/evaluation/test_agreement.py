@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cpunmt import Translator
+from cpunmt.decoding.loading import LoadedModel, load_model
+from cpunmt.options.options import make_options
 from cpunmt.text.vocabulary import Vocabulary
-from cpunmt.translation.loading import LoadedModel, load_model
-from cpunmt.translation.options import make_options
 from quantize.evaluation import agreement as module
 from quantize.evaluation.agreement import agreement, translated
 from tests.definitions.forced_decoding import choices_reference

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.search import Search
-from cpunmt.translation.options import make_options
+from cpunmt.options.options import make_options
 from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from cpunmt import __version__
+from cpunmt.decoding.loading import load_model
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.translation.loading import load_model
 from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_table import report_lines
 from quantize.evaluation.sparsity import model_sparsity

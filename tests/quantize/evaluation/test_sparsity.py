@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from cpunmt.decoding.loading import load_model
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.matmul import quantize_rows
 from cpunmt.model.tensors import linears
-from cpunmt.translation.loading import load_model
 from quantize.evaluation import sparsity as module
 from quantize.evaluation.sparsity import MOST_SENTENCES, model_sparsity, nonzero, rectified_inputs, sparsity
 from quantize.reference import recurrent, transformer

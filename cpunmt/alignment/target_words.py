@@ -1,0 +1,134 @@
+"""A translation as words: which of them come from a part of the source, and where terms stand in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cpunmt.alignment.aligned import Aligned, Span
+from cpunmt.options.glossary.words import capitalised, is_spaced, is_word, tokens
+
+ENDING = 2  # letters after a term that count as its ending: "Bahnhofs", "Hunden"
+SHORTEST = 4  # but only of a term with so many
+_JOINTS = ("", "-", "'", "\u2019", "/", "&", "\u2010", "\u2011")  # what may stand between the words of a term
+
+
+class Target:
+    """The target of an `Aligned`."""
+
+    def __init__(self, aligned: Aligned) -> None:
+        self._text = aligned.target
+        self._source_spans, self._target_spans = aligned.source_spans, aligned.target_spans
+        self._tokens = tokens(self._text)
+        self._words = [(begin, end) for token, begin, end in self._tokens if is_word(token)]
+        self._word_ends = [end for _, end in self._words]
+        self._source_ends = _rising(end for _, end in self._source_spans)
+        self._linked: dict[int, list[int]] = {}
+        for source, target in aligned.links:
+            self._linked.setdefault(source, []).append(target)
+
+    @property
+    def first(self) -> int:
+        """Where the first word begins; -1 if there is none."""
+        return self._words[0][0] if self._words else -1
+
+    def source_pieces(self, begin: int, end: int) -> list[int]:
+        """The source pieces with characters in a part of the source."""
+        found, number = [], bisect_left(self._source_ends, begin + 1)
+        while number < len(self._source_spans) and self._source_spans[number][0] < end:
+            if self._source_spans[number][1] > begin:
+                found.append(number)
+            number += 1
+        return found
+
+    def of_source(self, begin: int, end: int) -> Span | None:
+        """The words that come from a part of the source: None if none do.
+
+        A word does if at least half of its letters do; of several runs of such words the one with most letters is
+        taken, of equals the first. If there is no such word, the one with most letters from there is taken.
+        """
+        shares = self._shares(begin, end)
+        if not shares:
+            return None
+        full = [n for n in sorted(shares) if 2 * shares[n] >= self._words[n][1] - self._words[n][0]]
+        if not full:
+            return self._words[max(sorted(shares), key=shares.__getitem__)]
+        runs: list[list[int]] = []
+        for number in full:
+            if runs and runs[-1][-1] == number - 1 and self._joined(number - 1):
+                runs[-1].append(number)
+            else:
+                runs.append([number])
+        best = max(runs, key=lambda run: sum(shares[number] for number in run))
+        return self._words[best[0]][0], self._words[best[-1]][1]
+
+    def _joined(self, number: int) -> bool:
+        """Whether a word and the next may be of one term."""
+        return self._text[self._words[number][1] : self._words[number + 1][0]].strip() in _JOINTS
+
+    def _shares(self, begin: int, end: int) -> dict[int, int]:
+        """Word -> how many of its characters come from a part of the source, of those that have any."""
+        found: dict[int, int] = {}
+        for source in self.source_pieces(begin, end):
+            for piece in self._linked.get(source, ()):
+                first, last = self._target_spans[piece]
+                number = bisect_left(self._word_ends, first + 1)
+                while number < len(self._words) and self._words[number][0] < last:
+                    share = min(last, self._words[number][1]) - max(first, self._words[number][0])
+                    found[number] = found.get(number, 0) + share
+                    number += 1
+        return {number: share for number, share in found.items() if share > 0}
+
+    def places(self, terms: Iterable[str]) -> dict[str, list[Span]]:
+        """Term -> where it stands as whole words, ascending; at the sentence's beginning with a capital too.
+
+        A long term may have an ending of small letters, which is part of its place. Linear in the text, whatever
+        there are of terms.
+        """
+        root: dict[str, Any] = {}  # token -> what may follow; "" -> (term, whether only at the beginning)
+        found: dict[str, list[Span]] = {}
+        for term in terms:
+            if term in found:
+                continue
+            found[term] = []
+            _plant(root, term, term, False)
+            if capitalised(term) != term:
+                _plant(root, capitalised(term), term, True)
+        given = [(" " if token.isspace() else token, begin, end) for token, begin, end in self._tokens]
+        for place, (_, begin, _) in enumerate(given):
+            node: dict[str, Any] | None = root
+            for number in range(place, len(given)):
+                token, _, end = given[number]
+                assert node is not None
+                for length in range(1, ENDING + 1):
+                    if token[-length:].islower() and token[-length:].isalpha():
+                        self._take(found, node.get(token[:-length]) if token[:-length] else None, begin, end, length)
+                node = node.get(token)
+                if node is None:
+                    break
+                self._take(found, node, begin, end, 0)
+        return found
+
+    def _take(self, found: dict[str, list[Span]], node: dict[str, Any] | None, begin: int, end: int, more: int) -> None:
+        for term, initial in node.get("", ()) if node else ():
+            if more and (len(term) < SHORTEST or not is_spaced(term)):
+                continue
+            if not initial or begin == self.first:
+                found[term].append((begin, end))
+
+
+def _plant(root: dict[str, Any], text: str, term: str, initial: bool) -> None:
+    node = root
+    for token, _, _ in tokens(text):
+        node = node.setdefault(token, {})
+    node.setdefault("", []).append((term, initial))
+
+
+def _rising(ends: Iterable[int]) -> Sequence[int]:
+    """Ends of spans that ascend, but for those that are empty."""
+    found, most = [], 0
+    for end in ends:
+        most = max(most, end)
+        found.append(most)
+    return found

@@ -1,0 +1,208 @@
+"""What is translated in one compiled call: sentences cut to parts that the model takes, parts sorted into batches."""
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cpunmt.decoding.splitting import split_pieces
+from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.run import Step
+from cpunmt.engine.search import Search
+from cpunmt.model.config import ModelConfig
+from cpunmt.options.options import Options
+from cpunmt.process.stopping import SharedWork
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.right_to_left import reversed_pieces
+
+TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part is to end there
+MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
+
+
+class Part(NamedTuple):
+    """A sentence, or as much of it as the model takes."""
+
+    sentence: int  # its place among those that are translated together
+    ids: list[int]  # source pieces, with </s>
+    prefix: list[int]  # target pieces that its translation begins with
+    limit: int  # target pieces at most, </s> included
+
+
+def cut_sentences(
+    sentences: Sequence[list[int]],
+    prefixes: Sequence[list[int]] | None,
+    options: Options,
+    config: ModelConfig,
+    vocabulary: AnyVocabulary,
+) -> list[Part]:
+    """The parts of all sentences, in order; a sentence of nothing but </s> has none.
+
+    Parameters
+    ----------
+    sentences : lists of source ids, each with its </s>
+    prefixes : None, or a list of target ids for each; it belongs to the sentence's first part
+    vocabulary : the source's, whose pieces say where a long sentence is best cut
+    """
+    room = config.max_source_length - 1
+    most = options.max_input_length
+    parts = []
+    for number, ids in enumerate(sentences):
+        if most and len(ids) - 1 > most:
+            ids = [*ids[:most], ids[-1]]
+        if len(ids) == 1:
+            continue
+        prefix = prefixes[number] if prefixes else []
+        if len(ids) - 1 <= room:
+            parts.append(Part(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
+            continue
+        body = ids[:-1]
+        cuts = [0, *split_pieces(vocabulary.pieces(body), room, vocabulary.mark), len(body)]
+        for begin, end in itertools.pairwise(cuts):
+            limit = target_limit(end - begin + 1, len(prefix), options, config)
+            parts.append(Part(number, [*body[begin:end], ids[-1]], prefix, limit))
+            prefix = []
+    return parts
+
+
+def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
+    """Target pieces at most, </s> included, for `source` pieces with </s>: room for the prefix there is always."""
+    factor = options.max_length_factor or config.max_length_factor
+    limit = max(1, math.ceil(factor * source), options.min_length + 1)
+    if options.max_length and limit > options.max_length:
+        limit = options.max_length
+    return max(limit, prefix)
+
+
+def translate_parts(
+    engine: Engine, parts: list[Part], options: Options, search: Search, shared: SharedWork | None = None
+) -> list[list[Hypothesis]]:
+    """The engine's hypotheses of each part, in order.
+
+    A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
+
+    `shared` : names sentences that nobody wants any more: their parts have no hypotheses, unless they are done.
+    """
+    if not engine.model.config.right_to_left:
+        return search_parts(engine, parts, options, search, shared)
+    search = search._replace(suppressed=tuple(sequence[::-1] for sequence in search.suppressed))
+    parts = [part._replace(ids=reversed_pieces(part.ids), prefix=reversed_pieces(part.prefix)) for part in parts]
+    found = search_parts(engine, parts, options, search, shared)
+    return [[_reversed(hypothesis) for hypothesis in of_part] for of_part in found]
+
+
+def search_parts(
+    engine: Engine,
+    parts: list[Part],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None = None,
+    tell: TellPart | None = None,
+) -> list[list[Hypothesis]]:
+    """The same, of parts as the model reads them, and translations as it says them.
+
+    `tell` : is told each piece of a greedy search when it is found.
+    """
+    if search.vocab_logits:
+        return _with_logits(engine, parts, options, search, shared, tell)
+    outputs = [search.num_hypotheses * part.limit * (len(part.ids) if search.attention else 1) for part in parts]
+    return _translated(engine, parts, outputs, options, search, shared, tell)
+
+
+def _translated(
+    engine: Engine,
+    parts: list[Part],
+    outputs: list[int],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None,
+    tell: TellPart | None = None,
+) -> list[list[Hypothesis]]:
+    """The same. `outputs`: numbers that the translation of each part may write."""
+    sizes = [len(part.ids) for part in parts]
+    found: list[list[Hypothesis]] = [[] for _ in parts]
+    for batch in batches(sizes, outputs, options):
+        sources, limits, prefixes = [], [], []
+        for i in batch:
+            sources.append(parts[i].ids)
+            limits.append(parts[i].limit)
+            prefixes.append(parts[i].prefix)
+        forced = prefixes if any(prefixes) else None
+        translated = engine.translate(sources, limits, search, forced, **_of_batch(batch, parts, shared, tell))
+        for i, hypotheses in zip(batch, translated, strict=True):
+            found[i] = hypotheses
+            if shared is not None and not hypotheses:
+                shared.missing.add(parts[i].sentence)
+    return found
+
+
+def _of_batch(batch: list[int], parts: list[Part], shared: SharedWork | None, tell: TellPart | None) -> dict[str, Any]:
+    """What the engine is to tell, and to ask, of a batch, as arguments."""
+    asked: dict[str, Any] = {}
+    if tell is not None:
+        asked["tell"] = lambda step: tell(batch[step.sentence], step)
+    if shared is not None:
+
+        def unwanted() -> Collection[int]:
+            named = shared.unwanted()
+            return [place for place, i in enumerate(batch) if parts[i].sentence in named] if named else ()
+
+        asked["unwanted"] = unwanted
+    return asked
+
+
+def _with_logits(
+    engine: Engine,
+    parts: list[Part],
+    options: Options,
+    search: Search,
+    shared: SharedWork | None,
+    tell: TellPart | None,
+) -> list[list[Hypothesis]]:
+    """The same, with logits: each hypothesis is forced once more, which gives the bits that it was found by.
+
+    So a search keeps none of them, of which most would be of hypotheses that are dropped.
+    """
+    found = search_parts(engine, parts, options, search._replace(vocab_logits=False), shared, tell)
+    pairs = list(zip(parts, found, strict=True))
+    again = [part._replace(prefix=h.ids, limit=len(h.ids)) for part, hypotheses in pairs for h in hypotheses]
+    outputs = [part.limit * engine.model.config.vocab_size for part in again]
+    forced = iter(_translated(engine, again, outputs, options, search.forcing._replace(vocab_logits=True), shared))
+    return [
+        [h._replace(logits=made[0].logits) if (made := next(forced)) else h for h in hypotheses] for hypotheses in found
+    ]
+
+
+def _reversed(found: Hypothesis) -> Hypothesis:
+    ended, terms, attention = not found.truncated, found.token_log_probs, found.attention
+    if attention is not None:
+        rows, columns = map(range, attention.shape)
+        attention = attention[np.ix_(reversed_pieces(rows, ended), reversed_pieces(columns))]
+    terms = terms and reversed_pieces(terms, ended)
+    logits = found.logits
+    if logits is not None:
+        logits = logits[reversed_pieces(range(len(logits)), ended)]
+    ids = reversed_pieces(found.ids, ended)
+    return found._replace(ids=ids, token_log_probs=terms, attention=attention, logits=logits)
+
+
+def batches(sizes: list[int], outputs: list[int], options: Options) -> Iterator[list[int]]:
+    """Numbers of the parts in each batch, longest part first.
+
+    A batch has at most `options.max_batch_tokens` pieces, `options.max_batch_size` parts and `MOST_WRITTEN` numbers
+    to write, or one part. `sizes`: pieces of each part; `outputs`: numbers that its translation may write.
+    """
+    most_parts = options.max_batch_size or len(sizes)
+    batch: list[int] = []
+    tokens = written = 0
+    for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        full = tokens + sizes[i] > options.max_batch_tokens or len(batch) == most_parts
+        if batch and (full or written + outputs[i] > MOST_WRITTEN):
+            yield batch
+            batch, tokens, written = [], 0, 0
+        batch.append(i)
+        tokens += sizes[i]
+        written += outputs[i]
+    if batch:
+        yield batch

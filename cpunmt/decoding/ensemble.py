@@ -1,0 +1,99 @@
+"""Several models that translate together: loaded, checked against each other, and handed on as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice, zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from cpunmt.decoding.loading import LoadedModel, load_model
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.workspace import Member
+from cpunmt.errors import ModelFileError
+from cpunmt.options.arguments import in_order
+from cpunmt.registry.store import languages_of
+from cpunmt.text.shortlist import Shortlist
+from cpunmt.values.checks import number, shown
+
+MOST_WEIGHT = 1e6  # only the ratios count
+
+
+def checked_weights(weights: Iterable[float] | None, models: int) -> tuple[float, ...]:
+    """A number for each model, as given; None: the same for all.
+
+    Raises TypeError or ValueError, in one line, for weights that are no numbers, are less than 0, or all 0, and for
+    another count of them.
+    """
+    if weights is None:
+        return (1 / models,) * models
+    items = list(islice(in_order(weights, "weights", "a list with a number for each model"), models + 1))
+    if len(items) != models:
+        has = f"more than {models}" if len(items) > models else len(items)
+        said = "one for the model" if models == 1 else f"one for each of the {models} models"
+        raise ValueError(f"weights has {has} items, expected {said}")
+    given = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
+    if not any(given):
+        raise ValueError("weights are all 0, expected at least one that is not")
+    return tuple(given)
+
+
+def load_ensemble(
+    paths: Sequence[Path],
+    weights: Sequence[float],
+    compute_type: str = "default",
+    activation_scales: str | None = None,
+) -> LoadedModel:
+    """Load models that translate together, as one: see search.ensemble.
+
+    Defaults of a search, metadata and vocabularies are the first one's; a source may be as long as all models take. A
+    sentence's candidates are those of all shortlists together. Weights (see `checked_weights`) are made to add up to 1;
+    a model whose weight is 0 is checked, and left out.
+
+    The other arguments are as of `load_model`, for each model. Raises ModelFileError, too, unless all have the same
+    pieces with the same ids, source and target, and are for the same languages, as far as their metadata say.
+    """
+    loaded = [load_model(path, compute_type, activation_scales) for path in paths]
+    first = loaded[0]
+    for path, model in zip(paths[1:], loaded[1:], strict=True):
+        _check_alike(paths[0], first, path, model)
+    used = [(model.engine, weight) for model, weight in zip(loaded, weights, strict=True) if weight]
+    total = sum(weight for _, weight in used)
+    members = [Member(engine.model, float(np.float32(weight / total))) for engine, weight in used]
+    shortlist = Shortlist.united([engine.shortlist for engine, _ in used if engine.shortlist is not None])
+    longest = min(model.config.max_source_length for model in loaded)
+    return first._replace(config=first.config.changed(max_source_length=longest), engine=Engine(members, shortlist))
+
+
+def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: LoadedModel) -> None:
+    """Raise ModelFileError unless two models read and write the same pieces, of the same languages, in one order."""
+    for side in ("source", "target"):
+        ours, theirs = getattr(model, f"{side}_vocabulary"), getattr(other, f"{side}_vocabulary")
+        pieces, others = (vocabulary.pieces(range(vocabulary.size)) for vocabulary in (ours, theirs))
+        if pieces != others:
+            pairs = enumerate(zip_longest(pieces, others))
+            id_, (piece, another) = next((id_, pair) for id_, pair in pairs if pair[0] != pair[1])
+            said = [shown(text) if text is not None else "none" for text in (another, piece)]
+            raise _unlike(other_path, path, f"{side} piece {id_} is {said[0]}, not {said[1]}")
+        for name, id_, another in (
+            ("</s>", ours.eos_id, theirs.eos_id),
+            ("<unk>", ours.unk_id, theirs.unk_id),
+        ):
+            if id_ != another:
+                raise _unlike(other_path, path, f"{name} of the {side} is piece {another}, not {id_}")
+    languages, others = languages_of(model.metadata), languages_of(other.metadata)
+    if languages and others and languages != others:
+        said = ["{} to {}".format(*pair) for pair in (others, languages)]
+        raise _unlike(other_path, path, f"it translates {said[0]}, not {said[1]}")
+    if model.config.right_to_left != other.config.right_to_left:
+        raise _unlike(other_path, path, "only one of them translates from right to left")
+    if model.config.replace_unknowns != other.config.replace_unknowns:
+        raise _unlike(other_path, path, "only one of them may say <unk>")
+
+
+def _unlike(path: Path, first: Path, problem: str) -> ModelFileError:
+    return ModelFileError(
+        f"{path}: cannot translate together with {first}: {problem}; expected models with the same "
+        "vocabularies, languages and direction"
+    )

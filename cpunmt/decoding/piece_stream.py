@@ -1,0 +1,144 @@
+"""The pieces of a translation as they are found: CTranslate2's `generate_tokens`, and `callback` of its calls."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from cpunmt.decoding.batching import Part, cut_sentences, search_parts
+from cpunmt.decoding.call_settings import Settings
+from cpunmt.decoding.joining import TranslateParts
+from cpunmt.decoding.loading import LoadedModel
+from cpunmt.engine.engine import Engine, Hypothesis
+from cpunmt.engine.run import Step
+from cpunmt.engine.search import Search
+from cpunmt.options.options import Options
+from cpunmt.process.stopping import SharedWork
+from cpunmt.results.results import GenerationStepResult
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+
+Callback = Callable[[GenerationStepResult], object]  # whether the sentence is to end there
+
+# Options of a greedy search that pieces are told of before it ends.
+GENERATING = (
+    *("repetition_penalty", "no_repeat_ngram_size", "suppress_sequences", "end_token", "disable_unk"),
+    *("sampling_topk", "sampling_topp", "sampling_temperature", "seed"),
+    *("vocabulary", "min_length", "max_length_factor", "max_length", "max_input_length"),
+)
+
+
+def generated_pieces(
+    model: LoadedModel, settings: Settings, ids: list[int], prefix: list[int], with_log_prob: bool
+) -> Iterator[GenerationStepResult]:
+    """Each piece when it is found, </s> at the end; those of a text that is split one part after the other.
+
+    Parameters
+    ----------
+    ids : the source's, with </s>; of a blank one nothing comes but what is forced, which is impossible
+    prefix : the ids that the translation begins with
+    """
+    vocabulary, options = model.target_vocabulary, settings.options
+    parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
+    search = one_hypothesis(settings.search, with_log_prob)
+    step = 0
+    some: Sequence[Part | None] = parts or [None]
+    for part in some:
+        last = part is None or part is parts[-1]
+        found = _forced(prefix) if part is None else model.engine.pieces(part.ids, part.limit, search, part.prefix)
+        limit = len(prefix) if part is None else part.limit
+        begun = limit if part is None else len(part.prefix)
+        for place, (id_, log_prob) in enumerate(found, 1):
+            is_over = place > begun and id_ in search.end_pieces  # of all that is split
+            is_end = id_ == vocabulary.eos_id or is_over
+            if last or is_over or not is_end:
+                (piece,) = vocabulary.pieces([id_])
+                said = log_prob if with_log_prob else None
+                yield GenerationStepResult(
+                    step, 0, id_, 0, piece, said, is_over or (last and (is_end or place == limit))
+                )
+                step += 1
+            if is_over:
+                return
+
+
+def one_hypothesis(search: Search, scored: bool) -> Search:
+    """The search of one hypothesis, of which only its pieces are told, and if `scored` their log-probabilities."""
+    search = search._replace(beam_size=1, num_beam_groups=1, num_hypotheses=1, patience=0.0, return_alternatives=False)
+    search = search._replace(token_log_probs=False, attention=False, vocab_logits=False, scored=scored)
+    return search._replace(coverage_penalty=0.0)
+
+
+def told_parts(
+    vocabulary: AnyVocabulary,
+    numbers: Sequence[int],
+    callback: Callback,
+    with_log_prob: bool,
+    shared: SharedWork | None = None,
+) -> TranslateParts:
+    """What translates parts and tells each piece; a sentence ends where `callback` returns True.
+
+    Sentences are told side by side, the parts of one sentence one after the other: none of a sentence that has ended.
+
+    Parameters
+    ----------
+    vocabulary : the target's
+    numbers : of each sentence, what is told as its `batch_id`
+    shared : names sentences that nobody wants any more
+    """
+
+    def translate(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
+        last = {part.sentence: part for part in parts}
+        steps: Counter[int] = Counter()
+        found: list[list[Hypothesis]] = [[] for _ in parts]
+        ended: set[int] = set()
+        for turn in _turns(parts):
+            chosen = [i for i in turn if parts[i].sentence not in ended]
+            lengths: Counter[int] = Counter()
+
+            def tell(number: int, said: Step, chosen: list[int] = chosen, lengths: Counter[int] = lengths) -> bool:
+                part = parts[chosen[number]]
+                sentence = part.sentence
+                lengths[sentence] += 1
+                is_end = said.piece == vocabulary.eos_id
+                is_over = lengths[sentence] > len(part.prefix) and said.piece in search.end_pieces
+                if is_over:  # of all that is split
+                    ended.add(sentence)
+                is_last = is_over or part is last[sentence]
+                if is_end and not is_last:
+                    return False
+                (piece,) = vocabulary.pieces([said.piece])
+                value = said.log_prob if with_log_prob else None
+                step = GenerationStepResult(
+                    steps[sentence], numbers[sentence], said.piece, 0, piece, value, is_last and said.is_last
+                )
+                steps[sentence] += 1
+                if callback(step):
+                    ended.add(sentence)
+                return sentence in ended
+
+            some = [parts[i] for i in chosen]
+            made = search_parts(engine, some, options, search._replace(patience=0.0), shared, tell)
+            for i, hypotheses in zip(chosen, made, strict=True):
+                found[i] = hypotheses
+                if not hypotheses:
+                    ended.add(parts[i].sentence)
+        return found
+
+    return translate
+
+
+def _turns(parts: list[Part]) -> list[list[int]]:
+    """Numbers of the first parts of all sentences, of the second ones, and so on."""
+    counts: Counter[int] = Counter()
+    turns: list[list[int]] = []
+    for number, part in enumerate(parts):
+        if counts[part.sentence] == len(turns):
+            turns.append([])
+        turns[counts[part.sentence]].append(number)
+        counts[part.sentence] += 1
+    return turns
+
+
+def _forced(prefix: list[int]) -> Iterator[tuple[int, float]]:
+    return ((id_, -math.inf) for id_ in prefix)

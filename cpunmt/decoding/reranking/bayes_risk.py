@@ -1,0 +1,89 @@
+"""Minimum Bayes risk: of many translations the one that is most like all of them (Kumar and Byrne 2004).
+
+Texts that a model has drawn stand for what a reader may want; how much a translation is worth is the mean of its
+likeness to them (Eikema and Aziz 2020). https://aclanthology.org/N04-1022, https://arxiv.org/abs/2005.10283
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from cpunmt.decoding.reranking.utilities import UTILITIES
+from cpunmt.options.arguments import in_order, text_list
+from cpunmt.values.checks import choice, number
+
+T = TypeVar("T")
+MOST = 1024  # texts: each is compared with each
+MOST_WEIGHT = 1e6  # only the ratios count
+
+
+def expected_utilities(
+    hypotheses: Iterable[str], utility: Literal["chrf", "bleu"] = "chrf", weights: Iterable[float] | None = None
+) -> list[float]:
+    """How much each of some translations of one sentence is like all of them, 0 to 100: the highest has the least risk.
+
+    It is the weighted mean of its utility where each of them, itself included, is the reference. A text that is there
+    several times counts so often. `Translator.translate(text, rerank="mbr-chrf", num_candidates=32, sampling_topk=0)`
+    does it with samples of a model.
+
+    Parameters
+    ----------
+    hypotheses : translations, at most 1,024
+    utility : "chrf" or "bleu", of sentences: equal to sacrebleu's chrF2, and to its BLEU with the effective order and
+        the tokenizer 13a
+    weights : of each as a reference, not less than 0, as probabilities; None: equal ones
+
+    Returns a number for each, in order. The same texts in the same order give the same bits on any machine.
+    Raises TypeError or ValueError for a wrong argument.
+    """
+    texts = text_list(hypotheses, "expected_utilities", "hypothesis", MOST + 1)
+    if len(texts) > MOST:
+        raise ValueError(f"expected_utilities is given more than {MOST} hypotheses, expected at most so many")
+    table_of = UTILITIES[choice("utility", utility, UTILITIES)]
+    shares = _shares(weights, len(texts))
+    different: dict[str, float] = {}
+    for text, share in zip(texts, shares, strict=True):
+        different[text] = different.get(text, 0.0) + share
+    table = table_of(list(different))
+    expected, total = np.zeros(len(different)), 0.0
+    for column, share in enumerate(different.values()):  # one by one: in this order on any machine
+        expected += table[:, column] * share
+        total += share
+    found = dict(zip(different, (expected / (total or 1.0)).tolist(), strict=True))
+    return [found[text] for text in texts]
+
+
+def _shares(weights: Iterable[float] | None, count: int) -> list[float]:
+    if weights is None:
+        return [1.0] * count
+    items = list(islice(in_order(weights, "weights", "a list with a number for each hypothesis"), count + 1))
+    if len(items) != count:
+        has = f"more than {count}" if len(items) > count else len(items)
+        raise ValueError(f"weights has {has} items, expected one for each of the {count} hypotheses")
+    shares = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
+    if count and not any(shares):
+        raise ValueError("weights are all 0, expected at least one that is not")
+    return shares
+
+
+def reranked(candidates: Sequence[T], texts: Sequence[str], rerank: str, most: int) -> list[T]:
+    """Those of highest expected utility, best first; of equal ones and of equal texts the first comes first, or alone.
+
+    Parameters
+    ----------
+    candidates : translations of a sentence
+    texts : that of each
+    rerank : the option
+    most : how many to return
+    """
+    values = expected_utilities(texts, UTILITY_OF[rerank])
+    first = {text: place for place, text in reversed(list(enumerate(texts)))}
+    order = sorted(first.values(), key=lambda place: (-values[place], place))
+    return [candidates[place] for place in order[:most]]
+
+
+UTILITY_OF: dict[str, Literal["chrf", "bleu"]] = {"mbr-chrf": "chrf", "mbr-bleu": "bleu"}

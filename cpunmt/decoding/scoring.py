@@ -1,0 +1,74 @@
+"""How probable a given translation is: a forced search, and what it found as a ScoringResult."""
+
+import math
+
+from cpunmt.decoding.batching import Part, translate_parts
+from cpunmt.decoding.call_settings import Settings
+from cpunmt.decoding.loading import LoadedModel
+from cpunmt.engine.engine import Hypothesis
+from cpunmt.options.options import Options
+from cpunmt.process.stopping import SharedWork
+from cpunmt.results.results import ScoringResult
+
+Ids = list[int]
+LONGEST = 4096  # pieces of a source or target that can be scored: attention costs their product
+
+
+def score_pairs(
+    model: LoadedModel,
+    settings: Settings,
+    sources: list[Ids],
+    targets: list[Ids],
+    offset: int,
+    shared: SharedWork | None = None,
+) -> list[ScoringResult]:
+    """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target.
+
+    `shared` : names pairs whose result nobody wants any more: any will do.
+    """
+    options, search = settings
+    search = search._replace(
+        beam_size=1, num_beam_groups=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False
+    )
+    search = search._replace(
+        repetition_penalty=1.0, end_pieces=(), sampling_topk=1, prefix_bias_beta=0.0
+    )  # the model's own log-probabilities
+    most = options.max_input_length
+    parts = []
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if most and len(source) - 1 > most:
+            source = [*source[:most], source[-1]]
+        if len(source) > 1:
+            parts.append(Part(number, source, target, len(target)))
+    found: list[Hypothesis | None] = [None] * len(sources)
+    for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search, shared), strict=True):
+        found[part.sentence] = hypotheses[0] if hypotheses else None
+    tokens = model.target_vocabulary.pieces
+    return [scoring_result(tokens(t), h, options, offset) for t, h in zip(targets, found, strict=True)]
+
+
+def refuse_long(name: str, number: int, ids: list[int]) -> None:
+    """Raise ValueError if item `number` of `name` is too long to be scored: it is not split."""
+    if len(ids) > LONGEST:
+        raise ValueError(
+            f"{name} {number} (counted from 0) has {len(ids) - 1} pieces, expected at most {LONGEST - 1}: "
+            "what is scored is not split; split source and target at the same place"
+        )
+
+
+def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options, offset: int) -> ScoringResult:
+    """The result of one pair. `tokens`: the target's pieces, with </s>; `found`: its forced translation.
+
+    A blank source has one translation, the empty one: that is certain, all else impossible.
+    """
+    if found:
+        log_probs, log_prob, score = found.token_log_probs or [], found.log_prob, found.score
+    else:
+        log_probs = [-math.inf] * (len(tokens) - 1) + [0.0]
+        log_prob = score = sum(log_probs)
+    if offset:
+        tokens, log_probs = tokens[offset:], log_probs[offset:]
+        log_prob = math.fsum(log_probs) if -math.inf not in log_probs else -math.inf
+        length = len(log_probs)
+        score = (log_prob - options.word_penalty * length) / length**options.length_penalty if length else 0.0
+    return ScoringResult(tokens, log_probs, log_prob, score)

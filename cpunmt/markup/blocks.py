@@ -1,0 +1,340 @@
+"""A block of HTML as plain text, and the tree of the inline elements over it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from cpunmt.markup.document import END, HOLD, START, TEXT, Content, Item
+from cpunmt.markup.entities import Spellings, decoded
+from cpunmt.markup.markers import MARK, without_markers
+from cpunmt.markup.scanner import SPACE
+
+_RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
+_LETTER = re.compile(r"[^\W\d_]")
+_EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
+_LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
+_NUMBERED = re.compile(r"\{\d+\}")
+_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of a text that a space can separate from the word before it
+_ADDRESS = re.compile(r"(?:[a-zA-Z][\w+.-]{1,15}://|www\.)\S*")
+_MOST_PARTS = 16  # of an address
+_VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An inline element over `begin` to `end` of the plain text, without white space at its ends.
+
+    opening, closing  its tags' spans in the HTML; None: it begins before or ends after the block, as the root does
+    order             among its siblings and their points, as in the source
+    joined            the element that it follows with nothing between, though there is a space in the plain text
+    """
+
+    opening: tuple[int, int] | None
+    closing: tuple[int, int] | None
+    begin: int
+    end: int
+    order: int
+    children: list[Element] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    joined: Element | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """What has no text: a void element, an empty one, a comment. It stands at `offset` of the plain text.
+
+    span    in the HTML
+    joined  the plain text has a space there that the HTML has not
+    """
+
+    span: tuple[int, int]
+    offset: int
+    order: int
+    joined: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A part of the HTML that is translated at once.
+
+    begin, end   of the part in the HTML
+    plain        its text: references read, white space as browsers show it, stand-ins for what is held
+    root         the elements in it
+    holds        where in `plain` a stand-in begins -> the span of the HTML that it stands for
+    spellings    of characters that the source has as references
+    """
+
+    begin: int
+    end: int
+    plain: str
+    root: Element
+    holds: dict[int, tuple[int, int]]
+    spellings: Spellings
+    content: Content
+
+    @property
+    def has_tags(self) -> bool:
+        return bool(self.root.children or self.root.points)
+
+    def stand_ins(self) -> dict[str, int]:
+        """Returns a mapping from each stand-in for a held part to its offset in `plain`."""
+        return {self.plain[at : self.plain.index("}", at) + 1]: at for at in self.holds}
+
+    def edges(self) -> list[int]:
+        """Returns the offsets of tags in `plain`, ascending."""
+        found: set[int] = set()
+        waiting = [self.root]
+        while waiting:
+            element = waiting.pop()
+            found.update((element.begin, element.end), [point.offset for point in element.points])
+            waiting += element.children
+        return sorted(found)
+
+
+def blocks_of(html: str, content: Content) -> Iterator[Block]:
+    """The blocks of a block element's content: more than one where tags do not nest, and none without letters."""
+    waiting = [content.items]
+    while waiting:
+        items = waiting.pop()
+        partners, cuts = _paired(items)
+        if cuts:
+            places = [-1, *sorted(cuts), len(items)]
+            parts = [items[a + 1 : b] for a, b in itertools.pairwise(places)]
+            waiting += [part for part in reversed(parts) if part]
+            continue
+        kept = without_markers(html, items, partners) if partners and content.is_html else items
+        if len(kept) != len(items):
+            items = kept
+            partners, _ = _paired(items)
+        first, last = _core(html, items, partners)
+        if first <= last:
+            block = make_block(html, replace(content, items=items[first : last + 1]))
+            if block is not None:
+                yield block
+
+
+def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
+    """Which tags belong together, both ways; tags that do not nest."""
+    opened: list[int] = []
+    partners: dict[int, int] = {}
+    cuts: set[int] = set()
+    for place, (kind, _, _, name) in enumerate(items):
+        if kind == START:
+            opened.append(place)
+        elif kind == END and opened:
+            if items[opened[-1]][3] == name:
+                other = opened.pop()
+                partners[place], partners[other] = other, place
+                continue
+            same = [depth for depth, other in enumerate(opened) if items[other][3] == name]
+            depth = same[-1] if same else 0
+            cuts.update(opened[depth:])
+            cuts.add(place)
+            del opened[depth:]
+    return partners, cuts
+
+
+def _core(html: str, items: list[Item], partners: dict[int, int]) -> tuple[int, int]:
+    """First and last item of what is translated: elements around all of the text, and what is beside it, are not."""
+    numbers = range(len(items))
+    first = next((number for number in numbers if _is_solid(html, items[number])), None)
+    if first is None:
+        return 0, -1
+    last = next(number for number in reversed(numbers) if _is_solid(html, items[number]))
+    if not partners:
+        return first, last
+    solid = first, last
+    for place in range(first):
+        if items[place][0] == START and first < partners.get(place, 0) < last:
+            first = place
+            break
+    for place in range(len(items) - 1, last, -1):
+        if items[place][0] == END and solid[0] < partners.get(place, -1) < solid[1]:
+            last = place
+            break
+    return first, last
+
+
+def _is_solid(html: str, item: Item) -> bool:
+    kind, begin, end, _ = item
+    return kind == HOLD or (kind == TEXT and _blank_end(html, begin, end) < end)
+
+
+def _blank_end(html: str, begin: int, end: int) -> int:
+    """Where the white space at `begin` ends."""
+    found = _EDGE.match(html, begin, end)
+    return found.end() if found else begin
+
+
+def make_block(html: str, content: Content, hold: bool = True) -> Block | None:
+    """The block of items that begin and end with text, what is held, or a tag; None: it has no letters.
+
+    `hold`: whether the text has stand-ins for what is held. Otherwise that is a point.
+    """
+    made = _Builder(html, content, hold)
+    made.add_all()
+    return made.block()
+
+
+class _Builder:
+    def __init__(self, html: str, content: Content, hold: bool) -> None:
+        self.html = html
+        self.content = content
+        items = content.items
+        self.begin, self.end = items[0][1], items[-1][2]
+        if items[0][0] == TEXT:
+            self.begin = _blank_end(html, self.begin, items[0][2])
+        if items[-1][0] == TEXT:
+            found = _LAST_EDGE.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
+            self.end -= found.end() if found else 0
+        self.hold = hold
+        self.names: Iterator[str] | None = None  # of stand-ins
+        self.root = Element(None, None, 0, 0, 0)
+        self.opened = [self.root]
+        self.text: list[str] = []
+        self.length = 0
+        self.link: int | None = None  # number of parts in `text` before the link that is open
+        self.last = ""  # character of the text
+        self.letters = False
+        self.spellings: Spellings = {}
+        self.holds: dict[int, tuple[int, int]] = {}
+        self.closed: Element | None = None  # the last item was its end
+        self.separated: Element | Point | None = None  # what parts the words before and after it
+
+    def add_all(self) -> None:
+        for number, (kind, begin, end, name) in enumerate(self.content.items):
+            if kind == TEXT:
+                self._text(begin, end)
+            elif kind == START:
+                element = Element((begin, end), None, self.length, -1, number)
+                if self.closed is not None:
+                    element.joined = self.closed
+                    self.separated, self.closed = element, None
+                self.opened[-1].children.append(element)
+                self.opened.append(element)
+                if name == "a":
+                    self.link = len(self.text)
+            elif kind == END:
+                self._end(begin, end)
+                if name == "a":
+                    self.link = None
+            elif kind == HOLD and self.hold:
+                self._hold(begin, end)
+            else:
+                point = Point((begin, end), self.length, number)
+                self.opened[-1].points.append(point)
+                if name in _VISIBLE:
+                    self.separated = point
+
+    def _hold(self, begin: int, end: int) -> None:
+        if self.names is None:
+            self.names = _stand_ins(self.html[self.begin : self.end])
+        stand_in = next(self.names)
+        if self.separated is not None:
+            self._separate(stand_in)
+        self.holds[self.length] = (begin, end)
+        self._put(stand_in)
+        self.closed = None
+
+    def _end(self, begin: int, end: int) -> None:
+        if len(self.opened) > 1:
+            element = self.opened.pop()
+            element.closing = (begin, end)
+        else:  # of an element that begins before the block: around all that there is so far
+            element = Element(None, (begin, end), 0, 0, -1, self.root.children, self.root.points)
+            self.root.children, self.root.points = [element], []
+        element.end = self.length
+        self.closed = element
+
+    def _text(self, begin: int, end: int) -> None:
+        text = self.html[max(begin, self.begin) : min(end, self.end)]
+        if "&" in text and not self.content.is_raw:
+            text = decoded(text, self.spellings)
+        if not self.content.preformatted:
+            if "  " in text or not text.isprintable():  # else each space is one, and is " "
+                text = _RUN.sub(_shown, text)
+            if text[:1] == " " and (not self.last or self.last.isspace()):
+                text = text[1:]
+        if text:
+            self.letters = self.letters or _LETTER.search(text) is not None
+            if self.separated is not None:
+                self._separate(text)
+            self._put(text)
+        self.closed = None
+
+    def _separate(self, text: str) -> None:
+        """A space before `text`, where something separates it from the word before that is not in the text."""
+        if self.last.isalnum() and _BEGINS_WORD.match(text) and not self._in_address():
+            self._put(" ")
+            if isinstance(self.separated, Point):
+                self.separated.joined = True
+        elif isinstance(self.separated, Element):
+            self.separated.joined = None
+        self.separated = None
+
+    def _in_address(self) -> bool:
+        """Returns whether the open link's text so far is an address, whose parts are one word."""
+        if self.link is None or len(self.text) - self.link > _MOST_PARTS:
+            return False
+        return _ADDRESS.fullmatch("".join(self.text[self.link :])) is not None
+
+    def _put(self, text: str) -> None:
+        self.text.append(text)
+        self.length += len(text)
+        self.last = text[-1]
+
+    def block(self) -> Block | None:
+        if not self.letters:
+            return None
+        plain = "".join(self.text)
+        if not self.content.preformatted:
+            plain = plain.rstrip(SPACE)
+        for element in self.opened[1:]:
+            element.end = len(plain)
+        self.root.end = len(plain)
+        if self.root.children or self.root.points:
+            _settle(self.root, plain, self.html)
+        return Block(self.begin, self.end, plain, self.root, self.holds, self.spellings, self.content)
+
+
+def _shown(run: re.Match[str]) -> str:
+    """White space as browsers show it, but for blank lines: these separate paragraphs in text that has some."""
+    return run[0] if run[0].count("\n") > 1 else " "
+
+
+def _stand_ins(html: str) -> Iterator[str]:
+    """`{1}` `{2}` and so on, but for those that are there."""
+    taken = set(_NUMBERED.findall(html)) if "{" in html else set()
+    number = 0
+    while True:
+        number += 1
+        if f"{{{number}}}" not in taken:
+            yield f"{{{number}}}"
+
+
+def _settle(element: Element, plain: str, html: str) -> None:
+    """Spans without white space at their ends; elements without text become points."""
+    kept = []
+    for child in element.children:
+        if child.end > len(plain):
+            child.end = len(plain)
+        while child.begin < child.end and plain[child.begin].isspace():
+            child.begin += 1
+        while child.begin < child.end and plain[child.end - 1].isspace():
+            child.end -= 1
+        if child.begin < child.end or child.opening is None or child.closing is None:
+            kept.append(child)
+            if child.children or child.points:
+                _settle(child, plain, html)
+        else:
+            inner = html[child.opening[1] : child.closing[0]]
+            span = child.opening[0], child.closing[1]
+            has_space = inner[:1].isspace() or inner[-1:].isspace()
+            element.points.append(Point(span, child.begin, child.order, has_space))
+    element.children = kept
+    for point in element.points:
+        point.offset = min(point.offset, len(plain))
+    element.points.sort(key=lambda point: point.order)

@@ -1,0 +1,277 @@
+"""An HTML text as what is to be translated of it: blocks of text, and values of attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cpunmt.markup.attributes import (
+    INTERESTING,
+    NOTRANSLATE,
+    Value,
+    attributes_of,
+    is_code,
+    is_to_be_left,
+    to_translate,
+)
+from cpunmt.markup.html_elements import (
+    BESIDE,
+    BREAK,
+    HELD,
+    IMPLIED_ENDS,
+    INLINE,
+    ROLES,
+    SKIPPED,
+    VOID,
+    VOID_ELEMENTS,
+)
+from cpunmt.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+
+MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
+MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separates texts
+
+TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
+Item = tuple[int, int, int, str]  # one of these, begin, end, name
+
+_PARTING = frozenset([BREAK, SKIPPED])
+_LEFT = frozenset([HELD, BESIDE, SKIPPED])
+_BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
+_PREFORMATTED = frozenset(["pre", "listing"])
+_LETTER = re.compile(r"[^\W\d_]")
+# Between the links of a menu: their texts are no sentence. All there is between two tags.
+_SIGN = (
+    r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
+    r"|&(?:gt|middot|bull|raquo|rsaquo|rarr|vert|verbar);"
+)
+_SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
+_LONGEST_SEPARATOR = 40
+_LINE = re.compile(r"[\r\n]+")
+_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # tags of templates that write a value
+
+
+@dataclass(slots=True)
+class Content:
+    """Items of a block: of text that belongs together, with the inline tags in it.
+
+    preformatted  white space is text
+    option        where an <option> without a value would have it; None: the block is no such option's
+    is_html       names mean what they do in HTML
+    is_raw        references in it are text, as in CDATA
+    """
+
+    items: list[Item]
+    preformatted: bool
+    option: int | None
+    is_html: bool = True
+    is_raw: bool = False
+
+
+@dataclass(slots=True)
+class Document:
+    """What is to be translated: contents of blocks, ascending; values of attributes, too."""
+
+    html: str
+    contents: list[Content] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+
+def read_document(html: str, language: str | None = None, roles: Mapping[str, int] = ROLES) -> Document:
+    """The parts of `html`, whose elements have these `roles`.
+
+    `language`: that of the text, so that elements of another are left; None: all are the same. Never raises: what is
+    not complete or not closed is left as it is.
+    """
+    return _Reader(html, language, roles).read()
+
+
+class _Reader:
+    def __init__(self, html: str, language: str | None, roles: Mapping[str, int]) -> None:
+        self.html = html
+        self.roles = roles
+        self.language = language
+        self.document = Document(html)
+        self.items: list[Item] = []
+        self.has_letters = False
+        self.depth = 0
+        self.size = 0
+        self.preformatted = 0
+        self.option: int | None = None
+        self.has_class = NOTRANSLATE.search(html) is not None
+
+    def read(self) -> Document:
+        at = 0
+        left: _Left | None = None
+        for token in scan(self.html):
+            kind, begin, end, name = token
+            if left is not None:
+                if name not in left.matters or left.goes_on(token):
+                    continue
+                at = end if left.includes else begin
+                self._add_left(left, at)
+                includes, left = left.includes, None
+                if includes:
+                    continue
+            if at < begin:
+                self._text(at, begin)
+            at = end
+            if kind == OPEN:
+                left = self._open(begin, end, name)
+            elif kind == CLOSE:
+                self._close(begin, end, name)
+            elif kind == RAW:
+                if name == "title":
+                    self._text(begin, end)
+            elif kind != REST:
+                is_word = self.html.startswith(_OUTPUTS, begin)
+                self.items.append((HOLD if is_word else POINT, begin, end, ""))
+        if left is not None:
+            self._add_left(left, len(self.html))
+        elif at < len(self.html):
+            self._text(at, len(self.html))
+        self._break()
+        return self.document
+
+    def _add_left(self, left: _Left, end: int) -> None:
+        if left.is_held:
+            kind = POINT if self.roles.get(left.name) == BESIDE else HOLD
+            self.items.append((kind, left.begin, end, left.name))
+
+    def _open(self, begin: int, end: int, name: str) -> _Left | None:
+        html = self.html
+        role = self.roles.get(name, INLINE)
+        is_left = role in _LEFT
+        bare = begin + len(name) + 2
+        attributes: dict[str, Value] = {}
+        if name == "pre" and end > bare:
+            is_left = is_code(html, attributes_of(html, begin, end))
+        if end > bare:
+            is_read = INTERESTING.search(html, bare - 1, end) is not None
+            if is_read or (self.has_class and not is_left and NOTRANSLATE.search(html, bare, end)):
+                attributes = attributes_of(html, begin, end)
+                if is_to_be_left(html, name, attributes, self.language):
+                    is_left = True
+                elif is_read:
+                    values = to_translate(html, name, attributes)
+                    self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
+        if role in _PARTING:
+            if self.items or self.option is not None:
+                self._break()
+            if name in VOID_ELEMENTS:
+                return None
+        elif role == VOID or (html[end - 2] == "/" and self._closes_itself(end, bare)):
+            self.items.append((POINT, begin, end, name))
+            return None
+        if is_left:
+            return _Left(begin, name, role not in _PARTING)
+        if role == INLINE:
+            self.depth += 1
+            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((START, begin, end, name))
+        elif name in _PREFORMATTED:
+            self.preformatted += 1
+        elif name == "option" and "value" not in attributes:
+            self.option = bare - 1
+        return None
+
+    def _closes_itself(self, end: int, bare: int) -> bool:
+        """Whether the slash before the end of a tag is its own: not `<a href=b/>`."""
+        return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
+
+    def _close(self, begin: int, end: int, name: str) -> None:
+        role = self.roles.get(name, INLINE)
+        if role in _PARTING:
+            if self.items or self.option is not None:
+                self._break()
+            if name in _PREFORMATTED and self.preformatted:
+                self.preformatted -= 1
+        elif role == VOID:
+            self.items.append((POINT, begin, end, name))
+        else:
+            self.depth -= 1
+            if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((END, begin, end, name))
+
+    def _text(self, begin: int, end: int) -> None:
+        if self.preformatted:
+            for found in _LINE.finditer(self.html, begin, end):
+                if begin < found.start():
+                    self._add(begin, found.start())
+                self._break()
+                begin = found.end()
+            if begin == end:
+                return
+        self._add(begin, end)
+
+    def _add(self, begin: int, end: int) -> None:
+        if end - begin <= _LONGEST_SEPARATOR and self._separates(begin, end):
+            self._break()
+            return
+        if not self.has_letters:
+            self.has_letters = _LETTER.search(self.html, begin, end) is not None
+        self.size += end - begin
+        self.items.append((TEXT, begin, end, ""))
+
+    def _separates(self, begin: int, end: int) -> bool:
+        """Whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
+        if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
+            return False
+        return self.items[-1][0] != START or "|" in self.html[begin:end]
+
+    def _break(self) -> None:
+        if self.has_letters:
+            self.document.contents.append(Content(self.items, self.preformatted > 0, self.option))
+            self.has_letters = False
+            self.items = []
+        elif self.items:
+            self.items = []
+        self.depth = self.size = 0
+        self.option = None
+
+
+class _Left:
+    """An element that is not translated, from its begin on.
+
+    It ends with its end tag, before a tag that implies its end or, one in a sentence, before the end of a block that it
+    stands in.
+    """
+
+    def __init__(self, begin: int, name: str, is_held: bool) -> None:
+        self.begin = begin
+        self.name = name
+        self.is_held = is_held
+        self.includes = True  # the tag that ends it
+        self.depth = 1  # of elements of its name
+        self.blocks = 0  # that begin within it
+        self.siblings, self.parents = IMPLIED_ENDS.get(name, (frozenset(), frozenset()))
+        self.nested = 0  # of its parents' kind, within it
+        found = self.siblings | self.parents | {name}
+        self.matters = found | _BLOCKS if is_held else found  # all tags of other names are part of it
+
+    def goes_on(self, token: Token) -> bool:
+        """Whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
+        kind, _, _, name = token
+        if kind == OPEN:
+            if name in self.siblings and not self.nested:
+                self.includes = False
+                return False
+            if name == self.name and name not in VOID_ELEMENTS:
+                self.depth += 1
+            elif name in self.parents:
+                self.nested += 1
+            elif ROLES.get(name, INLINE) == BREAK and name not in VOID_ELEMENTS:
+                self.blocks += 1
+        elif kind == CLOSE:
+            if name == self.name:
+                self.depth -= 1
+                return self.depth > 0
+            if name in self.parents:
+                self.nested -= 1
+                self.includes = self.nested >= 0
+            elif self.is_held and ROLES.get(name, INLINE) == BREAK:
+                self.blocks -= 1
+                self.includes = self.blocks >= 0
+            return self.includes
+        return True

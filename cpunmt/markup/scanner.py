@@ -1,0 +1,147 @@
+"""Where the markup of an HTML text stands. One pass; nothing is looked at twice.
+
+As browsers read it: a quotation mark counts only after "=", `<` before no letter is text. Where something is not
+complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest is one token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cpunmt.markup.html_elements import ENDS_FOREIGN, FOREIGN, HTML_IN_FOREIGN, RAW_TEXT, ROLES, SKIPPED
+
+OPEN, CLOSE, OTHER, RAW, REST = range(5)
+Token = tuple[int, int, int, str]  # kind, begin, end, name of the element in small letters
+
+SPACE = " \t\n\r\f"
+# Up to the end of a tag, or of a part of it: a longer one takes more memory than there is. It never fails, and what the
+# lookahead around it found is never tried a second time.
+_VALUE = rf"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*"
+_INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30}}"
+_NAME = rf"[a-zA-Z][^{SPACE}/>]*"
+_MARKUP = re.compile(rf"</({_NAME})>|<({_NAME})(?:>|(?=({_INNER}))\3(>?))|<[!?/%]")
+_MORE = re.compile(_INNER)
+_COMMENT_END = re.compile("--!?>")
+_ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
+_END_TAG = re.compile(rf"</({_NAME})")
+
+
+def scan(html: str) -> Iterator[Token]:
+    """The tokens of `html`, ascending; what lies between them is text.
+
+    OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
+    OTHER        a comment, a declaration, a processing instruction, CDATA, a tag of a template (`<% x %>`)
+    RAW          the content of an element that has no tags; its own tags come before and after it
+    REST         from something that is not complete to the end of the text
+    """
+    at = 0
+    foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
+    has_templates = True
+    while True:
+        for found in _MARKUP.finditer(html, at):
+            kind = found.lastindex
+            begin, end = found.span()
+            if kind == 1:
+                name = found[1].lower()
+                if foreign:
+                    _close_foreign(foreign, name)
+                yield CLOSE, begin, end, name
+            elif kind is not None:
+                is_long = kind == 4 and not found[4]
+                if is_long:
+                    end = _end_of_tag(html, end)
+                    if end < 0:
+                        break
+                name = found[2].lower()
+                yield OPEN, begin, end, name
+                if foreign or name in FOREIGN:
+                    is_foreign = bool(foreign) and foreign[-1] in FOREIGN
+                    is_empty = html[end - 2] == "/"
+                    _open_foreign(foreign, name, is_empty)
+                    if is_foreign and is_empty and ROLES.get(name) == SKIPPED:
+                        yield CLOSE, end, end, name
+                else:
+                    is_foreign = False
+                if name in _ENDS and not is_foreign:
+                    at = end
+                    end = _end_of_raw(html, at, name)
+                    if end < 0:
+                        begin = at
+                        break
+                    if at < end:
+                        yield RAW, at, end, name
+                    break
+                if is_long:
+                    break
+            elif html.startswith("<%", begin):
+                end = html.find("%>", begin + 2) + 2 if has_templates else 1
+                if end == 1:  # not a template's tag; neither are those that follow
+                    has_templates, end = False, begin + 2
+                else:
+                    yield OTHER, begin, end, ""
+                break
+            else:
+                end, name = _end_of_other(html, begin)
+                if end < 0:
+                    break
+                if foreign and name:
+                    _close_foreign(foreign, name)
+                yield CLOSE if name else OTHER, begin, end, name
+                break
+        else:
+            return
+        if end < 0:
+            yield REST, begin, len(html), ""
+            return
+        at = end
+
+
+def _open_foreign(foreign: list[str], name: str, closes_itself: bool) -> None:
+    in_foreign = bool(foreign) and foreign[-1] in FOREIGN
+    if in_foreign and name in ENDS_FOREIGN:
+        foreign.clear()
+    elif not (in_foreign and closes_itself) and (name in FOREIGN or (in_foreign and name in HTML_IN_FOREIGN)):
+        foreign.append(name)
+
+
+def _close_foreign(foreign: list[str], name: str) -> None:
+    if name in FOREIGN:
+        while foreign and foreign.pop() != name:
+            pass
+    elif foreign[-1] == name:
+        foreign.pop()
+
+
+def _end_of_raw(html: str, at: int, name: str) -> int:
+    """Where the content of an element ends that has no tags; -1: nowhere."""
+    pattern = _ENDS[name]
+    found = pattern.search(html, at) if pattern else None
+    return found.start() if found else -1
+
+
+def _end_of_tag(html: str, at: int) -> int:
+    """The end of a tag that has more attributes than one look takes; -1: it has none."""
+    while at < len(html):
+        if html[at] == ">":
+            return at + 1
+        found = _MORE.match(html, at)
+        at = found.end() if found else len(html)
+    return -1
+
+
+def _end_of_other(html: str, begin: int) -> tuple[int, str]:
+    """The end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
+
+    -1: it has no end.
+    """
+    if tag := _END_TAG.match(html, begin):
+        return _end_of_tag(html, tag.end()), tag[1].lower()
+    if html.startswith("<!--", begin):
+        if html.startswith((">", "->"), begin + 4):
+            return html.index(">", begin) + 1, ""
+        found = _COMMENT_END.search(html, begin + 4)
+        return found.end() if found else -1, ""
+    last = "]]>" if html.startswith("<![CDATA[", begin) else ">"
+    end = html.find(last, begin)
+    return end + len(last) if end >= 0 else -1, ""

@@ -1,0 +1,176 @@
+"""An XML text as what is to be translated of it: blocks of text. No element or attribute has a meaning of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html.entities import html5
+
+from cpunmt.markup import document
+from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
+from cpunmt.markup.markers import MARK
+from cpunmt.markup.xml_scanner import CDATA, CLOSE, EMPTY, OPEN, TEXT, Token, broken, scan_xml
+from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
+
+_LETTER = re.compile(r"[^\W\d_]")
+_LINE = re.compile(r"[\r\n]\s*")
+_ENTITY = re.compile(r"&[^#;&][^;&]*;")
+_OPENING = len("<![CDATA[")
+_CLOSING = len("]]>")
+
+
+def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document:
+    """The texts of an XML document, or of a part of one.
+
+    An element is part of the text that it stands in, if its parent has text of its own; else what is before, in and
+    after it are different texts. Comments and processing instructions stay beside their word, entities that HTML does
+    not have stand for a word. CDATA is a text where no other text is beside it, and it has no tags; else it stays.
+
+    Parameters
+    ----------
+    tags : name of an element -> "keep", "split" or "inline", which is stronger; "*": all that are not named
+    lines : whether lines of a text, between two tags, are different texts
+
+    Raises XmlError for what is not well-formed.
+    """
+    return _Reader(text, tags, lines).read()
+
+
+class _Reader:
+    def __init__(self, text: str, tags: Mapping[str, str], lines: bool) -> None:
+        self.text = text
+        self.tags = tags
+        self.lines = lines
+        self.tokens = list(scan_xml(text))
+        self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
+        self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
+        self.parents: list[int] = []  # of tokens: numbers of start tags
+        self.found = Document(text)
+        self.items: list[Item] = []
+        self.has_letters = False
+        self.depth = self.size = 0
+        self.splits: list[bool] = []  # of the elements that are open, whether their tags separate texts
+
+    def read(self) -> Document:
+        self._nest()
+        number = 0
+        while number < len(self.tokens):
+            kind, begin, end, name = self.tokens[number]
+            is_mixed = self.parents[number] in self.mixed
+            if kind == TEXT:
+                self._lines(begin, end)
+            elif kind == CDATA:
+                self._cdata(begin, end, is_mixed)
+            elif kind == CLOSE:
+                self._close(begin, end, name)
+            elif kind in (OPEN, EMPTY):
+                number = self._element(number, is_mixed)
+            else:
+                self.items.append((document.POINT, begin, end, ""))
+            number += 1
+        self._break()
+        return self.found
+
+    def _nest(self) -> None:
+        """Which tags belong together, and which elements have text."""
+        opened = [-1]
+        last: Token | None = None
+        for number, token in enumerate(self.tokens):
+            kind, begin, end, name = token
+            if kind == CLOSE:
+                other = opened.pop()
+                if other < 0 or self.tokens[other][3] != name:
+                    raise broken(self.text, begin, "this end tag is not that of the element that is open")
+                self.partners[other] = number
+            self.parents.append(opened[-1])
+            if kind == OPEN:
+                opened.append(number)
+            elif kind == TEXT and self._is_text(begin, end, opened[-1], last):
+                self.mixed.add(opened[-1])
+            last = token
+        if len(opened) > 1:
+            raise broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
+
+    def _is_text(self, begin: int, end: int, parent: int, last: Token | None) -> bool:
+        """Whether a text is more than layout: of a part of a document, also a space between two elements."""
+        text = self.text[begin:end]
+        between = parent == -1 and last is not None and last[0] in (CLOSE, EMPTY) and end < len(self.text)
+        return not text.isspace() or (between and "\n" not in text)
+
+    def _element(self, number: int, is_mixed: bool) -> int:
+        """Take an element that begins; the number of the last token that has been taken."""
+        kind, begin, end, name = self.tokens[number]
+        role = self.tags.get(name) or self.tags.get(REST) or (WITHIN if is_mixed else SPLIT)
+        if role == KEEP:
+            last = self.partners.get(number, number)
+            if is_mixed:
+                self.items.append((document.HOLD, begin, self.tokens[last][2], ""))
+            else:
+                self._break()
+            return last
+        if role == SPLIT:
+            self._break()
+        elif kind == EMPTY:
+            self.items.append((document.POINT, begin, end, MARK))
+        else:
+            self.depth += 1
+            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((document.START, begin, end, name))
+        if kind == OPEN:
+            self.splits.append(role == SPLIT)
+        return number
+
+    def _close(self, begin: int, end: int, name: str) -> None:
+        if self.splits.pop():
+            self._break()
+            return
+        self.depth -= 1
+        if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
+            self._break()
+        self.items.append((document.END, begin, end, name))
+
+    def _lines(self, begin: int, end: int) -> None:
+        if self.lines and not self.text[begin:end].isspace():
+            for found in _LINE.finditer(self.text, begin, end):
+                if self.has_letters or begin < found.start():
+                    self._text(begin, found.start())
+                    self._break()
+                    begin = found.end()
+        self._text(begin, end)
+
+    def _text(self, begin: int, end: int) -> None:
+        self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
+        self.size += end - begin
+        for found in _ENTITY.finditer(self.text, begin, end):
+            if found[0][1:] not in html5:
+                if begin < found.start():
+                    self.items.append((document.TEXT, begin, found.start(), ""))
+                self.items.append((document.HOLD, *found.span(), ""))
+                begin = found.end()
+        if begin < end:
+            self.items.append((document.TEXT, begin, end, ""))
+
+    def _cdata(self, begin: int, end: int, is_mixed: bool) -> None:
+        if is_mixed:
+            self.items.append((document.HOLD, begin, end, ""))
+            return
+        self._break()
+        begin, end = begin + _OPENING, end - _CLOSING
+        if self.text.find("<", begin, end) >= 0:
+            return
+        parts = []
+        for found in _LINE.finditer(self.text, begin, end) if self.lines else ():
+            parts.append((begin, found.start()))
+            begin = found.end()
+        for first, last in [*parts, (begin, end)]:
+            if _LETTER.search(self.text, first, last):
+                items = [(document.TEXT, first, last, "")]
+                self.found.contents.append(Content(items, False, None, is_html=False, is_raw=True))
+
+    def _break(self) -> None:
+        if self.has_letters:
+            self.found.contents.append(Content(self.items, False, None, is_html=False))
+        self.items = []
+        self.has_letters = False
+        self.depth = self.size = 0

@@ -1,0 +1,101 @@
+"""One option of a translation: what it takes, and how that is checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection
+from typing import Any
+
+from cpunmt.process.first_use import LOCK
+from cpunmt.text.units import NAMES
+from cpunmt.values.checks import as_key, choice, number, switch, whole
+
+
+def option(
+    default: object,
+    text: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Collection[str] | None = None,
+    alone: object = None,
+    read: Callable[[Any], object] | None = None,
+    takes: str | None = None,
+) -> Any:
+    """A field of Options. Without a range it is yes or no.
+
+    `alone`: what its flag means when no value follows. `read`: makes of what is given, if it is none of `choices`, what
+    the option is, or raises. `takes`: what follows the flag of such an option, in a word.
+    """
+    rule = {
+        "help": text,
+        "low": low,
+        "high": high,
+        "choices": choices,
+        "alone": alone,
+        "read": read,
+        "takes": takes,
+    }
+    return dataclasses.field(default=default, metadata=rule)
+
+
+def split_function(value: object) -> object:
+    """What `split` is: a function, or one of its names."""
+    return as_key(value) if callable(value) else choice("split", value, NAMES)
+
+
+def protected_kinds(value: object) -> object:
+    """What `protect` is."""
+    if isinstance(value, str) and value in ("all", "none"):
+        return str(value)
+    with LOCK:  # most calls need neither this nor the next
+        from cpunmt.options.protect_option import protected
+    return protected(value)
+
+
+def element_roles(value: object) -> object:
+    """What `tags` is."""
+    with LOCK:
+        from cpunmt.options.element_roles import element_roles
+    return element_roles(value)
+
+
+def suppressed_sequences(value: object) -> object:
+    """What `suppress_sequences` is."""
+    with LOCK:
+        from cpunmt.options.suppressed_sequences import suppressed
+    return suppressed(value)
+
+
+def ending_tokens(value: object) -> object:
+    """What `end_token` is."""
+    with LOCK:
+        from cpunmt.options.end_tokens import end_tokens
+    return end_tokens(value)
+
+
+def glossary_terms(value: object) -> object:
+    """What `glossary` is."""
+    with LOCK:
+        from cpunmt.options.glossary.glossary import glossary_of
+    return glossary_of(value)
+
+
+def kind(option: dataclasses.Field[Any]) -> type:
+    """What an option takes on the command line: int, float, str or bool."""
+    if option.metadata["choices"] or option.metadata["read"]:
+        return str
+    return next(k for k in (bool, int, float) if str(option.type).removesuffix(" | None") == k.__name__)
+
+
+def checked(option: dataclasses.Field[Any], value: object) -> Any:
+    """`value` as what an option takes. Raises TypeError or ValueError, naming the option, unless it fits."""
+    name, rule = option.name, option.metadata
+    if value is None and option.default is None:
+        return None
+    if rule["read"]:
+        return rule["read"](value)
+    if rule["choices"]:
+        return choice(name, value, rule["choices"])
+    if rule["low"] is None:
+        return switch(name, value)
+    return (whole if kind(option) is int else number)(name, value, rule["low"], rule["high"])

@@ -1,0 +1,350 @@
+"""The options of a translation: one definition, from which API, command line and documentation come."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cpunmt.model.config import MOST_BEAM, ModelConfig
+from cpunmt.options import option_field as fields
+from cpunmt.options.contradictions import refuse_contradictions
+from cpunmt.options.foreign_names import our_names
+from cpunmt.options.option_field import checked, option
+from cpunmt.text.units import NAMES, Protected, Splitter
+
+VOCABULARIES = ("shortlist", "full", "clusters", "both")
+RERANKINGS = ("mbr-chrf", "mbr-bleu")
+CANDIDATES = 32  # samples that are reranked, unless another number is asked for
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to translate: what may be given by keyword to each call of a `Translator`, checked.
+
+    translator.translate(text, beam_size=4)
+    translator.translate(text, options=Options(beam_size=4))
+
+    The first changes one of the model's own defaults, which are `translator.options`. The second is taken as a whole:
+    what it does not say is as in `Options()`, whatever the model's defaults are. To change some of those and keep the
+    others: `dataclasses.replace(translator.options, beam_size=4)`. Where both are given, keywords win.
+
+    None means: what the model's config says, or else what is said below. Raises TypeError or ValueError, which names
+    the option, for a wrong value.
+    """
+
+    split: Literal["sentence", "paragraph", "line", "none"] | Splitter = option(  # noqa: RUF009
+        "sentence",
+        "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
+        "or the text as if it were one sentence (default: sentence)",
+        choices=NAMES,
+        read=fields.split_function,
+    )
+    """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
+    each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
+    that is given a text and returns (begin, end) of each unit, in characters. What is between stays as it is."""
+
+    html: bool = option(False, "the text is HTML: its text is translated, tags follow their words, all else stays")
+    """The text is HTML, a page or a part of one: what people read in it is translated, tags within a sentence stand
+    around the translation of what they stood around, and every other byte stays as it is."""
+
+    xml: bool = option(False, "the text is XML, or a part of it: as html, but no name has a meaning of its own")
+    """As `html`, but XML: no element or attribute has a meaning of its own. XmlError if it is not well-formed."""
+
+    tags: Mapping[str, str] | str | None = option(
+        None,
+        "what elements of html or xml are: keep (they stay as they are), split (a text of their own), inline",
+        read=fields.element_roles,
+        takes="NAME=ROLE,...",
+    )
+    """What elements of `html` or `xml` are, by name: "keep": they stay as they are; "split": what is before, in and
+    after them are different texts; "inline": part of the text that they stand in. In XML "*" is for all others."""
+
+    protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
+        None,
+        "keep what must not be translated byte for byte: all, none, or kinds, with commas: code, placeholder, email, "
+        "url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (default: all, or none "
+        "with --split none)",
+        read=fields.protected_kinds,
+        takes="all|none|KIND,...",
+    )
+    """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
+    placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, versions, ISO dates, hashes,
+    telephone numbers, options of commands, identifiers, mentions, emoji, and words that have characters without a piece
+    ("unknown"; not where the model itself may say <unk>). "none": the model is given all of it. Or a list of kinds, of
+    your own regular expressions (`re.compile`), and of functions that are given a sentence and return (begin, end) of
+    each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
+
+    copy_numbers: bool | None = option(
+        None, "copy numbers that the model changed from the source again (default: yes, but not with --split none)"
+    )
+    """A number of the translation that is none of the source's is replaced by the one that it stands for, by
+    alignment. None: not where `split` is "none"."""
+
+    lower_capitals: bool | None = option(
+        None,
+        "translate sentences in CAPITALS through small letters, and put the translation in capitals (default: yes, but "
+        "not with --split none)",
+    )
+    """A sentence in capitals is translated through small letters, and its translation put in capitals: few models have
+    seen many. None: not where `split` is "none"."""
+
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None = option(  # noqa: RUF009
+        None,
+        "terms and their translations: a file of lines with a term, a tab and its translation",
+        read=fields.glossary_terms,
+        takes="FILE",
+    )
+    """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
+    translation; a `Glossary` is read once, the others for each call. `Result.glossary` tells what became of them."""
+
+    beam_size: int = option(
+        None, "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)", 1, MOST_BEAM
+    )
+    """Hypotheses kept at each step, 1 to 64; 1 is greedy search. None: as many as `num_hypotheses`."""
+
+    num_hypotheses: int = option(
+        1, "translations of each sentence, best first; at most beam_size (alone: beam_size)", 1, MOST_BEAM, alone=0
+    )
+    """Translations of each sentence, 1 to 64, best first; at most `beam_size`. A search may find fewer."""
+
+    length_penalty: float = option(
+        1.0, "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces", 0.0, 5.0, alone=1.0
+    )
+    """a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces, 0 to 5."""
+
+    word_penalty: float = option(0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0)
+    """See `length_penalty`, -100 to 100; less than 0 favours long translations."""
+
+    coverage_penalty: float = option(
+        0.0, "added to the score: this times the sum over source pieces of log min(1, attention it got)", 0.0, 100.0
+    )
+    """Added to the score: this, 0 to 100, times the sum over source pieces of log min(1, attention it got)."""
+
+    repetition_penalty: float = option(
+        1.0, "what logits of pieces that were said before are divided by, or multiplied by below 0", 0.1, 10.0
+    )
+    """What the logit of a piece that the translation has said before is divided by if it is above 0, else multiplied
+    by, 0.1 to 10. 1: nothing is penalized; below 1 repetitions are favoured."""
+
+    no_repeat_ngram_size: int = option(0, "no sequence of so many pieces is said twice; 0: any may be", 0, 100)
+    """No sequence of so many pieces, 1 to 100, is in a translation twice. 0: any may be."""
+
+    suppress_sequences: Iterable[str | Iterable[str]] | None = option(
+        None,
+        "what translations must not say: texts, with commas between",
+        read=fields.suppressed_sequences,
+        takes="TEXT,...",
+    )
+    """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
+    vocabulary does it, so that "Hund" is a word or the beginning of one. None: nothing."""
+
+    end_token: str | Iterable[str | int] | None = option(
+        None,
+        "a piece with which a sentence's translation ends besides </s>; it is left out",
+        read=fields.ending_tokens,
+        takes="PIECE",
+    )
+    """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
+    is left out, as </s> is, see `return_end_token`. Where a prefix forces it, it ends nothing; before `min_length` it
+    is not said. Two hypotheses may differ only in what ended them. None: </s> alone."""
+
+    disable_unk: bool = option(False, "never choose <unk>, which only models of words may do at all")
+    """Never choose `<unk>`. Only a model that was packed so that it may does it at all, see `replace_unknowns`."""
+
+    sampling_topk: int = option(
+        1,
+        "draw pieces at random from so many of the most probable, 0: from all; 1: take the best",
+        0,
+        1 << 24,
+    )
+    """Draw pieces at random, from so many of the most probable, 0 to 16777216; 0: from all. 1: nothing is drawn. Then
+    `num_hypotheses` translations are drawn, each by itself, and `beam_size` is 1."""
+
+    sampling_topp: float = option(
+        1.0, "draw from the fewest pieces that have this share of the probability (with --sampling-topk)", 0.001, 1.0
+    )
+    """Of the pieces of `sampling_topk` draw from the fewest that have this share of their probability, 0.001 to 1."""
+
+    sampling_temperature: float = option(
+        1.0, "log-probabilities are divided by this when pieces are drawn; high is random", 0.01, 100.0
+    )
+    """Log-probabilities are divided by this when pieces are drawn, 0.01 to 100: below 1 the best are more probable."""
+
+    seed: int = option(0, "of chance: the same sentence, options and seed give the same samples", 0, (1 << 63) - 1)
+    """Of chance, 0 to 9223372036854775807: the same sentence, options and seed give the same samples anywhere."""
+
+    patience: float | None = option(
+        None,
+        "go on until so many times beam_size hypotheses have ended (default: the beam shrinks as they end)",
+        0.1,
+        4.0,
+    )
+    """The beam stays as wide as it is until so many times `beam_size` hypotheses have ended, 0.1 to 4; 1 is usual
+    elsewhere. None: it shrinks as hypotheses end, until none is left."""
+
+    num_beam_groups: int = option(
+        1, "groups of a beam, each of which avoids what those before it say (with --diversity-penalty)", 1, MOST_BEAM
+    )
+    """Groups that a beam has, 1 to 64, equally many hypotheses in each: a group avoids what those before it say at the
+    same step, by `diversity_penalty`. What several of them find is returned once, so there may be fewer translations.
+    1: the beam is one."""
+
+    diversity_penalty: float = option(
+        0.0, "subtracted in a group for each hypothesis of an earlier one that says the same", 0.0, 100.0
+    )
+    """Subtracted from a log-probability, 0 to 100, for each hypothesis of an earlier group that goes on with that piece
+    at the same step; it chooses, and is in no score."""
+
+    prefix_bias_beta: float = option(
+        0.0, "0: a prefix is forced; else its pieces are this much more probable", 0.0, 0.99
+    )
+    """0: a prefix is forced. Else its pieces are favoured, 0 to 0.99, as long as a translation follows it: with
+    probability p of the model they have (1 - beta) p + beta, all others (1 - beta) p."""
+
+    return_alternatives: bool = option(
+        False, "translations that differ in their first piece behind the prefix, each searched greedily"
+    )
+    """`num_hypotheses` translations that differ in the first piece behind the prefix: they begin with the most probable
+    ones, and each is searched greedily; `beam_size` is 1."""
+
+    min_alternative_expansion_prob: float = option(
+        0.0, "alternatives begin with pieces of at least this probability", 0.0, 1.0
+    )
+    """Alternatives but for the best begin with pieces of at least this probability, 0 to 1."""
+
+    rerank: Literal["mbr-chrf", "mbr-bleu"] | None = option(
+        None,
+        "choose what is most like the other candidates, by sentence chrF or BLEU, not by score: see --num-candidates",
+        choices=RERANKINGS,
+    )
+    """How the best of `num_candidates` translations of a sentence are chosen. "mbr-chrf", "mbr-bleu": by minimum Bayes
+    risk, those most like all candidates, as sentence chrF or BLEU tell it; of equal texts there is one. None: by
+    score."""
+
+    num_candidates: int | None = option(
+        None, f"translations that are reranked (default: beam_size; of samples {CANDIDATES})", 2, MOST_BEAM
+    )
+    """Translations of a sentence that are found for `rerank`, 2 to 64, of which `num_hypotheses` are returned. Without
+    a `beam_size` the beam is at least as wide. None: `beam_size`; of samples and alternatives 32, or `num_hypotheses`
+    if that is more."""
+
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None = option(
+        None,
+        "target pieces to choose from: the sentence's lexical shortlist, all, those of the decoder state's cluster, or "
+        "shortlist and cluster (default: shortlist if there is one)",
+        choices=VOCABULARIES,
+    )
+    """Target pieces to choose from: the sentence's lexical shortlist, all, those of the decoder state's cluster, or of
+    both. None: the shortlist, if there is one; where a given translation is scored, all."""
+
+    min_length: int = option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
+    """At least so many target pieces, 0 to 4096, </s> not counted."""
+
+    max_length_factor: float | None = option(
+        None, "at most ceil(factor * source pieces) target pieces (default: from the model)", 0.1, 100.0
+    )
+    """At most ceil(factor * source pieces) target pieces; 0.1 to 100. None: the factor of the model."""
+
+    max_length: int | None = option(None, "at most this many target pieces, </s> included", 1, 1 << 16)
+    """At most so many target pieces, 1 to 65536, </s> included. None: as `max_length_factor` says alone."""
+
+    max_input_length: int = option(
+        0, "drop what is longer than this many source pieces; 0: nothing, long sentences are split", 0, 1 << 24
+    )
+    """Drop what is longer than so many source pieces, 0 to 16777216. 0: drop nothing; what is longer than the model
+    takes is split, and the translations are joined."""
+
+    replace_unknowns: bool = option(
+        False, "write the source piece with most attention for <unk>, which a prefix forced or the model may choose"
+    )
+    """Write the source piece with most attention for <unk>. A search never chooses that, but a prefix may force it, and
+    models whose pieces are words may be packed so that they do (then this is their default)."""
+
+    return_scores: bool = option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
+    """Fill in `scores` of a `TranslationResult`. (A `Result` always has its score.)"""
+
+    return_end_token: bool = option(False, "keep the </s> of a TranslationResult (a Result has none)")
+    """Hypotheses of a `TranslationResult` have the piece that ended them, if one did, and its row of `attention`. The
+    pieces of a `Result` are without it."""
+
+    return_token_log_probs: bool = option(False, "tell the log-probability of each piece")
+    """Fill in `token_log_probs` of a `Result`: the log-probability of each piece."""
+
+    return_alignments: bool = option(False, "tell which source piece each target piece comes from", alone="hard")
+    """Fill in `alignments`, `attention` and `source_pieces` of a `Result`, `attention` of a `TranslationResult`."""
+
+    max_batch_size: int = option(0, "sentences in one compiled call; 0: as max_batch_tokens allows", 0, 1 << 24)
+    """Sentences in one compiled call, 0 to 16777216; 0: as `max_batch_tokens` allows. Changes speed only."""
+
+    max_batch_tokens: int = option(
+        1 << 16, "source pieces in one compiled call; more sorts better, less starts sooner", 1, 1 << 24
+    )
+    """Source pieces in one compiled call, 1 to 16777216; more sorts better, less starts sooner. Changes speed only."""
+
+    def __post_init__(self) -> None:
+        for one in _FIELDS:
+            object.__setattr__(self, one.name, checked(one, getattr(self, one.name)))
+        if self.beam_size is None:
+            most = max(self.num_hypotheses, self.num_candidates or 1)
+            object.__setattr__(self, "beam_size", 1 if self.apart else most)
+        refuse_contradictions(self, {one.name: one.default for one in _FIELDS})
+
+    @property
+    def apart(self) -> bool:
+        """Whether translations are searched each by itself, as samples and alternatives are, not as a beam."""
+        return self.sampling_topk != 1 or self.return_alternatives
+
+    @property
+    def candidates(self) -> int:
+        """Translations that are searched, of which `num_hypotheses` are returned."""
+        if self.rerank is None or self.num_candidates:
+            return self.num_candidates or self.num_hypotheses
+        if self.apart:
+            return max(CANDIDATES, self.num_hypotheses)
+        return min(self.beam_size, max(1, int(self.beam_size * (self.patience or 1) + 0.5)))
+
+
+# Those of a translation that is given, and of how it is scored.
+SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty", "max_input_length", "max_batch_size",
+           "max_batch_tokens")  # fmt: skip
+_FIELDS = dataclasses.fields(Options)
+_KNOWN = {one.name: one for one in _FIELDS}
+_AS_WIDE = ("num_hypotheses", "num_candidates")  # as these a beam is at least
+TEXT_ONLY = ("split", "html", "xml", "tags", "protect", "copy_numbers", "lower_capitals", "glossary")
+OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
+DEFAULTS = Options()
+
+
+def make_options(
+    given: Mapping[str, Any], defaults: Options = DEFAULTS, allowed: Collection[str] | None = None
+) -> Options:
+    """Options from keyword arguments, CTranslate2's names included; what is not given is as in `defaults`.
+
+    More `num_hypotheses` or `num_candidates` than the beam of the defaults raise it, unless a `beam_size` is given too.
+
+    Raises TypeError for a name that is unknown, or not among those `allowed`, TypeError or ValueError for a value.
+    """
+    if not given:
+        return defaults
+    allowed = allowed or _KNOWN
+    if not given.keys() <= set(allowed):
+        given = our_names(given, allowed)
+    # None is no value of its own: it means that nothing was given
+    values = {name: value for name, value in given.items() if value is not None or _KNOWN[name].default is not None}
+    if "beam_size" not in values:
+        if values.get("sampling_topk", defaults.sampling_topk) != 1 or values.get(
+            "return_alternatives", defaults.return_alternatives
+        ):
+            values["beam_size"] = None
+        elif wanted := [checked(_KNOWN[name], values[name]) or 1 for name in _AS_WIDE if name in values]:
+            values["beam_size"] = max(*wanted, defaults.beam_size)
+    return dataclasses.replace(defaults, **values)
+
+
+def model_options(config: ModelConfig) -> Options:
+    """The defaults of a model: a field of its config that is called like an option is that option's."""
+    said = {name: getattr(config, name) for name in _KNOWN if getattr(config, name, None) is not None}
+    return dataclasses.replace(DEFAULTS, **said)

@@ -1,0 +1,346 @@
+"""What a translation gives: our own types, and those of CTranslate2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cpunmt.options.options import Options
+from cpunmt.process.first_use import LOCK
+from cpunmt.results.alignments import hard_alignment, matrix_rows, whole_matrix
+from cpunmt.results.repetition import repeats
+from cpunmt.results.sentence import Part, Sentence, finite
+from cpunmt.text.piece_spans import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt  # takes 1 ms
+
+    from cpunmt.results.glossary_use import GlossaryUse
+
+_SHOWN = 300  # characters of a text in a repr
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Hypothesis:
+    """One translation of a text.
+
+    text             the translation
+    score            (log_prob - word_penalty n) / n^length_penalty for n pieces, </s> included, and the coverage's part
+    log_prob         sum of the log-probabilities of its pieces, </s> included
+    truncated        the length limit cut it off
+    pieces           its pieces, </s> left out
+    token_log_probs  the terms of that sum, in order; None unless asked for (return_token_log_probs)
+    attention_parts  float32 [pieces, source pieces] of each part that was translated, mostly one, </s> left out; None
+                     unless asked for (return_alignments)
+    spans            where each piece stands in `text`: begin and end, in code points; None unless alignments of a text
+                     were asked for
+    logits           float32 [pieces, vocabulary], a row for </s> too: see `TranslationResult`; None unless asked for
+
+    Of a text that was translated in parts, sentences or parts of them, `pieces` are those of all parts, `log_prob` is
+    the sum over the parts, and there is one </s> for each; `score` is the mean of their scores, weighted by their
+    source pieces. What stands between the parts is in `text` and has no pieces.
+    """
+
+    text: str
+    score: float
+    log_prob: float
+    truncated: bool
+    pieces: tuple[str, ...]
+    token_log_probs: tuple[float, ...] | None = None
+    attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
+    spans: tuple[Span, ...] | None = field(default=None, compare=False)
+    _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
+    logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # of markup: `sentences_of` its texts
+
+    @property
+    def attention(self) -> npt.NDArray[np.float32] | None:
+        """The parts as one float32 [pieces, source pieces]: of a long text mostly zeros, and as large as its square."""
+        return None if self.attention_parts is None else whole_matrix(self.attention_parts)
+
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None:
+        """Pairs (source piece, target piece), ascending: each target piece with that which it attends to most."""
+        return None if self.attention_parts is None else hard_alignment(self.attention_parts)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
+        inner = [part.translation for part in self._parts] or [one for _, one in self._inner]
+        return any(one.repeats for one in inner) if inner else repeats(self.pieces)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold of it.
+
+        Keys: text, score, log_prob, truncated, repeats, pieces and, if they were asked for, token_log_probs and
+        alignments (a list of [source piece, target piece]). Minus infinity, which JSON lacks, becomes None.
+        """
+        found: dict[str, Any] = {
+            "text": self.text,
+            "score": finite(self.score),
+            "log_prob": finite(self.log_prob),
+            "truncated": self.truncated,
+            "repeats": self.repeats,
+            "pieces": list(self.pieces),
+        }
+        if self.token_log_probs is not None:
+            found["token_log_probs"] = [finite(value) for value in self.token_log_probs]
+        if self.alignments is not None:
+            found["alignments"] = [list(pair) for pair in self.alignments]
+        return found
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Hypothesis({_told(self)})"
+
+
+def _told(best: Hypothesis) -> str:
+    text = best.text if len(best.text) <= _SHOWN else f"{best.text[:_SHOWN]}..."
+    return f"{text!r}, score={best.score:.4g}" + (", truncated=True" if best.truncated else "")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """The translations of one text, best first, and as attributes of its own what the best one has.
+
+    source_pieces          those that alignments count, without </s>; None unless alignments were asked for
+    source_spans           where each stands in the text: begin and end, in code points; None as `source_pieces`
+    num_source_pieces      how many were translated
+    num_source_characters  how many the text has; 0 where it was given as pieces
+    glossary               what became of the glossary's terms in the best translation; None unless there was a glossary
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    source_pieces: tuple[str, ...] | None = None
+    source_spans: tuple[Span, ...] | None = field(default=None, compare=False)
+    num_source_pieces: int = 0
+    num_source_characters: int = field(default=0, compare=False)
+    glossary: GlossaryUse | None = None
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.hypotheses[0].text
+
+    @property
+    def score(self) -> float:
+        """Of the best translation: see `Hypothesis`."""
+        return self.hypotheses[0].score
+
+    @property
+    def log_prob(self) -> float:
+        """Of the best translation: the sum of the log-probabilities of its pieces, </s> included."""
+        return self.hypotheses[0].log_prob
+
+    @property
+    def truncated(self) -> bool:
+        """Of the best translation: whether the length limit cut it off."""
+        return self.hypotheses[0].truncated
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Of the best translation: its pieces, </s> left out."""
+        return self.hypotheses[0].pieces
+
+    @property
+    def token_log_probs(self) -> tuple[float, ...] | None:
+        """Of the best translation: the log-probability of each piece; None unless asked for."""
+        return self.hypotheses[0].token_log_probs
+
+    @property
+    def attention(self) -> npt.NDArray[np.float32] | None:
+        """Of the best translation: float32 [pieces, source pieces]; None unless alignments were asked for."""
+        return self.hypotheses[0].attention
+
+    @property
+    def alignments(self) -> list[tuple[int, int]] | None:
+        """Of the best translation: pairs (source piece, target piece), ascending; None unless asked for."""
+        return self.hypotheses[0].alignments
+
+    @property
+    def repeats(self) -> bool:
+        """Of the best translation: whether it looks like a loop, see `Hypothesis.repeats`."""
+        return self.hypotheses[0].repeats
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the text, in order, with their best translations; what has no letters is none."""
+        best = self.hypotheses[0]
+        if best._parts:
+            return tuple(part.sentence() for part in best._parts)
+        if not self.num_source_pieces:
+            return ()
+        return (Part((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
+
+    @property
+    def num_sentences(self) -> int:
+        """How many `sentences` there are."""
+        return len(self.hypotheses[0]._parts) or bool(self.num_source_pieces)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold of it: `json.dumps(result.to_dict())`.
+
+        Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were asked for;
+        sentences, a list, see `Sentence.to_dict`; glossary, if one was given, see `GlossaryUse.to_dict`; alternatives,
+        a list of the other translations with the keys of the best.
+        """
+        best, *others = [hypothesis.to_dict() for hypothesis in self.hypotheses]
+        best["sentences"] = [sentence.to_dict() for sentence in self.sentences]
+        if self.source_pieces is not None:
+            best["source_pieces"] = list(self.source_pieces)
+        if self.glossary is not None:
+            best["glossary"] = self.glossary.to_dict()
+        return {**best, "alternatives": others}
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        count = len(self.hypotheses)
+        return f"Result({_told(self.hypotheses[0])}{f', hypotheses={count}' if count > 1 else ''})"
+
+    def _repr_html_(self) -> str | None:
+        """Its attention as a table, for notebooks; None unless alignments were asked for."""
+        if self.source_pieces is None or self.attention is None:
+            return None
+        with LOCK:
+            from cpunmt.results.attention_table import attention_table
+        return attention_table(self.text, self.source_pieces, self.pieces, self.attention)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TranslationResult:
+    """The translations of one sentence, best first, in CTranslate2's shape.
+
+    hypotheses  pieces of each; there are `num_hypotheses`, the last repeated where the search found fewer, but of
+                alternatives
+    scores      length-normalized score of each; empty unless asked for (return_scores)
+    attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
+    logits      of each a float32 array [pieces, vocabulary]: what each piece, and the </s> at the end, was chosen by,
+                before the softmax; minus infinity: the shortlist has it not. Of an ensemble they are log-probabilities.
+                Empty unless asked for (return_logits_vocab); comparisons leave them out
+    """
+
+    hypotheses: list[list[str]]
+    scores: list[float] = field(default_factory=list)
+    attention: list[list[list[float]]] = field(default_factory=list)
+    logits: list[npt.NDArray[np.float32]] = field(default_factory=list, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """Hypothesis `index` as a dict, as in old versions of CTranslate2."""
+        found: dict[str, Any] = {"tokens": self.hypotheses[index]}
+        if self.scores:
+            found["score"] = self.scores[index]
+        if self.attention:
+            found["attention"] = self.attention[index]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them, without `logits`; minus infinity becomes None."""
+        return {
+            "hypotheses": [list(pieces) for pieces in self.hypotheses],
+            "scores": [finite(score) for score in self.scores],
+            "attention": self.attention,
+        }
+
+    def __repr__(self) -> str:
+        """What is empty is left out, and of attention only its size is told."""
+        scores = f", scores={_rounded(self.scores)}" if self.scores else ""
+        sizes = ", ".join(f"{len(rows)} x {len(rows[0]) if rows else 0}" for rows in self.attention)
+        attention = f", attention=[{sizes}]" if self.attention else ""
+        return f"TranslationResult(hypotheses={self.hypotheses!r}{scores}{attention})"
+
+
+def _rounded(values: Sequence[float]) -> str:
+    return f"[{', '.join(f'{value:.4g}' for value in values)}]"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoringResult:
+    """How probable a given translation is.
+
+    tokens     its pieces, </s> included
+    log_probs  log-probability of each; minus infinity for a piece outside the vocabulary that was asked for
+    log_prob   their sum
+    score      length-normalized, as of a Hypothesis
+    """
+
+    tokens: list[str]
+    log_probs: list[float]
+    log_prob: float
+    score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        return {
+            "tokens": list(self.tokens),
+            "log_probs": [finite(value) for value in self.log_probs],
+            "log_prob": finite(self.log_prob),
+            "score": finite(self.score),
+        }
+
+    def __repr__(self) -> str:
+        return f"ScoringResult(tokens={self.tokens!r}, log_probs={_rounded(self.log_probs)}, score={self.score:.4g})"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationStepResult:
+    """A piece of a translation, as `generate_tokens` gives it.
+
+    step           its place in the translation, counted from 0
+    batch_id       0: there is one sentence
+    token_id       its number in the target vocabulary
+    hypothesis_id  0: there is one translation
+    token          the piece; </s> is the last one's
+    log_prob       its log-probability; None unless asked for (return_log_prob)
+    is_last        no other follows
+    logits         always None
+    """
+
+    step: int
+    batch_id: int
+    token_id: int
+    hypothesis_id: int
+    token: str
+    log_prob: float | None
+    is_last: bool
+    logits: None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        return {**asdict(self), "log_prob": None if self.log_prob is None else finite(self.log_prob)}
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStats:
+    """What `translate_file` or `score_file` did: target pieces (of the best translations), sentences, milliseconds."""
+
+    num_tokens: int
+    num_examples: int
+    total_time_in_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
+
+
+def translation_result(result: Result, options: Options) -> TranslationResult:
+    """In CTranslate2's shape: `num_hypotheses`, the last again if the search found fewer; alternatives as there are."""
+    found = list(result.hypotheses)
+    if not options.return_alternatives:
+        found += found[-1:] * (options.num_hypotheses - len(found))
+    return TranslationResult(
+        [list(hypothesis.pieces) for hypothesis in found],
+        [hypothesis.score for hypothesis in found] if options.return_scores else [],
+        [list(matrix_rows(hypothesis.attention_parts or ())) for hypothesis in found]
+        if options.return_alignments
+        else [],
+        [hypothesis.logits for hypothesis in found if hypothesis.logits is not None],
+    )

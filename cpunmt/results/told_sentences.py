@@ -1,0 +1,17 @@
+"""The sentences of a text or of markup, with the figures of their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpunmt.results.results import Hypothesis
+
+
+def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
+    """Yields each sentence of a text or of markup, and its translation: scores and pieces, but no text."""
+    if best._inner:
+        yield from best._inner
+        return
+    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
+    for own, one in parts or [(text, best)]:
+        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)

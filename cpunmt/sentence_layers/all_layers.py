@@ -1,0 +1,178 @@
+"""What stands between the sentences of a text and what translates them: what is kept, numbers, capitals, terms."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.model.config import ModelConfig
+from cpunmt.options.options import Options
+from cpunmt.process.first_use import LOCK
+from cpunmt.sentences.sentence_layer import found_of
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.signs import has_digits
+from cpunmt.text.units import is_plain
+
+if TYPE_CHECKING:
+    from cpunmt.results.results import Result
+    from cpunmt.sentence_layers.protection.finding import Finder
+    from cpunmt.sentences.target_prefix import Forced
+
+MOST_FINDERS = 20
+SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
+_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
+
+
+class SentenceLayers:
+    """Puts the layers that options ask for around the one that translates sentences; for the models of a translator.
+
+    It learns which characters their vocabularies know. Threads may share it.
+    """
+
+    def __init__(self, vocabularies: Sequence[AnyVocabulary], configs: Sequence[ModelConfig]) -> None:
+        """`vocabularies`: those of the sources, in the order in which the models are used; `configs`: of those models.
+
+        A model that puts unknown words where they belong itself is given them.
+        """
+        self._vocabularies = vocabularies
+        pairs = zip(vocabularies, configs, strict=True)
+        self._keeping = [vocabulary for vocabulary, config in pairs if not config.replace_unknowns]
+        self._finders: dict[Any, Finder] = {}
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        begun: Sequence[list[int]],
+        options: Options,
+        engine: Callable[[Sequence[list[int]] | None], Layer],
+        forced: Callable[[], Forced | None],
+    ) -> list[Aligned]:
+        """The translations of sentences, in a call whose options are settled.
+
+        Parameters
+        ----------
+        begun : the target ids that the translation of each begins with. Where there are any, it is the engine's alone:
+            layers ask for other translations than the one that was begun
+        engine : makes the layer that translates sentences, whose translations begin with what it is given
+        forced : makes what translates sentences that begin as they are told, if there is such
+        """
+        align = options.return_alignments
+        layer = engine(None)
+        if self._finders or _asks_for_more(options) or not all(map(self._is_simple, texts)):
+            layer = self._around(layer, options, forced)
+        theirs = [number for number, ids in enumerate(begun) if ids]
+        if not theirs:
+            return layer(texts, align)
+        free = [number for number, ids in enumerate(begun) if not ids]
+        found: dict[int, Aligned] = {}
+        for numbers, below in ((free, layer), (theirs, engine([begun[number] for number in theirs]))):
+            made = below([texts[number] for number in numbers], align) if numbers else []
+            found |= zip(numbers, made, strict=True)
+        return [found[number] for number in range(len(texts))]
+
+    def _around(self, layer: Layer, options: Options, forced: Callable[[], Forced | None]) -> Layer:
+        language_end = self._vocabularies[0].language_end
+        if options.glossary is not None:
+            with LOCK:  # a process that needs none of these starts without them
+                from cpunmt.options.glossary.glossary import glossary_of
+                from cpunmt.sentence_layers.glossary.layer import glossary_layer
+            glossary = glossary_of(options.glossary)
+            assert glossary is not None
+            layer = glossary_layer(glossary, layer, forced=forced())
+        if options.lower_capitals:
+            with LOCK:
+                from cpunmt.sentence_layers.capitals import capitals_layer
+            layer = capitals_layer(layer, language_end)
+        if options.copy_numbers:
+            layer = _numbers().number_layer(layer)
+        if options.protect != "none":
+            with LOCK:
+                from cpunmt.sentence_layers.protection.layer import protection_layer
+            layer = protection_layer(layer, self._finder(options.protect), language_end)
+        if _keeps_tags(options):
+            with LOCK:
+                from cpunmt.sentence_layers.tags import tag_layer
+            layer = tag_layer(layer, language_end)
+        return layer
+
+    def _is_simple(self, text: str) -> bool:
+        """Whether no layer has anything to do with a sentence, told without any, as a process begins.
+
+        That is so unless options ask for more than what is found by itself.
+        """
+        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and self._knows(text)
+
+    def leave(self, text: str, options: Options) -> bool:
+        """Whether no layer has anything to do before a sentence is translated."""
+        first = self._vocabularies[0].language_end(text)
+        if options.glossary is not None or (options.lower_capitals and text[first:].isupper()):
+            return False
+        if options.protect == "none":
+            return True
+        if "<" in text and _keeps_tags(options):
+            return False
+        finder = self._finder(options.protect)
+        return finder.is_clean(text) or not finder.units(text, first)
+
+    def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
+        """What the layers make of the translation of a sentence that they left as it was.
+
+        `engine` makes the layer that it comes from, which they may ask for its alignment.
+        """
+        if not options.copy_numbers:
+            return result
+        if not _numbers().is_doubtful(text, result.text):
+            return result
+
+        def below(texts: Sequence[str], align: bool) -> list[Aligned]:
+            return engine()(texts, True) if align else [Aligned(text, result.text, found=result)]
+
+        return found_of(_numbers().number_layer(below)([text], False)[0])
+
+    def _finder(self, protect: Any) -> Finder:
+        found = self._finders.get(protect)
+        if found is None:
+            with LOCK:
+                from cpunmt.options.protect_option import KINDS
+                from cpunmt.sentence_layers.protection.finding import Finder
+            chosen = KINDS if protect == "all" else protect
+            kinds = [item for item in chosen if isinstance(item, str)]
+            patterns = [item for item in chosen if isinstance(item, re.Pattern)]
+            functions = [item for item in chosen if not isinstance(item, str | re.Pattern)]
+            if len(self._finders) >= MOST_FINDERS:
+                self._finders.clear()
+            found = self._finders[protect] = Finder(kinds, patterns, functions, self._knows)
+        return found
+
+    def _knows(self, text: str) -> bool:
+        return all(vocabulary.unk_id not in vocabulary.encode(text) for vocabulary in self._keeping)
+
+
+@functools.cache
+def _numbers() -> ModuleType:
+    """What each sentence asks for: a statement that imports takes as long as looking for its numbers."""
+    with LOCK:
+        from cpunmt.sentence_layers import numbers
+    return numbers
+
+
+def _keeps_tags(options: Options) -> bool:
+    settled: Any = options.protect or ()  # text, or a tuple
+    return settled == "all" or "tag" in settled
+
+
+def has_no_codes(text: str) -> bool:
+    """Returns whether a text `is_plain` and has nothing that looks like a date, a telephone number or a hash."""
+    if not is_plain(text) or "--" in text:
+        return False
+    return not has_digits(text) or _CODES.search(text) is None
+
+
+def _asks_for_more(options: Options) -> bool:
+    """Whether a call has terms, patterns or functions of its own, which may find something in any sentence."""
+    settled: Any = options.protect or ()  # text, or a tuple
+    return options.glossary is not None or not all(isinstance(item, str) for item in settled)

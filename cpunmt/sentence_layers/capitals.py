@@ -1,0 +1,114 @@
+"""Sentences in CAPITALS, which many models have hardly seen: translated in small letters, then put in capitals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from cpunmt.alignment.aligned import Aligned, Layer, Span
+from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+
+LEAST_LETTERS = 6  # fewer are an abbreviation
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = None) -> Layer:
+    """A layer that translates sentences in capitals through small letters, and a word in capitals that loops.
+
+    Such a word is a heading, or an abbreviation that is best left to the model. Where small letters loop too, the word
+    stays as it is.
+
+    `language_end` tells where the sentence begins in a text that begins with the language to translate into.
+    """
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        firsts = [language_end(text) if language_end else 0 for text in texts]
+        upper = [text[first:].isupper() for text, first in zip(texts, firsts, strict=True)]
+        if not any(upper):
+            return below(texts, align)
+        lowered = [
+            text[:first] + sentence_case(text[first:]) if is_upper else text
+            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
+        ]
+        chosen = [
+            is_upper and is_in_capitals(text[first:])
+            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
+        ]
+        found = below(
+            [low if is_chosen else text for text, low, is_chosen in zip(texts, lowered, chosen, strict=True)], align
+        )
+        found = [
+            _raised(text, aligned, align) if is_chosen else aligned
+            for text, aligned, is_chosen in zip(texts, found, chosen, strict=True)
+        ]
+        looping = [
+            number
+            for number, aligned in enumerate(found)
+            if upper[number] and not chosen[number] and _loops(texts[number][firsts[number] :], aligned)
+        ]
+        again = below([lowered[number] for number in looping], align) if looping else []
+        for number, aligned in zip(looping, again, strict=True):
+            text, first = texts[number], firsts[number]
+            made = _raised(text, aligned, align)
+            found[number] = _left(text[first:], made, align) if _loops(text[first:], made) else made
+        return found
+
+    return translate
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether `text` is in capitals, and is more than an abbreviation: two words with a few letters."""
+    if not text.isupper():
+        return False
+    words = _WORDS.findall(text)
+    return len(words) > 1 and sum(map(len, words)) >= LEAST_LETTERS
+
+
+def sentence_case(text: str) -> str:
+    """`text` in small letters but for the first, and "I" where it is a word; as long as it was."""
+    small = "".join(low if len(low := character.lower()) == 1 else character for character in text)
+    found = _WORDS.search(text)
+    first = found.start() if found else 0
+    small = _WORDS.sub(lambda word: "I" if word.group() == "i" else word.group(), small)
+    return small[:first] + text[first : first + 1] + small[first + 1 :]
+
+
+def _loops(source: str, aligned: Aligned) -> bool:
+    """Whether a translation looks like a loop, or is the source with its last letters again and again."""
+    target = aligned.target
+    if aligned.found is not None and aligned.found.repeats:
+        return True
+    size = len(source)
+    return (
+        len(target) > size
+        and target.startswith(source)
+        and any(target[size:] == target[size - period : -period] for period in range(1, size + 1))
+    )
+
+
+def _raised(source: str, below: Aligned, align: bool) -> Aligned:
+    return _with_targets(source, below, [_in_capitals(aligned) for aligned in aligned_hypotheses(below)], align)
+
+
+def _left(text: str, below: Aligned, align: bool) -> Aligned:
+    """`text` instead of the best translation."""
+    targets = [(one.target, list(one.target_spans)) for one in aligned_hypotheses(below)]
+    size = len(text)
+    targets[0] = text, [(min(begin, size), min(end, size)) for begin, end in targets[0][1]]
+    return _with_targets(below.source, below, targets, align)
+
+
+def _with_targets(source: str, below: Aligned, targets: Sequence[tuple[str, list[Span]]], align: bool) -> Aligned:
+    found = below.found
+    if found is not None:
+        found = changed_result(found, source, below.source_spans, targets, align)
+    text, spans = targets[0]
+    return below._replace(source=source, target=text, target_spans=spans, found=found)
+
+
+def _in_capitals(aligned: Aligned) -> tuple[str, list[Span]]:
+    """The target in capitals, and where its pieces stand then: some letters become two."""
+    raised = [character.upper() for character in aligned.target]
+    places = [0, *accumulate(map(len, raised))]
+    return "".join(raised), [(places[begin], places[end]) for begin, end in aligned.target_spans]

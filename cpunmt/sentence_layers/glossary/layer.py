@@ -1,0 +1,160 @@
+"""The layer of a glossary: what it does to single sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.options.glossary.glossary import Glossary
+from cpunmt.options.glossary.matching import Match
+from cpunmt.options.glossary.words import capitalised, is_word, tokens
+from cpunmt.results.glossary_use import GlossaryUse, use_of
+from cpunmt.sentence_layers.glossary.placing import Edit, Plan, edited, is_all, planned
+from cpunmt.sentences.target_prefix import Forced
+
+Method = Literal["replace", "constrain"]
+METHODS: tuple[Method, ...] = ("replace", "constrain")
+MOST_ROUNDS = 4  # sentences are translated again at most so often
+EARLIER = 2  # words before what is replaced that a term may come in the place of: "hat sich" becomes "veränderte sich"
+_LONGER = 1.5  # times as long as before, and the model is lost
+
+
+def glossary_layer(
+    glossary: Glossary,
+    below: Layer,
+    method: Method | None = None,
+    forced: Forced | None = None,
+) -> Layer:
+    """A layer that sees to it that translations of sentences use the terms of `glossary`.
+
+    What became of them is told in `found`.
+
+    Parameters
+    ----------
+    method : what is done where the model has not used a term. "replace": what it said instead is found by alignment
+        and replaced; nothing else changes. "constrain": it translates again, from there or up to `EARLIER` words
+        before: what it had said before, the term, and what it then says; the most probable is taken. Where that fails,
+        as "replace". None: "constrain" if `forced` is given, else "replace"
+    forced : translates with a beginning that is given; "constrain" needs it. See `forced_layer`
+
+    In the translations of a sentence other than the best terms are replaced, whatever the method.
+    """
+    method = method or ("replace" if forced is None else "constrain")
+    if method == "constrain" and forced is None:
+        raise ValueError("method is 'constrain', but this model cannot be told how a translation begins; use 'replace'")
+
+    def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
+        matches = [glossary.matches(text) for text in texts]
+        chosen = [number for number, found in enumerate(matches) if found]
+        results = below(texts, align or bool(chosen))  # one call, though only some need their alignment
+        plans = {number: planned(results[number], matches[number]) for number in chosen}
+        fates = {number: plan.fates for number, plan in plans.items()}
+        if method == "constrain" and forced is not None:
+            _constrain(texts, matches, results, plans, forced)
+        for number in chosen:
+            use = use_of(matches[number], _together(fates[number], plans[number].fates))
+            results[number] = _changed(results[number], plans[number], matches[number], use, align)
+        return [result if number in plans else _without_terms(result, align) for number, result in enumerate(results)]
+
+    return layer
+
+
+def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What became of terms that were placed in several steps."""
+    return ["applied" if b != "already" and a == "already" else a for b, a in zip(before, after, strict=True)]
+
+
+def _without_terms(aligned: Aligned, align: bool) -> Aligned:
+    """As it is, without what nobody asked for but this layer."""
+    found = aligned.found
+    if align:
+        return aligned
+    if found is not None and found.source_spans is not None:
+        targets = [(hypothesis.text, ()) for hypothesis in found.hypotheses]
+        found = changed_result(found, aligned.source, (), targets, False)
+    return Aligned(aligned.source, aligned.target, found=found)
+
+
+def _changed(aligned: Aligned, plan: Plan, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
+    """With the edits of the best translation, and those that the others need."""
+    made = edited(aligned, plan.edits)
+    found = aligned.found
+    if found is not None:
+        others = [edited(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
+        texts = [(one.target, one.target_spans) for one in (made, *others)]
+        found = replace(changed_result(found, aligned.source, aligned.source_spans, texts, align), glossary=use)
+    if not align:
+        return Aligned(made.source, made.target, found=found)
+    return made._replace(found=found)
+
+
+def _constrain(
+    texts: Sequence[str],
+    matches: Sequence[Sequence[Match]],
+    results: list[Aligned],
+    plans: dict[int, Plan],
+    forced: Forced,
+) -> None:
+    """Translate again what has terms to be put in, term by term from the left, a round for all sentences.
+
+    Results and plans are changed where that helps.
+    """
+    # How much of the target is settled. Where the term is all that is said, the model would say what it had, too.
+    done = {number: 0 for number, plan in plans.items() if plan.edits and not is_all(texts[number], matches[number])}
+    for _ in range(MOST_ROUNDS):
+        asked: list[tuple[int, str]] = []
+        for number in done:
+            edit = next((edit for edit in plans[number].edits if edit.begin >= done[number]), None)
+            if edit is not None:
+                asked += [(number, text) for text in _beginnings(results[number].target, edit, done[number])]
+        if not asked:
+            return
+        made = forced([texts[number] for number, _ in asked], [beginning for _, beginning in asked])
+        found: dict[int, list[tuple[str, Aligned | None]]] = {}
+        for (number, beginning), aligned in zip(asked, made, strict=True):
+            found.setdefault(number, []).append((beginning, aligned))
+        for number, tries in found.items():
+            done[number] = len(tries[0][0])
+            best = _best(tries, results[number], plans[number], matches[number])
+            if best is not None:
+                beginning, results[number], plans[number] = best
+                done[number] = len(beginning)
+
+
+def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
+    """How a translation with the term may begin: as it did up to what is replaced, or up to some words before."""
+    begins = [begin for token, begin, _ in tokens(target) if is_word(token)]
+    places = [begin for begin in begins if done <= begin < edit.begin][-EARLIER:]
+    found = [target[: edit.begin] + edit.text]
+    for place in places[::-1]:
+        initial = place == begins[0] and target[place].isupper()
+        found.append(target[:place] + (capitalised(edit.text) if initial else edit.text))
+    return found
+
+
+def _best(
+    tries: Sequence[tuple[str, Aligned | None]], before: Aligned, plan: Plan, matches: Sequence[Match]
+) -> tuple[str, Aligned, Plan] | None:
+    """Of translations with their beginnings: that with fewest terms missing, of those the most probable.
+
+    None if none of them has more terms than there were.
+    """
+    best, most = None, (-_missing(plan), math.inf)
+    for beginning, aligned in tries:
+        if aligned is None or not aligned.target.startswith(beginning):
+            continue
+        if len(aligned.target) > _LONGER * len(before.target) + 20:
+            continue
+        made = planned(aligned, matches)
+        rank = -_missing(made), aligned.found.hypotheses[0].score if aligned.found else 0.0
+        if rank > most:
+            best, most = (beginning, aligned, made), rank
+    return best
+
+
+def _missing(plan: Plan) -> int:
+    return sum(fate != "already" for fate in plan.fates)

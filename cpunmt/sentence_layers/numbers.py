@@ -1,0 +1,190 @@
+"""Replaces bad copies of the source's numbers in a translation, by alignment."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from cpunmt.alignment.aligned import Aligned, Layer, Span
+from cpunmt.alignment.edits import Edit, Edits, edited, moved_each, rebuilt
+from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.sentence_layers.quantities import (
+    LEAST_DIGITS,
+    Quantity,
+    Writing,
+    quantities,
+    resembles,
+    rewritten,
+    writing,
+)
+from cpunmt.text.signs import digit_runs, has_digits
+
+_NOTHING: list[int] = []
+
+
+def number_layer(below: Layer) -> Layer:
+    """Returns a layer that replaces bad copies of numbers.
+
+    Two numbers agree if they may have the same value: "1,200" and "1.200", "12 million" and "12,000,000". A number of
+    the target that agrees with none of the source is replaced by the number it is aligned with. Three conditions must
+    hold: the target lacks that number, the replaced one looks like a bad copy of it (`quantities.resembles`), and all
+    languages write it with the same digits (`quantities.writing`).
+    """
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        found = below(texts, align)
+        wrong = [number for number, aligned in enumerate(found) if _can_be_mended(aligned)]
+        if not wrong:
+            return found
+        again = [found[number] for number in wrong] if align else below([texts[number] for number in wrong], True)
+        for number, aligned in zip(wrong, again, strict=True):
+            found[number] = _copied(aligned, align)
+        return found
+
+    return translate
+
+
+def _can_be_mended(aligned: Aligned) -> bool:
+    """Returns whether a number may be mended. A translation that is cut off or loops is not worth the time."""
+    if not is_doubtful(aligned.source, aligned.target):
+        return False
+    return aligned.found is None or not (aligned.found.truncated or aligned.found.repeats)
+
+
+def agree(source: str, target: str) -> bool:
+    """Returns whether two texts have the same numbers."""
+    if not has_digits(source):
+        return True
+    return not any(_unmatched(source, target))
+
+
+def is_doubtful(source: str, target: str) -> bool:
+    """Returns whether the target lacks a number of the source, and has a surplus one that is written like it."""
+    runs, others = digit_runs(source), digit_runs(target)
+    if not runs or not others or sorted(runs) == sorted(others):  # most sentences: in a tenth of the time
+        return False
+    missing, surplus = _unmatched(source, target)
+    return bool(missing and surplus) and not _writings(source, filter(_is_long, missing)).isdisjoint(
+        _writings(target, surplus)
+    )
+
+
+def _is_long(number: Quantity) -> bool:
+    return len(number.digits) >= LEAST_DIGITS
+
+
+def _writings(text: str, numbers: Iterable[Quantity]) -> set[Writing]:
+    return {written for number in numbers if (written := writing(text, number)) is not None}
+
+
+def _unmatched(source: str, target: str) -> tuple[list[Quantity], list[Quantity]]:
+    """Finds the numbers of the source that the target lacks, and those of the target that the source lacks, ascending.
+
+    Two numbers are paired if they have the same digits, else if they may say the same.
+    """
+    missing, surplus = quantities(source), quantities(target)
+    for says in (_in_digits, _in_values):
+        if missing and surplus:
+            missing, surplus = _without_pairs(missing, surplus, says)
+    return missing, surplus
+
+
+def _in_digits(number: Quantity) -> Sequence[Hashable]:
+    return ((number.digits, number.factors),)
+
+
+def _in_values(number: Quantity) -> Sequence[Hashable]:
+    return number.values
+
+
+def _without_pairs(
+    ones: Sequence[Quantity], others: Sequence[Quantity], says: Callable[[Quantity], Sequence[Hashable]]
+) -> tuple[list[Quantity], list[Quantity]]:
+    """Removes each number and the first one on the other side that says the same; a number is in one pair at most."""
+    places: dict[Hashable, list[int]] = {}
+    for place in range(len(others) - 1, -1, -1):
+        for said in says(others[place]):
+            places.setdefault(said, []).append(place)
+    paired: set[int] = set()
+    left = []
+    for one in ones:
+        for said in says(one):
+            free = places.get(said, _NOTHING)
+            while free and free[-1] in paired:
+                free.pop()
+            if free:
+                paired.add(free.pop())
+                break
+        else:
+            left.append(one)
+    return left, [other for place, other in enumerate(others) if place not in paired]
+
+
+def _copied(below: Aligned, align: bool) -> Aligned:
+    targets = [(aligned, _edits(aligned)) for aligned in aligned_hypotheses(below)]
+    texts = []
+    for aligned, edits in targets:
+        text, new = edited(aligned.target, edits)
+        old = [(edit.begin, edit.end) for edit in edits]
+        texts.append((Edits(text, old, new), moved_each(aligned.target_spans, old, new)))
+    best = texts[0][0]
+    found = below.found
+    if found is not None:
+        changed = [(target.text, spans) for target, spans in texts]
+        found = changed_result(found, below.source, below.source_spans, changed, align)
+    if not align:
+        return Aligned(below.source, best.text, found=found)
+    return rebuilt(below, Edits(below.source, [], []), best, [])._replace(found=found)
+
+
+def _edits(aligned: Aligned) -> list[Edit]:
+    """Finds the parts of the target that are replaced, ascending."""
+    missing, surplus = _unmatched(aligned.source, aligned.target)
+    linked = _Linked(aligned)
+    begins = [number.begin for number in surplus]
+    touched: list[list[Quantity]] = []
+    for number in missing:
+        found: list[Quantity] = []
+        if (place := linked.range_of(number.begin, number.end)) is not None:
+            first = max(bisect_right(begins, place[0]) - 1, 0)
+            found = [one for one in surplus[first : first + 3] if one.begin < place[1] and one.end > place[0]]
+        touched.append(found)
+    several = Counter(one.begin for some in touched for one in some)
+    edits = []
+    for number, some in zip(missing, touched, strict=True):
+        if len(some) == 1 and several[some[0].begin] == 1:
+            text = _copy(aligned.source, number, aligned.target, some[0])
+            if text is not None:
+                edits.append(Edit(some[0].begin, some[0].end, text))
+    return sorted(edits)
+
+
+def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | None:
+    """Returns a number of the source as the target writes it, or None if it must not replace `wrong`."""
+    written = writing(source, number) if _is_long(number) else None
+    if written is None or written != writing(target, wrong) or not resembles(wrong.digits, number.digits):
+        return None
+    if set(number.factors).isdisjoint(wrong.factors):
+        return None
+    return rewritten(source[number.begin : number.end], target[wrong.begin : wrong.end])
+
+
+class _Linked:
+    """`target_range` of many parts of one text."""
+
+    def __init__(self, aligned: Aligned) -> None:
+        self._aligned = aligned
+        self._ends = [end for _, end in aligned.source_spans]
+        self._targets: dict[int, list[Span]] = {}
+        for source, target in aligned.links:
+            self._targets.setdefault(source, []).append(aligned.target_spans[target])
+
+    def range_of(self, begin: int, end: int) -> Span | None:
+        piece = bisect_right(self._ends, begin)
+        found: list[Span] = []
+        for number in range(piece, len(self._ends)):
+            if self._aligned.source_spans[number][0] >= end:
+                break
+            found += self._targets.get(number, [])
+        return (min(b for b, _ in found), max(e for _, e in found)) if found else None

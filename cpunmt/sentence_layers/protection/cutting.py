@@ -1,0 +1,196 @@
+"""What is cut out of a sentence before it is translated, and put back into the translation."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from cpunmt.alignment.aligned import Aligned, Span
+from cpunmt.alignment.edits import Edit
+from cpunmt.sentence_layers.protection.finding import Unit
+
+_PAIRS = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}", "<": ">", "\uff08": "\uff09", "\u300c": "\u300d"}
+_PAIRS |= {"\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u2039": "\u203a"}
+_OPENING, _CLOSING = frozenset("([{<\u201e\u00ab\u2039\u00a1\u00bf"), frozenset(")]}>,.;:!?\u2026\u00bb\u203a\u201d")
+_ENDS = re.compile(r"[\W_]*")
+_MARK_BEHIND = re.compile(r"[,:;](?=\s)")
+_MARK_BEFORE = re.compile(r"[,:;]\s?$")
+_SPACES = re.compile(r"\s*")
+_NEAR = 24  # pieces before and behind, whose links count
+_MOST = 256  # links, and pieces of a word, that are looked at
+# Chinese, Japanese, Thai, Lao, Burmese, Khmer: no spaces between words
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+
+
+class Cut(NamedTuple):
+    """A part of a sentence that is left out.
+
+    text           what is put back
+    before, after  the character that it stood right behind, and right before, if that is no space
+    beyond         the character that it stood before, but for a space
+    edit           of the sentence: the spaces that would be too many go too
+    """
+
+    text: str
+    before: str
+    after: str
+    beyond: str
+    edit: Edit
+
+
+def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
+    """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma.
+
+    The sentence begins at `first`; what is before that names a language.
+    """
+    begin, end = unit.begin, unit.end
+    while first < begin and end < len(sentence) and _PAIRS.get(sentence[begin - 1]) == sentence[end]:
+        begin, end = begin - 1, end + 1
+    if begin == first and (mark := _MARK_BEHIND.match(sentence, end)):
+        end = mark.end()
+    elif (mark := _MARK_BEFORE.search(sentence, max(begin - 3, first), begin)) and _ENDS.fullmatch(sentence, end):
+        begin = mark.start()
+    text = sentence[begin:end]
+    before, after = sentence[max(begin - 1, first) : begin].strip(), sentence[end : end + 1].strip()
+    behind = _SPACES.match(sentence, end).end()  # type: ignore[union-attr]
+    beyond = sentence[behind : behind + 1] if behind > end else ""
+    if after.isalnum():
+        words = before.isalnum()
+        return Cut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
+    if begin == first or before in _OPENING:  # the spaces behind it go too
+        end = behind
+    elif not before:
+        begin -= 1
+    return Cut(text, before, after, beyond, Edit(begin, end, ""))
+
+
+class Places:
+    """Where in a translation that belongs which was cut out of its source.
+
+    It goes where the fewest links cross it, near ones counting most; at either end of the sentence it stays there.
+    """
+
+    def __init__(self, below: Aligned, first: int = 0) -> None:
+        """`first`: where the source begins; what is before that names a language."""
+        self._below, self._first = below, first
+        self._links = sorted(below.links)
+        self._begins = [begin for begin, _ in below.source_spans]
+        self._source_ends = _inner(below.source, first)
+        self._target_ends = _inner(below.target)
+        self._marks: dict[str, list[list[int]]] = {}  # punctuation -> where it is in the source, and in the target
+
+    def of(self, at: int, cut: Cut) -> int:
+        """The place in the target, in code points, of `cut`, which was at place `at` of the source."""
+        target, (first, last) = self._below.target, self._source_ends
+        if first < at < last and (mark := self._same_mark(at, cut)) is not None:
+            return mark
+        begin, end = self._target_ends
+        if at <= first and self._below.source[self._first : first] == target[:begin]:
+            return at - self._first
+        if at >= last and self._below.source[last:] == target[end:]:
+            return end + at - last
+        if at <= first:
+            return 0 if not self._below.source[self._first : at].strip() else self._target_ends[0]
+        if at >= last:
+            return len(target) if not self._below.source[at:].strip() else self._target_ends[1]
+        piece = bisect_left(self._begins, at)
+        low = bisect_left(self._links, (piece - _NEAR, 0))
+        near = self._links[low : bisect_left(self._links, (piece + _NEAR, 0), low)][:_MOST]
+        if not near:
+            return self._target_ends[1] if 2 * at > len(self._below.source) else self._target_ends[0]
+        weights = sorted((t, s >= piece, 1 / (1 + (s - piece if s >= piece else piece - 1 - s))) for s, t in near)
+        # before the first target piece all links of what stands before cross
+        crossing = sum(weight for _, is_behind, weight in weights if not is_behind)
+        best, place = crossing, weights[0][0]
+        for position, (t, is_behind, weight) in enumerate(weights):
+            crossing += weight if is_behind else -weight
+            if position + 1 < len(weights) and weights[position + 1][0] == t:
+                continue
+            if crossing < best - 1e-9:
+                best, place = crossing, t + 1
+        return self._boundary(place)
+
+    def _same_mark(self, at: int, cut: Cut) -> int | None:
+        """Right behind or before the same punctuation as in the source, if the target has as many of it."""
+        for mark, offset in ((cut.before, -1), (cut.after, 0)):
+            if not mark or mark.isalnum():
+                continue
+            if mark not in self._marks:
+                self._marks[mark] = [_places_of(mark, text) for text in (self._below.source, self._below.target)]
+            source, target = self._marks[mark]
+            number = bisect_left(source, at + offset)
+            if len(source) == len(target) and number < len(source) and source[number] == at + offset:
+                return target[number] - offset
+        return None
+
+    def _boundary(self, piece: int) -> int:
+        """The beginning of target piece `piece`, or of the next one that begins a word."""
+        target, spans = self._below.target, self._below.target_spans
+        for begin, _ in spans[piece : piece + _MOST]:
+            if is_boundary(target, begin):
+                return begin
+        return self._target_ends[1]
+
+
+def is_boundary(text: str, at: int) -> bool:
+    """Whether no word goes over place `at` of `text`."""
+    if not 0 < at < len(text):
+        return True
+    before, behind = text[at - 1], text[at]
+    if behind in _CLOSING and not before.isspace():
+        return False
+    return not (before.isalnum() and behind.isalnum()) or bool(_UNSPACED.match(before) and _UNSPACED.match(behind))
+
+
+def _places_of(mark: str, text: str) -> list[int]:
+    return [match.start() for match in re.finditer(re.escape(mark), text)]
+
+
+def _inner(text: str, begin: int = 0) -> Span:
+    """The first letter or digit of `text` from `begin` on, and the end of its last one."""
+    first = _ENDS.match(text, begin).end()  # type: ignore[union-attr]
+    last = len(text)
+    while last > first and not text[last - 1].isalnum():
+        last -= 1
+    return first, last
+
+
+def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
+    """Edits of `target` that put `cuts` back, each at its place; ascending, with the number of the cut that each is.
+
+    Spaces stand around it as they did in the source, and where punctuation allows. What is `taken`, a stand-in, is not
+    cut in two.
+    """
+    cuts = [(next((begin for begin, end in taken if begin < place < end), place), cut) for place, cut in cuts]
+    placed = sorted((_glued(target, place, cut), number) for number, (place, cut) in enumerate(cuts))
+    found: list[tuple[Edit, int]] = []
+    for position, (place, number) in enumerate(placed):
+        cut = cuts[number][1]
+        behind = found[-1][0].text if found and found[-1][0].begin == place else target[max(place - 1, 0) : place]
+        is_last = position + 1 == len(placed) or placed[position + 1][0] != place
+        left = _needs_space(behind[-1:], cut.before, _OPENING)
+        right = is_last and _needs_space(target[place : place + 1], cut.after, _CLOSING - {cut.beyond})
+        found.append((Edit(place, place, f"{' ' if left else ''}{cut.text}{' ' if right else ''}"), number))
+    return found
+
+
+def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
+    """Whether between a cut and `beside`, where in the source `glued` was beside it; either may be nothing."""
+    if not beside or beside.isspace() or beside in punctuation or _UNSPACED.match(beside):
+        return False
+    return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))
+
+
+def _glued(target: str, place: int, cut: Cut) -> int:
+    """`place` without spaces between it and the word that `cut` stood right beside."""
+    if cut.before.isalnum():
+        while place and target[place - 1].isspace():
+            place -= 1
+    elif cut.after.isalnum():
+        while place < len(target) and target[place].isspace():
+            place += 1
+    return place

@@ -1,0 +1,53 @@
+"""Sentences for a model of several target languages: each is told which, and its own offsets stay."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from cpunmt.alignment.aligned import Aligned, Span
+from cpunmt.decoding.call_settings import Settings
+from cpunmt.results.results import Result
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+
+# (texts, for each the ids that its translation begins with, settings) -> translations
+Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
+
+
+def language_name(vocabulary: AnyVocabulary, codes: Sequence[str]) -> str | None:
+    """What a sentence begins with for one of these languages, ">>de<< "; None: the vocabulary names none of them."""
+    names = (f">>{code}<< " for code in codes)
+    return next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)
+
+
+def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentences:
+    """`sentences`, into the language of this name; those that name one already are translated as they say."""
+
+    def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        adds = [len(name) if text and not vocabulary.language_end(text) else 0 for text in texts]
+        given = [name + text if more else text for text, more in zip(texts, adds, strict=True)]
+        made = sentences(given, forced, settings)
+        return [_without(one, more) if more else one for one, more in zip(made, adds, strict=True)]
+
+    return translate
+
+
+def _without(one: Aligned, count: int) -> Aligned:
+    """As if the source had begun so many characters later."""
+    found = one.found
+    if found is not None:
+        found = _result_without(found, count)
+    sources = _back([source for source, _ in one.kept], count)
+    kept = list(zip(sources, [target for _, target in one.kept], strict=True))
+    return one._replace(source=one.source[count:], source_spans=_back(one.source_spans, count), found=found, kept=kept)
+
+
+def _result_without(result: Result, count: int) -> Result:
+    spans = None if result.source_spans is None else tuple(_back(result.source_spans, count))
+    left = max(0, result.num_source_characters - count)
+    return dataclasses.replace(result, source_spans=spans, num_source_characters=left)
+
+
+def _back(spans: Sequence[Span], count: int) -> list[Span]:
+    """Spans of what is left; the name of the language is a piece without characters then."""
+    return [(max(0, begin - count), max(0, end - count)) for begin, end in spans]

@@ -1,0 +1,147 @@
+"""Texts to sentences, and back: everything between two sentences stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from cpunmt.alignment.aligned import Aligned, Layer, Span
+from cpunmt.process.stopping import check
+from cpunmt.registry.languages import Languages, is_unspaced
+from cpunmt.results.results import Result
+from cpunmt.results.sentence import shifted
+from cpunmt.sentences.cut_text import Cut, joined, without_line_breaks
+from cpunmt.sentences.engine_layer import aligned_of
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.units import Splitter, is_one, units
+
+
+class Cutter:
+    """Cuts the texts of one call."""
+
+    def __init__(self, split: str | Splitter, languages: Languages, vocabulary: AnyVocabulary):
+        """`vocabulary`: the source's, which knows whether a text begins with the language to translate into."""
+        self._split, self._languages, self._vocabulary = split, languages, vocabulary
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text is one sentence, handed down as it is."""
+        if isinstance(self._split, str) and is_one(text):
+            return True
+        return self.cut(text).parts == [text]
+
+    def spans(self, text: str) -> list[Span]:
+        """What of a text is translated: its sentences, but for those without a letter, which stay as they are.
+
+        Raises ValueError if a function that splits gives what it must not.
+        """
+        found = units(text, self._split, self._languages.source)
+        return [span for span in found if any(map(str.isalpha, text[slice(*span)]))]
+
+    def cut(self, text: str, forced: bool = False) -> Cut:
+        """A text and its sentences. `forced`: its translation must begin with something, so that there must be one.
+
+        A text without sentences has none: then `text` itself is what is handed down, empty.
+        """
+        check()  # texts may be many
+        begin = self._vocabulary.language_end(text)
+        spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
+        if forced and not spans and (size := len(text[begin:].strip())):
+            end = len(text.rstrip())
+            spans = [(end - size, end)]
+        return Cut(text, spans, begin)
+
+    def unspaced(self, text: str) -> bool | None:
+        """Whether the language that a text is translated into has no space between sentences; None: not known."""
+        end = self._vocabulary.language_end(text)
+        return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
+
+
+def handed_down(cut: Cut) -> list[str]:
+    """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
+    return cut.parts or [""]
+
+
+def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
+    """The translation of a text, from what the layer below made of `handed_down(cut)`."""
+    if cut.spans:
+        below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
+    results = [found_of(aligned) for aligned in below]
+    if cut.is_whole:
+        return below[0]._replace(source=cut.text)
+    if not cut.spans:
+        return aligned_of(cut.text, _without_sentences(cut, results[0]), align)
+    found = joined(cut, results, cutter.unspaced(cut.text))
+    made = Aligned(cut.text, found.text, found=found)
+    return _with_alignment(made, cut, below) if align else made
+
+
+def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
+    """What came back unchanged, as what is kept does, has its line breaks, which the layer below did not see."""
+    found = aligned.found
+    if found is None or aligned.target == given or aligned.target != without_line_breaks(given):
+        return aligned
+    best = replace(found.hypotheses[0], text=given)
+    return aligned._replace(target=given, found=replace(found, hypotheses=(best, *found.hypotheses[1:])))
+
+
+def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligned:
+    """The alignments of all sentences, which may know more than what the engine found: what was put back has none."""
+    sources: list[Span] = []
+    targets: list[Span] = []
+    links: list[tuple[int, int]] = []
+    kept: list[tuple[Span, Span]] = []
+    places = [part.target for part in found_of(made).hypotheses[0]._parts]
+    last = (cut.begin, 0)  # where the last sentence ends, in both texts
+    for part, (begin, end), (place, place_end) in zip(below, cut.spans, places, strict=True):
+        kept += _between(made, last, (begin, place))
+        last = (end, place_end)
+        links += [(s + len(sources), t + len(targets)) for s, t in part.links]
+        by = begin - cut.begin
+        sources += [(max(b + by, begin), max(e + by, begin)) for b, e in part.source_spans]
+        targets += [shifted(span, place) for span in part.target_spans]
+        kept += [(shifted(source, by), shifted(target, place)) for source, target in part.kept]
+    kept += _between(made, last, (len(made.source), len(made.target)))
+    return made._replace(source_spans=sources, target_spans=targets, links=links, kept=kept)
+
+
+def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Span]]:
+    """Returns the spans between two sentences, if both texts have the same characters there, and not only white space.
+
+    Parameters
+    ----------
+    last : where the first sentence ends, in the source and in the target
+    following : where the second one begins in them
+    """
+    source, target = (last[0], following[0]), (last[1], following[1])
+    text = made.source[slice(*source)]
+    return [(source, target)] if text == made.target[slice(*target)] and not (text.isspace() or not text) else []
+
+
+def found_of(aligned: Aligned) -> Result:
+    """What the engine found, as the layers above it have changed it."""
+    if aligned.found is None:
+        raise TypeError("a layer below the sentences dropped what the engine found")
+    return aligned.found
+
+
+def _without_sentences(cut: Cut, blank: Result) -> Result:
+    """Of a text without letters: itself, unless something was forced."""
+    best = blank.hypotheses[0]
+    kept = replace(best, text=best.text or cut.text[cut.begin :])
+    return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))
+
+
+def sentence_layer(cutter: Cutter, below: Layer) -> Layer:
+    """A layer that translates whole texts; `below` translates sentences."""
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        cuts = [cutter.cut(text) for text in texts]
+        wanted = [handed_down(cut) for cut in cuts]
+        found = iter(below([sentence for sentences in wanted for sentence in sentences], align))
+        return [
+            put_together(cut, list(islice(found, len(sentences))), cutter, align)
+            for cut, sentences in zip(cuts, wanted, strict=True)
+        ]
+
+    return translate

@@ -1,1 +1,0 @@
-"""HTML: its text is translated, every other byte stays; tags within a sentence follow their words."""

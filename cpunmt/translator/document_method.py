@@ -1,0 +1,60 @@
+"""`translate_document`, of whatever translates texts."""
+
+from __future__ import annotations
+
+import abc
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cpunmt.decoding.call_settings import watch_of
+from cpunmt.options.arguments import AnyPath
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import under
+
+_ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by name, as `cpunmt` finds what it offers
+
+
+class DocumentMethod(abc.ABC):
+    """What a Translator and a Pivot do with files."""
+
+    @abc.abstractmethod
+    def _target_language(self) -> str | None:
+        """The language that it translates into; None: not known."""
+
+    def translate_document(
+        self,
+        path: AnyPath,
+        out: AnyPath | None = None,
+        *,
+        format: str | None = None,
+        select: Sequence[str] = (),
+        encoding: str | None = None,
+        force: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+        **given: Any,
+    ) -> Path:
+        """Translate the texts in a file of another format, and keep all else in it, to the byte.
+
+        Equal texts are translated once. The file is written when all of it is done. Returns its path.
+
+        Parameters
+        ----------
+        out : the file to write; None: as `path`, with the target language before the ending: report.de.md
+        format : its name, of those in docs/documents.md, such as "md"; None: what the name of `path` ends with
+        select : which parts are translated, in formats that have parts to choose: paths or columns, as
+            docs/documents.md tells; none: the usual ones
+        encoding : of a text file, "cp1252" for example; None: UTF-8, or UTF-16 with its byte order mark
+        force : replace `out`, if it is there
+        progress : is called with how many texts are done, and how many there are
+        given : options of `translate`
+
+        Raises CpunmtError for a file that cannot be used, and ValueError for a wrong option; nothing is written then.
+        """
+        with LOCK:
+            translate_document = importlib.import_module(_ABOVE).translate_document
+        chosen = {"format": format, "select": select, "encoding": encoding, "force": force, "progress": progress}
+        with under(watch_of(given)):
+            found: Path = translate_document(self, path, out, self._target_language(), given, **chosen)
+        return found

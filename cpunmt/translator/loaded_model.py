@@ -1,0 +1,348 @@
+"""What a `Translator` is apart from its calls: a model that is loaded, its worker threads, and how it is handed on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import Settings, settings_of
+from cpunmt.decoding.loading import LoadedModel, load_model
+from cpunmt.engine.engine import Engine
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ModelConfig
+from cpunmt.options.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
+from cpunmt.options.contradictions import refuse_missing
+from cpunmt.options.options import Options, make_options, model_options
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.workers import Workers
+from cpunmt.registry.languages import Languages, model_languages
+from cpunmt.registry.store import is_name, languages_of, located
+from cpunmt.sentence_layers.all_layers import SentenceLayers
+from cpunmt.sentences.sentence_cache import SentenceCache
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.values.checks import shown, whole
+
+_Owner = TypeVar("_Owner", bound="ModelOwner")
+
+
+class ModelOwner:
+    """A model, loaded from its directory; or several that translate together, an ensemble.
+
+    It can be pickled: by its path and arguments, and the model is loaded again from there. Attributes that a subclass
+    adds go along. A copy shares the weights.
+
+    Attributes
+    ----------
+    path : Path
+        The model's directory, as it was given: a relative one is of the folder that was the current one then. Of an
+        ensemble the first one's.
+    paths : tuple of Path
+        That of each model of an ensemble, or the one.
+    weights : tuple of float
+        That of each model, as given; only their ratio counts.
+    options : Options
+        The defaults of this model: what a call does that is given no options.
+    config : ModelConfig
+        What the model, or an ensemble's first one, is: sizes, layers, how its weights are stored.
+    metadata : dict
+        What its directory says of it: languages, licence, origin.
+    source_vocabulary, target_vocabulary
+        Its pieces.
+    """
+
+    path: Path
+    paths: tuple[Path, ...]
+    weights: tuple[float, ...]
+    options: Options
+    config: ModelConfig
+    metadata: dict[str, Any]
+    source_vocabulary: AnyVocabulary
+    target_vocabulary: AnyVocabulary
+    _names: list[str | None]  # of those that were given by name, not by path
+    _absolute: tuple[Path, ...]
+    _wanted: tuple[str, str | None]
+    _threads: tuple[int, int]
+    _workers: Workers
+    _default: Settings
+    _scored_by: Options
+    _checked: dict[object, Settings]  # options of earlier calls: checking takes 20 us
+    _languages: Languages
+    _cache_size: int
+    _cache: SentenceCache[Aligned] | None
+    _loaded: LoadedModel | None
+    _layers: SentenceLayers
+
+    def __init__(
+        self,
+        model_path: AnyPath | Iterable[AnyPath],
+        device: str = "cpu",
+        *,
+        device_index: int | list[int] = 0,
+        compute_type: str | dict[str, str] = "default",
+        activation_scales: str | None = None,
+        weights: Iterable[float] | None = None,
+        inter_threads: int = 1,
+        intra_threads: int = 0,
+        max_queued_batches: int = 0,
+        sentence_cache: int = 0,
+        flash_attention: bool = False,
+        tensor_parallel: bool = False,
+        files: object = None,
+    ):
+        """Load a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
+
+        Parameters
+        ----------
+        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list of
+            them is an ensemble: all models translate each sentence together, and the log-probability of a piece is the
+            weighted mean of theirs. They have the same vocabularies; their architectures may differ. What a call does
+            that is given no options is as the first model says
+        compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
+        activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
+        weights : of an ensemble, a number for each model, not less than 0: what counts is their ratio; None: equal ones
+        inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
+            the calling thread does all work, and no thread is started but for texts so long that an interrupt would
+            have to wait for them.
+        max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
+        sentence_cache : keep the translations of so many sentences, the last ones that were asked for, of at most 2,000
+            characters each; 0: of none. Results are the same.
+
+        The other arguments are CTranslate2's, at the values that mean what is done here.
+
+        Raises ModelFileError for a missing or broken directory, ValueError for another value of an argument.
+        """
+        expect("device", device, ["cpu", "auto"], "cpunmt runs on the CPU only")
+        expect("device_index", device_index, [0, [0]], "there is one CPU")
+        expect("intra_threads", intra_threads, [0, 1], "one thread translates a batch; use inter_threads")
+        expect("flash_attention", flash_attention, [False], "it is for GPUs")
+        expect("tensor_parallel", tensor_parallel, [False], "it is for GPUs")
+        expect("files", files, [None], "a model is loaded from its directory")
+        self._threads = (
+            whole("inter_threads", inter_threads, 1, MOST_THREADS),
+            whole("max_queued_batches", max_queued_batches, -1, 1 << 30),
+        )
+        self._cache_size = whole("sentence_cache", sentence_cache, 0, 1 << 30)
+        if isinstance(compute_type, dict):
+            compute_type = compute_type.get("cpu", "default")
+        models = _listed(model_path)
+        self.weights = (1.0,)
+        if len(models) > 1 or weights is not None:
+            with LOCK:  # a process that translates with one model starts without it
+                from cpunmt.decoding.ensemble import checked_weights
+            self.weights = checked_weights(weights, len(models))
+        self._names = [str(model) if is_name(model) else None for model in models]
+        self.paths = tuple(map(located, models))
+        self.path = self.paths[0]
+        self._wanted = compute_type, activation_scales
+        self._workers = Workers(*self._threads)
+        self._use(self._load(self.paths))  # messages have the paths as they were given
+        self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the current folder will be
+
+    def load_model(self, keep_cache: bool = False) -> None:
+        """Load the model again after `unload_model`; the next translation would do so too."""
+        self._use(self._load(self._absolute))
+
+    def _load(self, paths: Sequence[Path]) -> LoadedModel:
+        if len(paths) == 1:
+            return load_model(paths[0], *self._wanted)
+        with LOCK:
+            from cpunmt.decoding.ensemble import load_ensemble
+        return load_ensemble(paths, self.weights, *self._wanted)
+
+    def _use(self, model: LoadedModel) -> None:
+        self.config, self.metadata = model.config, model.metadata
+        self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
+        self.options = model_options(model.config)
+        self._default = settings_of(self.options)
+        self._languages = model_languages(model.metadata, self._names[0] or str(self.path))
+        self._scored_by = replace(self.options, vocabulary="full")
+        self._checked = {}
+        self._layers = SentenceLayers([model.source_vocabulary], [model.config])
+        self._cache = self._new_cache()
+        self._loaded = model
+
+    def _new_cache(self) -> SentenceCache[Aligned] | None:
+        return SentenceCache(self._cache_size) if self._cache_size else None
+
+    def unload_model(self, to_cpu: bool = False) -> None:
+        """Give the memory of the weights back, when calls that are running have ended."""
+        self._loaded = None
+
+    @property
+    def _model(self) -> LoadedModel:
+        while (model := self._loaded) is None:
+            with LOCK:  # once, however many threads want it
+                if self._loaded is None:
+                    self.load_model()
+        return model
+
+    @property
+    def _engine(self) -> Engine:
+        return self._model.engine
+
+    @property
+    def model_is_loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._loaded is not None
+
+    @property
+    def compute_type(self) -> str:
+        """What is multiplied: "int8", "int16" or "float32"."""
+        return SCHEMES[self.config.scheme]
+
+    @property
+    def device(self) -> str:
+        """Always "cpu"."""
+        return "cpu"
+
+    @property
+    def device_index(self) -> list[int]:
+        """Always [0]."""
+        return [0]
+
+    @property
+    def tensor_parallel(self) -> bool:
+        """Always False."""
+        return False
+
+    @property
+    def num_translators(self) -> int:
+        """How many batches are translated side by side."""
+        return self._workers.count
+
+    @property
+    def num_queued_batches(self) -> int:
+        """Batches that wait for a worker thread."""
+        return self._workers.queued
+
+    @property
+    def num_active_batches(self) -> int:
+        """Batches that wait for a worker thread or are being translated by one."""
+        return self._workers.active
+
+    @property
+    def has_shortlist(self) -> bool:
+        """Whether the model has a lexical shortlist."""
+        return self._engine.shortlist is not None
+
+    def tokenize(self, text: str) -> list[str]:
+        """The source pieces of `text`, as `translate_batch` takes them."""
+        return self.source_vocabulary.surfaces(text)
+
+    def detokenize(self, pieces: list[str]) -> str:
+        """The text of target pieces, as `translate_batch` gives them."""
+        return self.target_vocabulary.text_of(piece_list(pieces, 0))
+
+    def _settings(
+        self, given: Mapping[str, Any], options: Options | None, allowed: Collection[str] | None = None
+    ) -> Settings:
+        """The options of a call, checked. `options`: what `given` changes; None: the model's own defaults."""
+        if not given and options is None:
+            return self._default
+        if given.get("glossary") is not None:  # a file is read once for each call, and each time that it is given
+            with LOCK:
+                from cpunmt.options.glossary.glossary import glossary_of
+            given = {**given, "glossary": glossary_of(given["glossary"])}
+        key = (options, allowed, *given.items(), *map(type, given.values()))  # True is no 1 here
+        hashable = True
+        try:
+            return self._checked[key]
+        except KeyError:
+            chosen = make_options(given, self._base(options), allowed)
+        except TypeError:  # a list, which may be an option or wrong
+            chosen, hashable = make_options(given, self._base(options), allowed), False
+        refuse_missing(chosen.vocabulary, self._engine, self.path)
+        if chosen.suppress_sequences is not None or chosen.disable_unk:
+            with LOCK:
+                from cpunmt.options.suppressed_sequences import with_ids
+            no_unknown = chosen.disable_unk and self.config.replace_unknowns  # others never say it
+            sequences = with_ids(chosen.suppress_sequences, self.target_vocabulary, no_unknown)
+            chosen = replace(chosen, suppress_sequences=sequences)
+        if chosen.end_token is not None:
+            with LOCK:
+                from cpunmt.options import end_tokens
+            if self.config.right_to_left:
+                raise ValueError(
+                    "end_token is given, but the model translates from right to left (right-left: true), so a "
+                    "translation does not end with what it says last; expected None"
+                )
+            chosen = replace(chosen, end_token=end_tokens.with_ids(chosen.end_token, self.target_vocabulary))
+        settings = settings_of(chosen)
+        if hashable:
+            if len(self._checked) >= 100:
+                self._checked.clear()
+            self._checked[key] = settings
+        return settings
+
+    def _base(self, options: object) -> Options:
+        if options is None:
+            return self.options
+        if not isinstance(options, Options):
+            raise TypeError(f"options is {shown(options)}, expected cpunmt.Options, or keywords: beam_size=4")
+        return options
+
+    def __repr__(self) -> str:
+        said = [self.config.scheme]
+        if known := languages_of(self.metadata):
+            said.append("{!r} to {!r}".format(*known))
+        if self._workers.count > 1:
+            said.append(f"inter_threads={self._workers.count}")
+        said.append("loaded" if self.model_is_loaded else "not loaded")
+        models = " + ".join(repr(name or str(path)) for name, path in zip(self._names, self.paths, strict=True))
+        return f"<{type(self).__name__} {models}: {', '.join(said)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arguments and what was added, but no weights. A path becomes absolute; a name is looked up again."""
+        threads, queued = self._threads
+        compute_type, activation_scales = self._wanted
+        models = [name or str(path) for name, path in zip(self._names, self._absolute, strict=True)]
+        arguments = {
+            "model_path": models if len(models) > 1 else models[0],
+            "weights": self.weights if len(models) > 1 else None,
+            "compute_type": compute_type,
+            "activation_scales": activation_scales,
+            "inter_threads": threads,
+            "max_queued_batches": queued,
+            "sentence_cache": self._cache_size,
+        }
+        added = {name: value for name, value in self.__dict__.items() if name not in ModelOwner.__annotations__}
+        return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load the model from its path; `__init__` of a subclass is not called."""
+        ModelOwner.__init__(self, **state["arguments"])
+        self.__dict__.update(state["added"])
+        if not state["loaded"]:
+            self.unload_model()
+
+    def __copy__(self: _Owner) -> _Owner:
+        """One that shares the weights, which nothing changes; threads are its own."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied._workers, copied._checked, copied._cache = Workers(*self._threads), {}, self._new_cache()
+        return copied
+
+    def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:
+        return self.__copy__()
+
+
+def _listed(models: AnyPath | Iterable[AnyPath]) -> list[AnyPath]:
+    """The models of an ensemble, or the one. Raises TypeError for what is neither, ValueError for none."""
+    if isinstance(models, str | bytes | os.PathLike):
+        given: list[Any] = [models]
+    else:
+        items = in_order(models, "Translator", "a model's path or name, or a list of them")
+        given = list(islice(items, MOST_MODELS + 1))
+    if not 1 <= len(given) <= MOST_MODELS:
+        has = f"more than {MOST_MODELS}" if given else "no"
+        raise ValueError(f"model_path has {has} models, expected 1 to {MOST_MODELS}")
+    for place, model in enumerate(given):
+        if not isinstance(model, str | bytes | os.PathLike):
+            raise wrong_item("model", place, model, "a path or a name")
+    # a subclass of str may print as something else
+    return [str.__str__(model) if isinstance(model, str) else model for model in given]

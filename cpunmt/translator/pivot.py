@@ -1,0 +1,299 @@
+"""Translation through a language between: `Pivot`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Literal, overload
+
+from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.alignment.composing import composed, pivot_layer
+from cpunmt.decoding.call_settings import LETTERS, Settings, aligning, settings_of, watch_of
+from cpunmt.files.windows import windows
+from cpunmt.options.arguments import Prefixes, in_order, plain_text, text_ids, text_list
+from cpunmt.options.options import TEXT_ONLY, Options
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import under
+from cpunmt.process.workers import Workers
+from cpunmt.registry.languages import Languages, base_of
+from cpunmt.results.results import Result
+from cpunmt.sentence_layers.all_layers import SentenceLayers
+from cpunmt.sentences.sentence_layer import Cutter
+from cpunmt.sentences.target_prefix import Forced, forced_layer
+from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.translator.document_method import DocumentMethod
+from cpunmt.translator.text_pipeline import TextCall, translate_texts
+from cpunmt.translator.translator import WINDOW, Translator
+from cpunmt.values.checks import shown, switch
+
+Leg = Options | Mapping[str, Any] | None  # of one model
+# what is for the text as a whole, and not for each model's sentences
+_AS_GIVEN: dict[str, Any] = {
+    "html": False,
+    "xml": False,
+    "tags": None,
+    "protect": "none",
+    "copy_numbers": False,
+    "lower_capitals": False,
+    "glossary": None,
+}
+_OF_THE_LAST = ("suppress_sequences", "end_token")  # which the pieces of another language may be unable to say
+_HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
+
+
+class Pivot(DocumentMethod):
+    """Translates with several models, each of which translates what the one before it says.
+
+    pivot = Pivot(["firefox:deen", "firefox:enfr"])
+    pivot.translate("Ein Mann fährt Fahrrad.").text
+
+    Attributes
+    ----------
+    translators : tuple of Translator
+        In order.
+    source_vocabulary, target_vocabulary
+        The first one's pieces, and the last one's.
+    """
+
+    translators: tuple[Translator, ...]
+
+    def __init__(self, models: Iterable[str | os.PathLike[str] | Translator], **arguments: Any) -> None:
+        """Of two or more models: Translators, or what a `Translator` is made of, which `arguments` are given to.
+
+        Raises ValueError for less than two, and where a model is known to read another language than the one before
+        it writes; else as `Translator`.
+        """
+        given = list(in_order(models, "Pivot", "a list of models"))
+        if len(given) < 2:
+            raise ValueError(f"Pivot is given {len(given)} models, expected two or more; of one make a Translator")
+        made = [model if isinstance(model, Translator) else Translator(model, **arguments) for model in given]  # type: ignore[arg-type]  # it checks
+        self.translators = tuple(made)
+        self._layers = self._new_layers()
+        for before, after in pairwise(made):
+            written, read = before._languages.target, after._languages.source
+            if written and read and base_of(written) != base_of(read):
+                raise ValueError(
+                    f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
+                    f"{read!r}; expected models in the order in which they are used"
+                )
+
+    def _target_language(self) -> str | None:
+        return self.translators[-1]._languages.target
+
+    @property
+    def source_vocabulary(self) -> AnyVocabulary:
+        """The first model's source pieces."""
+        return self.translators[0].source_vocabulary
+
+    @property
+    def target_vocabulary(self) -> AnyVocabulary:
+        """The last model's target pieces."""
+        return self.translators[-1].target_vocabulary
+
+    @overload
+    def translate(  # pyright: ignore[reportOverlappingOverload]
+        self,
+        text: str,
+        target_prefix: str | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Result: ...
+
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> list[Result]: ...
+
+    def translate(
+        self,
+        text: str | Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Result | list[Result]:
+        """Translate a text or a list of texts, as `Translator.translate` does.
+
+        A Result is that of the last model: its score, log-probability and pieces. It is `truncated` if what any model
+        said was. Its alignments lead from the pieces of the text to those of the last translation: attention is
+        multiplied through what stands between.
+
+        Parameters
+        ----------
+        target_prefix : of the last translation
+        options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
+        given : options for all models; they win
+
+        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are the first one's,
+        and mean all models together: texts are cut to sentences once, and terms are those of the last translation.
+        num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
+        translation on. So are suppress_sequences and end_token, unless `options` is a list.
+        """
+        if given and (watch := watch_of(given)):
+            with under(watch):
+                return self.translate(text, target_prefix, options=options, **given)
+        if isinstance(text, str):
+            if target_prefix is not None and not isinstance(target_prefix, str):
+                raise TypeError(f"target_prefix is {shown(target_prefix)}, expected text, as `text` is")
+            return self._texts([text], target_prefix, options, given)[0]
+        return self._texts(text_list(text, "translate"), target_prefix, options, given)
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        ordered: Literal[True] = True,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[Result]: ...
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        ordered: Literal[False],
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[tuple[int, Result]]: ...
+
+    def translate_iterable(
+        self,
+        source: Iterable[str],
+        target_prefix: str | None = None,
+        *,
+        ordered: bool = True,
+        options: Leg | Sequence[Leg] = None,
+        **given: Any,
+    ) -> Iterator[Any]:
+        """Translate a stream of texts in constant memory: one result for each, in order.
+
+        They are read in windows, as those of `Translator.translate_iterable`; what a stream gives that ends badly, and
+        `ordered=False`, are as there. `target_prefix` is that of all.
+        """
+        if isinstance(source, str):
+            raise TypeError("translate_iterable takes texts, not one text; use translate")
+        watch = watch_of(given)
+        self._settings(options, given)  # wrong ones are told before anything is read
+        items = enumerate(in_order(source, "translate_iterable", "texts"))
+        read = windows((plain_text(text, number, "text") for number, text in items), 1, WINDOW)
+
+        def make(texts: Sequence[str]) -> list[Result]:
+            with under(watch):
+                return self._texts(list(texts), target_prefix, options, given)
+
+        if switch("ordered", ordered):
+            return (result for window in read for result in make(window))
+        with LOCK:
+            from cpunmt.translator.streams.unordered import unordered
+        return unordered(read, lambda text: len(text) // LETTERS + 1, make, Workers(1))
+
+    def _texts(
+        self,
+        texts: list[str],
+        prefixes: str | Iterable[str | None] | None,
+        options: Leg | Sequence[Leg],
+        given: Mapping[str, Any],
+    ) -> list[Result]:
+        last, settings = self.translators[-1], self._settings(options, given)
+        forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
+        return translate_texts(texts, forced, self._text_call(settings))
+
+    def _text_call(self, settings: Sequence[Settings]) -> TextCall:
+        """How texts are translated, by models with these options: see `Translator._text_call`."""
+        first, last = self.translators[0], self.translators[-1]
+        of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
+        languages = Languages(first._languages.source, last._languages.target)
+        split = of_texts["split"]
+        cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
+        before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
+
+        def sentences(parts: Sequence[str], begun: Sequence[list[int]], chosen: Settings) -> list[Aligned]:
+            legs = [*before, settings_of(chosen.options, **_AS_GIVEN)]
+            return self._layers.translate(
+                parts, begun, chosen.options, lambda prefixes: self._layer(legs, prefixes), lambda: self._forced(legs)
+            )
+
+        return TextCall(settings_of(settings[-1].options, **of_texts), languages, cutter, sentences)
+
+    def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
+        """The layer that translates single sentences; `forced` are the ids that each last translation begins with."""
+        prefixes = [None] * (len(settings) - 1) + [forced]
+        return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
+
+    def _forced(self, settings: Sequence[Settings]) -> Forced | None:
+        """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
+        *before, last = settings
+        forced = forced_layer(self.translators[-1]._model, last)
+        if forced is None:
+            return None
+        layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
+
+        def translate(texts: Sequence[str], beginnings: Sequence[str]) -> list[Aligned | None]:
+            middle = layer(texts, True)
+            found = forced([aligned.target for aligned in middle], beginnings)
+            return [made and composed(first, made) for first, made in zip(middle, found, strict=True)]
+
+        return translate
+
+    def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
+        """The options of each model's call, checked."""
+        count = len(self.translators)
+        if options is None or isinstance(options, Options | Mapping):
+            options = [*[_without_pieces(options)] * (count - 1), options]
+        chosen = list(in_order(options, "options", "Options, a dict, or a list with one for each model"))
+        if len(chosen) != count:
+            raise ValueError(f"options has {len(chosen)} items, expected one for each of the {count} models")
+        found = []
+        for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
+            own = given if number == count - 1 else _without_pieces(given)
+            if isinstance(leg, Mapping):
+                settings = translator._settings({**leg, **own}, None)
+            elif leg is None or isinstance(leg, Options):
+                settings = translator._settings(own, leg)
+            else:
+                raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
+            found.append(settings)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the layers: they keep functions that calls gave, which may not be pickled. They are made anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_layers"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._layers = self._new_layers()
+
+    def _new_layers(self) -> SentenceLayers:
+        models = self.translators
+        return SentenceLayers([model.source_vocabulary for model in models], [model.config for model in models])
+
+    def __repr__(self) -> str:
+        return f"Pivot([{', '.join(map(repr, self.translators))}])"
+
+
+def _without_pieces(options: Any) -> Any:
+    """Options, or keywords, of a model that is not the last one: without those that name pieces of its language."""
+    if isinstance(options, Options):
+        return replace(options, suppress_sequences=None, end_token=None)
+    return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
+
+
+def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:
+    """The lowest layer of a Translator, whose workers do the work."""
+
+    def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
+        return translator._sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
+
+    return layer

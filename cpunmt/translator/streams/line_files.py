@@ -1,0 +1,145 @@
+"""CTranslate2's `translate_file` and `score_file`: tokenized lines in, lines of translations or scores out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from cpunmt.errors import CpunmtError
+from cpunmt.files.line_stream import encode_line
+from cpunmt.files.output_files import replacing_file, told
+from cpunmt.options.arguments import AnyPath, Detokenize, Tokenize
+from cpunmt.results.results import ExecutionStats, ScoringResult, TranslationResult
+from cpunmt.translator.streams.item_stream import Uneven, paired
+
+Sentences = Iterator[list[str]]  # pieces of each
+
+
+class FilePaths(NamedTuple):
+    """The files of a call.
+
+    source  the sentences
+    output  what is made of them; written under another name and renamed when all is done
+    target  the other side: prefixes, which may be empty, or what is scored; None: there is none
+    """
+
+    source: AnyPath
+    output: AnyPath
+    target: AnyPath | None = None
+
+
+class Tokenizers(NamedTuple):
+    """How a line becomes pieces, and pieces a line; None: pieces with a space between."""
+
+    source: Tokenize | None = None
+    target: Tokenize | None = None
+    target_back: Detokenize | None = None
+
+    def line_of(self, pieces: list[str]) -> str:
+        """What is written of target pieces. Raises TypeError if the caller's function gives no text."""
+        made: Any = self.target_back(pieces) if self.target_back else " ".join(pieces)
+        if not isinstance(made, str):
+            raise TypeError(f"target_detokenize_fn gave {type(made).__name__}, expected str")
+        return str.__str__(made)
+
+
+def translate_file(
+    translate: Callable[[Sentences, Sentences | None, Uneven], Iterator[TranslationResult]],
+    paths: FilePaths,
+    tokenizers: Tokenizers,
+    with_scores: bool,
+) -> ExecutionStats:
+    """Translate a file line by line; the output has a line for each hypothesis.
+
+    Parameters
+    ----------
+    translate : results of sentences and their prefixes, in order; raises what the third gives if there are not as many
+    with_scores : write the score and ` ||| ` before each
+
+    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    """
+    began = time.perf_counter()
+    source_path, output_path, target_path = _names(paths)
+    sources = map(tokenizers.source or _pieces, _lines(source_path))
+    prefixes = None if target_path is None else map(tokenizers.target or _pieces, _lines(target_path))
+
+    def uneven(number: int, shorter: int) -> CpunmtError:
+        has = "more" if shorter == 0 else "fewer"
+        return CpunmtError(f"{target_path}: has {has} lines than {source_path}, expected as many")
+
+    results = translate(sources, prefixes, uneven)
+    tokens = examples = 0
+    with replacing_file(output_path) as file:
+        for result in results:
+            for pieces, score in zip_longest(result.hypotheses, result.scores):
+                line = encode_line((f"{score:g} ||| " if with_scores else "") + tokenizers.line_of(pieces))
+                with told(output_path):
+                    file.write(line)
+            tokens += len(result.hypotheses[0])
+            examples += 1
+    return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
+
+
+def score_file(
+    score: Callable[[Iterator[tuple[object, object]]], Iterator[ScoringResult]],
+    paths: FilePaths,
+    tokenizers: Tokenizers,
+    with_tokens_score: bool,
+) -> ExecutionStats:
+    """Score the lines of one file as translations of another's; the output has `score ||| target` for each pair.
+
+    Parameters
+    ----------
+    score : results of pairs, in order
+    with_tokens_score : write ` ||| ` and the log-probability of each piece, </s> included, after each
+
+    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    """
+    began = time.perf_counter()
+    source_path, output_path, target_path = _names(paths)
+    sources = map(tokenizers.source or _pieces, _lines(source_path))
+    targets = map(tokenizers.target or _pieces, _lines(target_path))
+
+    def uneven(number: int, shorter: int) -> CpunmtError:
+        short, long = (source_path, target_path) if shorter == 0 else (target_path, source_path)
+        return CpunmtError(f"{short}: has {number} lines and {long} more, expected as many")
+
+    results = score(paired(sources, targets, uneven))
+    tokens = examples = 0
+    with replacing_file(output_path) as file:
+        for result in results:
+            pieces = result.tokens[:-1] if result.tokens else []  # without </s>
+            line = f"{result.score:g} ||| {tokenizers.line_of(pieces)}"
+            if with_tokens_score:
+                line += " ||| " + " ".join(f"{value:g}" for value in result.log_probs)
+            encoded = encode_line(line)
+            with told(output_path):
+                file.write(encoded)
+            tokens += len(result.tokens)
+            examples += 1
+    return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
+
+
+def _names(paths: FilePaths) -> tuple[str, str, str]:
+    names = [path if path is None else str.__str__(os.fsdecode(path)) for path in paths]
+    return tuple(names)  # type: ignore[return-value]  # the target is asked for only where there is one
+
+
+def _pieces(line: str) -> list[str]:
+    return [piece for piece in line.split(" ") if piece]
+
+
+def _lines(path: str) -> Iterator[str]:
+    number = 0
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                number += 1
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise CpunmtError(f"{path}: line {number} is not UTF-8: {error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise CpunmtError(f"{path}: cannot read: {getattr(error, 'strerror', error)}") from None

@@ -1,0 +1,96 @@
+"""Results of a stream as soon as they are there: `translate_iterable(..., ordered=False)`."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from cpunmt.decoding.call_settings import shares
+from cpunmt.process.stopping import Watch, under
+from cpunmt.process.workers import Workers
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+R = TypeVar("R")
+AHEAD = 2  # shares for each worker that wait or are being translated: one is ready when another is done
+
+
+def unordered(
+    windows: Iterator[list[T]], size: Callable[[T], int], make: Callable[[Sequence[T]], list[R]], workers: Workers
+) -> Iterator[tuple[int, R]]:
+    """(number, result) of each item, numbered from 0.
+
+    A window is cut into shares of items that are about equally long. With one worker, the thread that asks, the
+    shortest come first. Others take shares of the next windows too while one of them is busy with a long one.
+
+    Parameters
+    ----------
+    windows : lists of items. What they raise, an Exception, is raised after the results of all that came before
+    size : about how many pieces an item has
+    make : results of items, in order; all of it is done by the thread that calls it
+
+    Raises RuntimeError if it is continued in a fork while results are in the making.
+    """
+    if workers.count == 1:
+        return _here(windows, size, make)
+    return _by_workers(windows, size, make, workers)
+
+
+def _here(
+    windows: Iterator[list[T]], size: Callable[[T], int], make: Callable[[Sequence[T]], list[R]]
+) -> Iterator[tuple[int, R]]:
+    begin = 0
+    for window in windows:
+        for share in reversed(list(shares(list(map(size, window)), 1))):
+            for place, result in zip(share, make([window[place] for place in share]), strict=True):
+                yield begin + place, result
+        begin += len(window)
+
+
+def _by_workers(
+    windows: Iterator[list[T]], size: Callable[[T], int], make: Callable[[Sequence[T]], list[R]], workers: Workers
+) -> Iterator[tuple[int, R]]:
+    begin, raised, process = 0, None, os.getpid()
+    running: dict[Future[list[R]], list[int]] = {}  # -> the numbers of its items
+    done: queue.SimpleQueue[Future[list[R]]] = queue.SimpleQueue()
+    wanted = Watch()
+
+    def results(most: int) -> Iterator[tuple[int, R]]:
+        """Those that are there, and then until no more than `most` shares are running."""
+        while running and (len(running) > most or not done.empty()):
+            if os.getpid() != process:
+                raise RuntimeError(
+                    f"these results are made in process {process}, and cannot be waited for in a fork of it; take "
+                    "them all before the fork, or translate in the new process"
+                )
+            future = done.get()
+            yield from zip(running.pop(future), future.result(), strict=True)
+
+    try:
+        while raised is None:
+            yield from results(len(running))
+            try:
+                window = next(windows, None)
+            except Exception as error:
+                raised, window = error, None
+            if window is None:
+                break
+            for share in shares(list(map(size, window)), workers.count):
+                with under(wanted):
+                    future = workers.submit(make, [window[place] for place in share])
+                running[future] = [begin + place for place in share]
+                future.add_done_callback(done.put)
+                yield from results(AHEAD * workers.count - 1)
+            begin += len(window)
+        yield from results(0)
+    finally:
+        wanted.leave()  # also what has begun
+        if os.getpid() == process:  # in a fork their locks may never be free
+            for future in running:
+                future.cancel()
+    if raised is not None:
+        raise raised

@@ -1,0 +1,348 @@
+"""Text in, text out: `Translator`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
+
+from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.decoding.batching import target_limit
+from cpunmt.decoding.call_settings import LETTERS, Call, Settings, is_simple, watch_of
+from cpunmt.decoding.joining import Source, make_result
+from cpunmt.options.arguments import text_ids, text_list
+from cpunmt.options.options import TEXT_ONLY, Options
+from cpunmt.process.first_use import LOCK
+from cpunmt.process.stopping import SharedWork, is_watched, under, watched
+from cpunmt.registry.languages import is_unspaced
+from cpunmt.results.results import Result, TranslationResult
+from cpunmt.sentence_layers.all_layers import has_no_codes
+from cpunmt.sentences.engine_layer import engine_layer
+from cpunmt.sentences.sentence_layer import Cutter, found_of
+from cpunmt.sentences.target_prefix import forced_layer
+from cpunmt.text.signs import has_digits
+from cpunmt.text.units import is_plain
+from cpunmt.translator.piece_translator import PieceTranslator
+from cpunmt.translator.scorer import WINDOW as WINDOW
+from cpunmt.translator.scorer import batch_sizes
+from cpunmt.translator.text_pipeline import TextCall, translate_texts
+from cpunmt.values.checks import switch
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing since Python 3.11
+
+    from cpunmt.decoding.piece_stream import Callback
+    from cpunmt.options.keywords import StreamOptions, TranslationOptions
+    from cpunmt.translator.streams.item_stream import Item
+else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
+    TranslationOptions = Any
+    Unpack = Union
+
+
+class Translator(PieceTranslator):
+    """Translates with one model. One Translator may be shared by many threads.
+
+    translator = Translator("models/ende-tiny")
+    translator.translate("A man is riding a bicycle.").text
+
+    Methods and arguments have CTranslate2's names where they mean the same. Where defaults differ: `beam_size` is 1
+    (there 2); `min_length` is 0 (there 1); a long source is split (there it is cut after 1,024 pieces); a target may
+    have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
+
+    Options are keywords, see `Options`; `options=Options(...)` gives all of them at once, instead of the model's own
+    defaults, and keywords beside it win.
+    """
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self,
+        text: str,
+        target_prefix: str | None = None,
+        *,
+        options: Options | None = None,
+        **given: Unpack[TranslationOptions],
+    ) -> Result: ...
+
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Options | None = None,
+        **given: Unpack[TranslationOptions],
+    ) -> list[Result]: ...
+
+    def translate(
+        self,
+        text: str | Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        *,
+        options: Options | None = None,
+        **given: Any,
+    ) -> Result | list[Result]:
+        """Translate a text, or a list of texts: text gives a Result, a list gives a list of equal length.
+
+        Each sentence is translated by itself; what is between sentences, and what has no letters, stays as it is. See
+        the option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
+        Result does not depend on what is translated beside it.
+
+        A list may be any iterable that has an order: a tuple, a generator, a pandas or polars Series, an array.
+
+        `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
+        It is that of the text's first sentence. What options say of lengths holds for each sentence.
+
+        Two keywords, of all calls, are no options: they end a call, and change no translation. `time_limit`: after so
+        many seconds TimeLimitError is raised, unless all is done. `cancel`: a `threading.Event`, or a function that is
+        asked several times a second; once it is set, or says so, CancelledError is raised.
+
+        Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
+        ValueError for a wrong value.
+        """
+        if given and (watch := watch_of(given)):
+            with under(watch):
+                return self.translate(text, target_prefix, options=options, **given)
+        settings = self._settings(given, options) if given or options is not None else self._default
+        if isinstance(text, str):
+            text = str.__str__(text)  # the characters of a subclass, which may print as others
+            if target_prefix is None and (alone := self._alone(text, settings)):
+                return alone
+            return self._texts([text], [self._prefixes(text_ids).ids(target_prefix)], settings)[0]
+        texts = text_list(text, "translate")
+        forced = self._prefixes(text_ids).of_all(target_prefix, len(texts))
+        return self._texts(texts, forced, settings)
+
+    @overload
+    def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self,
+        source: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[True] = True,
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[Result]: ...
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[True] = True,
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[TranslationResult]: ...
+
+    @overload
+    def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self,
+        source: Iterable[str],
+        target_prefix: str | Iterable[str | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[False],
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[tuple[int, Result]]: ...
+
+    @overload
+    def translate_iterable(
+        self,
+        source: Iterable[Iterable[str]],
+        target_prefix: Iterable[Iterable[str] | None] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: Literal["examples", "tokens"] = "examples",
+        *,
+        ordered: Literal[False],
+        options: Options | None = None,
+        **given: Unpack[StreamOptions],
+    ) -> Iterator[tuple[int, TranslationResult]]: ...
+
+    def translate_iterable(
+        self,
+        source: Iterable[Any],
+        target_prefix: str | Iterable[Any] | None = None,
+        max_batch_size: int | None = None,
+        batch_type: str = "examples",
+        *,
+        ordered: bool = True,
+        options: Options | None = None,
+        **given: Any,
+    ) -> Iterator[Any]:
+        """Translate a stream in constant memory: one result for each item, in order.
+
+        Texts give Results, as `translate` does; lists of pieces give TranslationResults, as `translate_batch` does.
+        Items are read in windows, sorted by length within each; the first window is one item, so that the first
+        result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
+        item is wrong, the results of what came before are given first.
+
+        With `ordered=False` pairs come, (number of the item, its result), as soon as they are there: some dozens or
+        hundreds of a window that are about equally long, and then the next ones; one thread begins with the shortest.
+
+        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too, or `itertools.repeat`.
+        `max_batch_size`, if given, counts what `batch_type` says. `callback` is as of `translate_batch`, for results in
+        order; its `batch_id` is the number of the item. `time_limit` is that of the whole stream, from this call on;
+        results of the windows before are given. Raises ValueError, as the first result is asked for, if `split` is
+        given and the items are pieces, which are not split, or `callback`, and they are texts.
+        """
+        with LOCK:  # a process that translates one text starts without it
+            from cpunmt.translator.streams.item_stream import checked_items, pieces_only, texts_only
+        callback, watch = given.pop("callback", None), watch_of(given)
+        settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        items = checked_items(source, target_prefix, vocabularies, self.config)
+        if of_texts := [name for name in TEXT_ONLY if name in given]:
+            items = texts_only(items, of_texts[0])
+        if callback is not None:
+            self._check_callback(callback, settings)
+            items = pieces_only(items)
+        if switch("ordered", ordered):
+            return self._stream(items, settings, watch, callback)
+        if callback is not None:
+            raise ValueError("callback is given and ordered is False, expected True with it")
+        return self._unordered(items, settings, watch)
+
+    def generate_text(
+        self,
+        text: str,
+        target_prefix: str | None = None,
+        *,
+        options: Options | None = None,
+        **given: Unpack[TranslationOptions],
+    ) -> Iterator[str]:
+        """Translate a text, and give its translation as it is found: together it is that of `translate`, to the letter.
+
+        Increments are some characters, where pieces are told before a search ends (`beam_size` 1) and nothing is done
+        to the sentence before or after; else sentences; of HTML, and of models that translate from right to left, what
+        is known at its end. One sentence is translated after the other. Whoever wants no more of it closes the
+        iterator, or drops it. Arguments are those of `translate`.
+        """
+        watch = watch_of(chosen := {**given})
+        settings = self._settings(chosen, options)
+        if not isinstance(text, str):
+            raise TypeError(f"generate_text takes a text, not {type(text).__name__}; use translate_iterable")
+        prefix = self._prefixes(text_ids).ids(target_prefix)
+        return watched(self._increments(str.__str__(text), prefix, settings), watch)
+
+    def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
+        with LOCK:  # a process that translates whole texts starts without it
+            from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
+        model, tells = self._model, is_simple(settings, self.config) and tells_pieces(settings)
+
+        def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
+            forced = prefix if is_first else []
+            ids = self._ids_alone(sentence, settings, bool(forced)) if tells else None
+            if ids is None:
+                yield found_of(self._sentences([sentence], [forced], settings)[0]).text
+                return
+            yield from sentence_increments(
+                model, settings, (sentence, ids, forced), lambda result: self._mended(sentence, result, settings).text
+            )
+
+        cutter, is_marked_up = self._cutter(settings), settings.options.html or settings.options.xml
+        cut = None if cutter is None or is_marked_up else cutter.cut(text, bool(prefix))
+        if cutter is not None and cut is not None and cut.spans:
+            found = joined_increments(cut, cutter.unspaced(text), translated)
+        elif cutter is None and not is_marked_up:
+            found = translated(text)
+        else:
+            found = (result.text for result in self._texts([text], [prefix], settings))
+        yield from filter(None, found)
+
+    def _alone(self, text: str, settings: Settings) -> Result | None:
+        """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
+        if self._cache is not None:
+            return None
+        split = settings.options.split
+        if split != "none" and not (isinstance(split, str) and is_plain(text)):
+            cutter = self._cutter(settings)
+            if cutter and not cutter.is_one(text):
+                return None
+        return self._one(text, settings)
+
+    def _one(self, text: str, settings: Settings) -> Result | None:
+        """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
+        options, model = settings.options, self._model
+        if not is_simple(settings, self.config) or (ids := self._ids_alone(text, settings)) is None:
+            return None
+        found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
+        return self._mended(
+            text, make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options), settings
+        )
+
+    def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
+        """The ids of a sentence that no layer changes before it is translated, in one part; None of others.
+
+        `begun`: its translation begins with something, so that no layer changes it after that.
+        """
+        options, vocabulary = settings.options, self.source_vocabulary
+        if options.glossary is not None and not begun:
+            return None
+        plain = has_no_codes(text) and options.protect in ("all", "none") and not text.isupper()
+        if not (plain or begun or self._layers.leave(text, options)):
+            return None
+        ids = vocabulary.encode(text)
+        unknown = plain and not begun and vocabulary.unk_id in ids and options.protect != "none"
+        return ids if 1 < len(ids) <= self.config.max_source_length and not unknown else None
+
+    def _mended(self, text: str, result: Result, settings: Settings) -> Result:
+        """What the layers make of the translation of a sentence that they left as it was."""
+        if not has_digits(text):
+            return result
+        return self._layers.mended(text, result, settings.options, lambda: self._engine_layer(settings)(None))
+
+    def _results(
+        self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
+    ) -> list[Any]:
+        """Results of items, all of which are texts, or all pieces."""
+        if items[0].ids is not None:
+            return super()._results(items, settings, callback, first)
+        return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
+
+    def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
+        """Results of texts, each of whose translations begins with the ids forced upon it."""
+        return translate_texts(texts, forced, self._text_call(settings))
+
+    def _text_call(self, settings: Settings) -> TextCall:
+        """How texts are translated. Who shares sentences among calls (`serve`) puts something else for `sentences`."""
+        return TextCall(settings, self._languages, self._cutter(settings), self._sentences)
+
+    def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        """Sentences, shared among the workers."""
+        if self._cache is None:
+            return self._translated(texts, forced, settings)
+
+        def make(numbers: Sequence[int]) -> list[Aligned]:
+            return self._translated([texts[n] for n in numbers], [forced[n] for n in numbers], settings)
+
+        keys = [(text, tuple(prefix), settings) for text, prefix in zip(texts, forced, strict=True)]
+        return self._cache.all_of(texts, keys, make)
+
+    def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        if len(texts) == 1 and not forced[0] and not is_watched() and (result := self._one(texts[0], settings)):
+            return [Aligned(texts[0], result.text, found=result)]
+
+        def translate(numbers: Sequence[int], _: SharedWork | None) -> list[Aligned]:
+            return self._layers.translate(
+                [texts[number] for number in numbers],
+                [forced[number] for number in numbers],
+                settings.options,
+                self._engine_layer(settings),
+                lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
+            )
+
+        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+
+    def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
+        """What makes the lowest layer, from the ids that each translation begins with."""
+        return lambda begun: engine_layer(self._model, settings, begun, is_unspaced(self._languages.target))
+
+    def _cutter(self, settings: Settings) -> Cutter | None:
+        """What cuts texts to sentences; None: nothing does."""
+        split = settings.options.split
+        return None if split == "none" else Cutter(split, self._languages, self.source_vocabulary)

@@ -1,0 +1,58 @@
+"""Tokens as browsers see them."""
+
+import pytest
+
+from cpunmt.markup.scanner import CLOSE, OPEN, OTHER, RAW, REST, scan
+
+KINDS = {OPEN: "open", CLOSE: "close", OTHER: "other", RAW: "raw", REST: "rest"}
+
+
+def tokens(html):
+    return [(KINDS[kind], html[begin:end]) for kind, begin, end, _ in scan(html)]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("a < b, 1<2, <3, <", []),
+        ("<P a=1>x</p >", [("open", "<P a=1>"), ("close", "</p >")]),
+        ("<a title='>' b=\">\" c=d>x", [("open", "<a title='>' b=\">\" c=d>")]),
+        ("<a b=it's>x</a>", [("open", "<a b=it's>"), ("close", "</a>")]),  # no quotation mark: it is not after "="
+        ('<a b="c"">x"', [("open", '<a b="c"">')]),
+        ("<a b=c/><br/>", [("open", "<a b=c/>"), ("open", "<br/>")]),
+        ("<a\nb\n=\n'>'\n>", [("open", "<a\nb\n=\n'>'\n>")]),
+        ("<a b=>c", [("open", "<a b=>")]),
+        (
+            "<!-- a > b --><!--><!---><!-- --!>x",
+            [("other", o) for o in ("<!-- a > b -->", "<!-->", "<!--->", "<!-- --!>")],
+        ),
+        ("<!DOCTYPE html><?php a ?>", [("other", "<!DOCTYPE html>"), ("other", "<?php a ?>")]),
+        ("</ a></>x", [("other", "</ a>"), ("other", "</>")]),
+        ("<![CDATA[ a > b ]]>x", [("other", "<![CDATA[ a > b ]]>")]),
+        ("<script>'</b>'</SCRIPT >x", [("open", "<script>"), ("raw", "'</b>'"), ("close", "</SCRIPT >")]),
+        ("<script></script>", [("open", "<script>"), ("close", "</script>")]),
+        ("<style>a</styles></style>", [("open", "<style>"), ("raw", "a</styles>"), ("close", "</style>")]),
+        ("<title>a <b></title>", [("open", "<title>"), ("raw", "a <b>"), ("close", "</title>")]),
+        ("x<a <b>", [("open", "<a <b>")]),
+        ("x<a b", [("rest", "<a b")]),
+        ("x<a b='c>d", [("rest", "<a b='c>d")]),
+        ('x<a b="c>', [("rest", '<a b="c>')]),
+        ("<b>x<!-- y --", [("open", "<b>"), ("rest", "<!-- y --")]),
+        ("<script>x", [("open", "<script>"), ("rest", "x")]),
+        ("</", [("rest", "</")]),
+        ("<plaintext>a<b>", [("open", "<plaintext>"), ("rest", "a<b>")]),
+    ],
+)
+def test_tokens(html, expected):
+    assert tokens(html) == expected
+
+
+@pytest.mark.parametrize("count", [29, 30, 31, 60, 61, 1000])
+def test_tags_with_many_attributes(count):
+    tag = "<a " + " b='>'" * count + ">"
+    assert tokens(f"{tag}text<b>") == [("open", tag), ("open", "<b>")]
+    assert tokens(f"{tag[:-1]}text") == [("rest", f"{tag[:-1]}text")]
+
+
+def test_names_are_in_small_letters():
+    assert [name for _, _, _, name in scan("<DiV><Br></DIV>")] == ["div", "br", "div"]
