@@ -6,17 +6,14 @@ import re
 from collections.abc import Sequence
 
 from cpunmt.alignment.aligned import Span
+from cpunmt.text.scripts import UNSPACED
 
 _MARKS = (
     r"!-/:-@\[-^`{-~\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4-\u00b8\u00bb\u00bf\u00d7\u00f7\u2010-\u2027\u2030-\u205e"
     r"\u060c\u061b\u061f\u06d4\u0964\u0965\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
 )
-_UNSPACED = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    r"\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
-)
-_UNIT = re.compile(rf"\{{\d+\}}|[{_UNSPACED}]+|[^\s{_MARKS}{_UNSPACED}]+|\S")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_UNIT = re.compile(rf"\{{\d+\}}|[{UNSPACED}]+|[^\s{_MARKS}{UNSPACED}]+|\S")
+_IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
 
 
 def is_unspaced(text: str) -> bool:

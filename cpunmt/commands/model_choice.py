@@ -13,6 +13,7 @@ from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
+from cpunmt.text.language_codes import plain
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
@@ -95,7 +96,7 @@ def _between(source: str, target: str) -> str:
     """
     found, unclear = [], []
     for name, sources, targets in _candidates():
-        if _plain(source) in sources and _plain(target) in targets:
+        if plain(source) in sources and plain(target) in targets:
             (found if len(targets) == 1 else unclear).append(name)
     if not found:
         several = f"; {_listed(unclear)} does among other languages, which each text must name" if unclear else ""
@@ -123,11 +124,7 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
     for name, metadata in known:
         languages = languages_of(metadata)
         if languages:
-            yield name, *([_plain(part) for part in one.split("+")] for one in languages)
-
-
-def _plain(code: str) -> str:
-    return code.lower().replace("_", "-")
+            yield name, *([plain(part) for part in one.split("+")] for one in languages)
 
 
 def _listed(names) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cpunmt.corpora.flags import IsIn
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.languages import base_of, model_languages
+from cpunmt.registry.languages import model_languages
 from cpunmt.sentences.detection import Detector
+from cpunmt.text.language_codes import base_of
 from cpunmt.translator.translator import Translator
 
 # What else a text may be in; with more of them, short texts are more often taken for others.

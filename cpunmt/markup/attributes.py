@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cpunmt.markup.html_elements import CODE_CLASSES, CODE_PREFIXES, ONLY_WITH, READ
 from cpunmt.markup.scanner import SPACE
+from cpunmt.text.language_codes import first_part
 
 _ATTRIBUTE = re.compile(
     rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
@@ -73,7 +74,7 @@ def is_to_be_left(html: str, name: str, values: dict[str, Value], language: str 
     said = text("lang")
     if said is None or language is None or name in ("html", "body"):
         return False
-    wanted = language.lower().replace("_", "-").split("-")[0]
+    wanted = first_part(language)
     return said != wanted and not said.startswith(f"{wanted}-")
 
 

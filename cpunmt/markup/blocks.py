@@ -11,9 +11,10 @@ from cpunmt.markup.document import END, HOLD, START, TEXT, Content, Item
 from cpunmt.markup.entities import Spellings, decoded
 from cpunmt.markup.markers import MARK, without_markers
 from cpunmt.markup.scanner import SPACE
+from cpunmt.text.scripts import LETTER
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = re.compile(LETTER)
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")

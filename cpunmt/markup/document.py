@@ -27,6 +27,7 @@ from cpunmt.markup.html_elements import (
     VOID_ELEMENTS,
 )
 from cpunmt.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+from cpunmt.text.scripts import LETTER
 
 MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
 MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separates texts
@@ -38,7 +39,7 @@ _PARTING = frozenset([BREAK, SKIPPED])
 _LEFT = frozenset([HELD, BESIDE, SKIPPED])
 _BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
 _PREFORMATTED = frozenset(["pre", "listing"])
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = re.compile(LETTER)
 # Between the links of a menu: their texts are no sentence. All there is between two tags.
 _SIGN = (
     r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"

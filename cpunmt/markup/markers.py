@@ -6,12 +6,13 @@ import re
 
 from cpunmt.markup.document import END, HOLD, POINT, START, TEXT, Item
 from cpunmt.markup.entities import decoded
+from cpunmt.text.scripts import LETTER
 
 MARK = "sup"  # the name of a point that was an element
 _MOST = 8  # items of an element that may be one
 _WORD = 40  # characters of a word that is looked at
 
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = re.compile(LETTER)
 _NOTE = re.compile(r"\s*\[[\d\s,*\u2013-]+\]\s*")
 _SYMBOLS = re.compile(r"[^\w.,;:!?\u2026'\"()\u2018-\u201f\u3001\u3002\uff01\uff1f\u2013\u2014-]+")
 _WITHIN = re.compile(r"[@#$%&=+~/\\{}`]")  # signs that belong to the word around or behind them

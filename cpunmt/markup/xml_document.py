@@ -11,8 +11,9 @@ from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, It
 from cpunmt.markup.markers import MARK
 from cpunmt.markup.xml_scanner import CDATA, CLOSE, EMPTY, OPEN, TEXT, Token, broken, scan_xml
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
+from cpunmt.text.scripts import LETTER
 
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = re.compile(LETTER)
 _LINE = re.compile(r"[\r\n]\s*")
 _ENTITY = re.compile(r"&[^#;&][^;&]*;")
 _OPENING = len("<![CDATA[")

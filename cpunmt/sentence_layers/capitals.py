@@ -8,9 +8,10 @@ from itertools import accumulate
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.text.scripts import LETTER
 
 LEAST_LETTERS = 6  # fewer are an abbreviation
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(f"{LETTER}+")
 
 
 def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = None) -> Layer:

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from cpunmt.text.scripts import EAST_ASIAN_MARKS, HANGUL, LETTER, UNSPACED
+
 LEAST_DIGITS = 2  # a number with fewer digits is not copied
 _SHORT = 2  # digits of hours, days and dozens: languages count these differently, so only a stutter is replaced
 MOST_DIGITS = 24  # a number with more digits is neither multiplied nor compared digit by digit
@@ -62,7 +64,7 @@ _UNITS = """
     hodin\\w* óra saat gmt utc [cem]e?s?t
 """
 _SIGNS = "[″′°º℃℉年月日時时點点分秒년월일시]"
-_WHOLE = r"(?![^\W\d_])"  # the end of a word
+_WHOLE = f"(?!{LETTER})"  # the end of a word
 _GAP = "[ \u00a0\u202f-]{0,2}"
 _WORDS = [word for _, whole, begun in _SCALES for word in f"{whole} {begun}".split()]
 _FIRST, _SECOND, _ALONE = (
@@ -81,8 +83,8 @@ _COUNTED = re.compile(  # group 1 is the number, the others are the words of `_S
 )
 _UNIT = re.compile(f"{_GAP}(?:(?:{'|'.join(_UNITS.split())}){_WHOLE}|{_SIGNS})", re.IGNORECASE)
 
-# Scripts without spaces between words: letters beside a number belong to other words
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
+# Letters beside a number belong to other words, also in Korean
+_UNSPACED = UNSPACED + HANGUL + EAST_ASIAN_MARKS
 _LETTER = rf"[^\W\d_{_UNSPACED}]"
 _APART = re.compile(f"[\\s{_UNSPACED}]")
 _GLUED, _ENDING = re.compile(f"{_LETTER}+-?$"), re.compile(f"{_LETTER}+")  # "A300", "777X"

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from cpunmt.alignment.aligned import Span
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.sentence import Part, shifted
+from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
 if TYPE_CHECKING:
     from cpunmt.results.glossary_use import GlossaryUse
 
 T = TypeVar("T")
 
-# Scripts whose sentences follow one another without a space: ideographs, kana, their marks
-_UNSPACED = "[\u2e80-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff65\U00020000-\U0003ffff]"
+_UNSPACED = f"[{EAST_ASIAN}{EAST_ASIAN_MARKS}]"  # sentences follow one another without a space
 _LINE_ENDS = dict.fromkeys(
     map(ord, "\n\r\f\u2028\u2029"), " "
 )  # others are left to the vocabulary, which may drop them

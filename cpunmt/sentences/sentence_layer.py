@@ -8,11 +8,12 @@ from itertools import islice
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.process.stopping import check
-from cpunmt.registry.languages import Languages, is_unspaced
+from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
 from cpunmt.results.sentence import shifted
 from cpunmt.sentences.cut_text import Cut, joined, without_line_breaks
 from cpunmt.sentences.engine_layer import aligned_of
+from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.units import Splitter, is_one, units
 

@@ -16,7 +16,7 @@ from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.languages import model_languages
 from cpunmt.registry.store import METADATA, located
 from cpunmt.serve.directions import Direction, chain, sources, targets
-from cpunmt.serve.language_codes import plain
+from cpunmt.text.language_codes import plain
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
 

@@ -21,7 +21,6 @@ from cpunmt.sentences.language_layer import language_name, told
 from cpunmt.serve.detection import AUTO, Detector, Wanted, settled
 from cpunmt.serve.errors import ServeError, bad, said
 from cpunmt.serve.keys import Keys
-from cpunmt.serve.language_codes import base_of, found_in
 from cpunmt.serve.metrics import Metrics
 from cpunmt.serve.model_host import Hosted, ModelHost
 from cpunmt.serve.queue.arriving import Arriving
@@ -29,6 +28,7 @@ from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
+from cpunmt.text.language_codes import base_of, found_in
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.streams.text_stream import joined_increments
 from cpunmt.translator.text_pipeline import Sentences, TextCall, after, text_steps, translate_texts

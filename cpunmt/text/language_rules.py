@@ -4,6 +4,7 @@ import dataclasses
 import functools
 
 from cpunmt.text.abbreviations import COMMON, LANGUAGES, ORDINALS, SAME
+from cpunmt.text.language_codes import first_part
 
 ALWAYS, UNLESS, NUMBERS, UNITS = range(4)
 _KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS}
@@ -33,7 +34,7 @@ class Rules:
 
 def rules(language: str | None) -> Rules:
     """Those of a language, as ISO 639 has it ("de", "pt-BR", "zh_Hant"); one that is not listed has what is common."""
-    code = (language or "").replace("_", "-").split("-")[0].lower() or None
+    code = first_part(language or "") or None
     code = SAME.get(code, code)
     return _rules(code if code in LANGUAGES or code in ORDINALS.split() else code and "")
 

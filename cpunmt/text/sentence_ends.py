@@ -5,6 +5,7 @@ import re
 
 from cpunmt.text.abbreviations import MAY_END
 from cpunmt.text.language_rules import ALWAYS, NUMBERS, UNITS, UNLESS, Rules
+from cpunmt.text.scripts import EAST_ASIAN, HANGUL
 from cpunmt.text.sentence_marks import ETHIOPIC_SPACE, UNSPACED
 
 LOOK_BACK = 40  # characters; no abbreviation is longer
@@ -153,17 +154,12 @@ def _ends_without_space(text, found, stop) -> bool:
         return False
     before = text[at - 1 : at]
     if _is_hangul(text[after]):
-        return _is_hangul(before) and (stop in "!?" or before in _HANGUL_ENDINGS)
-    return _is_east_asian(text[after]) and (stop in "!?" or (stop == "." and _is_east_asian(before)))
+        return bool(_is_hangul(before)) and (stop in "!?" or before in _HANGUL_ENDINGS)
+    return bool(_is_east_asian(text[after])) and (stop in "!?" or (stop == "." and bool(_is_east_asian(before))))
 
 
-def _is_hangul(character) -> bool:
-    return "\uac00" <= character <= "\ud7a3"
-
-
-def _is_east_asian(character) -> bool:
-    """Whether it is an ideograph, kana or what opens a quotation there."""
-    return "\u3400" <= character <= "\u9fff" or "\u3040" <= character <= "\u30ff" or character in ("\u300c", "\u300e")
+_is_hangul = re.compile(f"[{HANGUL}]").match
+_is_east_asian = re.compile(f"[{EAST_ASIAN}\u300c\u300e]").match  # or opens a quotation there
 
 
 def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules) -> bool:

@@ -17,11 +17,12 @@ from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
 from cpunmt.process.workers import Workers
-from cpunmt.registry.languages import Languages, base_of
+from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_layer import Cutter
 from cpunmt.sentences.target_prefix import Forced, forced_layer
+from cpunmt.text.language_codes import base_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translator.document_method import DocumentMethod
 from cpunmt.translator.text_pipeline import TextCall, translate_texts

@@ -13,12 +13,12 @@ from cpunmt.options.arguments import text_ids, text_list
 from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
-from cpunmt.registry.languages import is_unspaced
 from cpunmt.results.results import Result, TranslationResult
 from cpunmt.sentence_layers.all_layers import has_no_codes
 from cpunmt.sentences.engine_layer import engine_layer
 from cpunmt.sentences.sentence_layer import Cutter, found_of
 from cpunmt.sentences.target_prefix import forced_layer
+from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.signs import has_digits
 from cpunmt.text.units import is_plain
 from cpunmt.translator.piece_translator import PieceTranslator

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cpunmt.registry.languages import Languages, is_unspaced, model_languages
+from cpunmt.registry.languages import Languages, model_languages
+from cpunmt.text.language_codes import is_unspaced
 
 
 def test_metadata_comes_first():

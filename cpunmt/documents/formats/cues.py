@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from cpunmt.documents.document import Span
 from cpunmt.documents.marks import Mark, read
+from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
 WIDTH = 42  # characters of a line, as most guides for subtitles have it
 _GAP = 3000  # milliseconds after which a sentence does not go on
 _MOST = 8  # cues of one sentence
 _PAUSE = 6  # characters that a cue may be longer or shorter to end where a clause does
 _TRIES = 20  # of widths, for lines of equal length
-_UNSPACED = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60"  # each character may end a line
+_UNSPACED = EAST_ASIAN + EAST_ASIAN_MARKS  # each character may end a line
 _WORD = re.compile(rf"\s*(?:[{_UNSPACED}]|(?:<[^<>]*>|{{[^{{}}]*}}|[^\s{_UNSPACED}])+)")
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _END = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u00bb\u201d\u2019\u201c)\]]*$")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from cpunmt.text.scripts import UNSPACED
+
 # Signs that belong to the letter before them, which Python counts among neither letters nor digits.
 _SIGNS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0\u07eb-\u07f3\u0816-\u082d\u0859-\u085b"
     "\u08d3-\u0963\u0980-\u0df3\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f"
 )
-# Scripts that have no space between words, and the signs that stand on their letters.
-_UNSPACED = (
-    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aad\u2e80-\u2fdf\u3005-\u3007"
-    "\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
-    "\uff66-\uff9f\U00020000-\U0003ffff"
-)
+# Signs that stand on letters of scripts without spaces between words.
 _UNSPACED_SIGNS = (
     "\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece\u0f71-\u0f84\u0f90-\u0fbc\u102b-\u103e"
     "\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u17b4-\u17d3\u17dd"
@@ -28,8 +25,8 @@ _UNSPACED_SIGNS = (
 def _tokens() -> re.Pattern[str]:
     """Compiled late: it takes 3 ms, and most runs have no glossary."""
     mark = f"[{_SIGNS}{_UNSPACED_SIGNS}]"
-    word = f"(?:[^\\W{_UNSPACED}]+|[{_SIGNS}]+)+(?:(?<=n)['\u2019]t\\b)?"
-    return re.compile(f"{word}|\\s+|[{_UNSPACED}]{mark}*|.", re.DOTALL)
+    word = f"(?:[^\\W{UNSPACED}]+|[{_SIGNS}]+)+(?:(?<=n)['\u2019]t\\b)?"
+    return re.compile(f"{word}|\\s+|[{UNSPACED}]{mark}*|.", re.DOTALL)
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
@@ -62,4 +59,4 @@ def capitalised(text: str) -> str:
 
 def is_spaced(text: str) -> bool:
     """Whether the last character of `text` is of a script that has spaces between words."""
-    return not re.match(f"[{_UNSPACED}]", text[-1:])
+    return not re.match(f"[{UNSPACED}]", text[-1:])

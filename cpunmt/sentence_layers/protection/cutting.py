@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.edits import Edit
 from cpunmt.sentence_layers.protection.finding import Unit
+from cpunmt.text.scripts import EAST_ASIAN_MARKS, UNSPACED
 
 _PAIRS = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}", "<": ">", "\uff08": "\uff09", "\u300c": "\u300d"}
 _PAIRS |= {"\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u2039": "\u203a"}
@@ -20,10 +21,7 @@ _MARK_BEFORE = re.compile(r"[,:;]\s?$")
 _SPACES = re.compile(r"\s*")
 _NEAR = 24  # pieces before and behind, whose links count
 _MOST = 256  # links, and pieces of a word, that are looked at
-# Chinese, Japanese, Thai, Lao, Burmese, Khmer: no spaces between words
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}{EAST_ASIAN_MARKS}]")
 
 
 class Cut(NamedTuple):

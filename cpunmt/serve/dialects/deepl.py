@@ -16,9 +16,9 @@ from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
 from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import QuotaError, ServeError, bad
-from cpunmt.serve.language_codes import base_of, name_of
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.service import AUTO
+from cpunmt.text.language_codes import base_of, name_of, plain
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
@@ -92,7 +92,7 @@ def _options(ask: Ask, source: str, target: str) -> dict[str, Any]:
     given = ask.parameters
     formality = (given.text("formality", "") or "default").lower()
     if formality in ("more", "less"):
-        raise bad(f"Target language '{language_codes.plain(target).upper()[:10]}' doesn't support formality.")
+        raise bad(f"Target language '{plain(target).upper()[:10]}' doesn't support formality.")
     if formality not in ("default", "prefer_more", "prefer_less"):
         raise bad("Value for 'formality' not supported.")
     options: dict[str, Any] = {}

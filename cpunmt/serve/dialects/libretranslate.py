@@ -10,10 +10,11 @@ from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
 from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.language_codes import libretranslate, name_of
+from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.openapi import described
 from cpunmt.serve.parameters import checked_texts
 from cpunmt.serve.service import Wanted
+from cpunmt.text.language_codes import name_of
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter
 

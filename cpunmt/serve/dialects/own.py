@@ -17,10 +17,10 @@ from cpunmt.serve.detection import Detected
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.language_codes import name_of
 from cpunmt.serve.parameters import Parameters, checked_texts
 from cpunmt.serve.service import AUTO, Wanted
 from cpunmt.serve.settings import ServeSettings
+from cpunmt.text.language_codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores")
 # Those that cost no more than a beam, and name neither files nor functions.
