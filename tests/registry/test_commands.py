@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from cpunmt.commands.registry import _short
 from cpunmt.registry import store
 from tests.registry.command import run, start
 from tests.registry.http_server import Fault
@@ -63,6 +64,10 @@ def test_the_list(registries, capsys):
         "opus:en-de    en > de    -             -       no\n"
         "opus:en-fr    en > fr    -             -       no\n"
     )
+
+
+def test_more_than_three_languages_are_counted():
+    assert [_short(said) for said in ("en", "en+de+fr", "en+de+fr+it")] == ["en", "en+de+fr", "4 languages"]
 
 
 @pytest.mark.parametrize(

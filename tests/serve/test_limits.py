@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import socket
 import threading
 
@@ -224,6 +225,33 @@ def test_wrong_settings_are_refused():
             ServeSettings(**wrong)
     with pytest.raises(TypeError, match="expected either"):
         create_app(MODELS, settings=ServeSettings(), workers=2)
+
+
+DAY, MANY = 86400.0, 1 << 20
+RANGES = {
+    **{"workers": (1, 256), "max_requests": (1, 4096), "max_alternatives": (0, 63), "quota": (0, 1 << 50)},
+    **dict.fromkeys(["batch_tokens", "max_connections", "max_texts"], (1, MANY)),
+    **dict.fromkeys(["cache_mb", "max_glossaries"], (0, MANY)),
+    **dict.fromkeys(["max_queued", "max_body", "max_text", "max_characters"], (1, 1 << 30)),
+    **{"deadline": (0.01, DAY), "body_seconds": (0.01, DAY), "drain": (0.0, DAY), "memory": (0, 1 << 30)},
+    **{"idle_unload": (0.0, 1e9), "quota_hours": (0.0, 1e6)},
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_setting_has_its_range(name):
+    low, high = RANGES[name]
+    for right in (low, high):
+        assert getattr(ServeSettings(**{name: right}), name) == right
+    step = 1 if isinstance(low, int) else 0.001
+    for wrong in (low - step, high + step):
+        with pytest.raises(ValueError, match=name):
+            ServeSettings(**{name: wrong})
+
+
+def test_every_setting_of_a_number_has_one():
+    numbers = [one.name for one in dataclasses.fields(ServeSettings) if type(one.default) in (int, float)]
+    assert sorted(numbers) == sorted(RANGES)
 
 
 def test_another_application_mounts_it(translators):

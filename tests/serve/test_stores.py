@@ -81,6 +81,17 @@ def test_a_client_has_a_tenth_of_the_glossaries(most, share):
         assert store.add("other", "name", glossary(1), most).owner == "other"
 
 
+def test_files_that_wait_have_64_mib_and_those_of_a_client_16():
+    store, size = FileStore(), (16 << 20) - translated_files._EMPTY
+    for owner in "abcd":
+        store.check(owner, size)
+        with pytest.raises(ServeError, match="too many files"):
+            store.check(owner, size + 1)
+        store.put(owner, "a.txt", "de", bytes(size))
+    with pytest.raises(ServeError, match="too many files"):
+        store.check("e", 0)
+
+
 FILE = translated_files._EMPTY
 FILES = 8 * FILE  # room for eight empty files, of a client for two
 
