@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cpunmt.options.options import Options
-from cpunmt.values.checks import number, shown, switch
+from cpunmt.values.checks import shown
+from cpunmt.values.fields import check_fields, checked, ranged, switch
 
 _MOST = 1e9  # of a filter: JSON has no infinity
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result
@@ -19,6 +20,12 @@ LEFT_OUT = (
     *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
     *("return_alternatives", "min_alternative_expansion_prob"),
 )  # options of other results than one text for each
+
+
+def _code(name: str, value: object) -> str:
+    if not (isinstance(value, str) and value.strip()):
+        raise ValueError(f"{name} is {shown(value)}, expected a code such as de")
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,22 +39,15 @@ class Filters:
     language          a translation in another language than that
     """
 
-    min_score: float | None = None
-    max_length_ratio: float | None = None
-    no_loops: bool = False
-    no_truncated: bool = False
-    language: str | None = None
+    min_score: float | None = ranged(-_MOST, _MOST, None)
+    max_length_ratio: float | None = ranged(1, _MOST, None)
+    no_loops: bool = switch(False)
+    no_truncated: bool = switch(False)
+    language: str | None = checked(_code, None)
 
     def __post_init__(self) -> None:
         """Raises TypeError or ValueError, which names the filter, for a wrong value."""
-        if self.min_score is not None:
-            number("min_score", self.min_score, -_MOST, _MOST)
-        if self.max_length_ratio is not None:
-            number("max_length_ratio", self.max_length_ratio, 1, _MOST)
-        switch("no_loops", self.no_loops)
-        switch("no_truncated", self.no_truncated)
-        if self.language is not None and not (isinstance(self.language, str) and self.language.strip()):
-            raise ValueError(f"language is {shown(self.language)}, expected a code such as de")
+        check_fields(self)
 
     def __bool__(self) -> bool:
         return self != Filters()

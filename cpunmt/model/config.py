@@ -12,7 +12,7 @@ from cpunmt.architectures.families import FAMILIES, family_name
 from cpunmt.errors import ModelFileError
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.values import checks
-from cpunmt.values.fields import check_fields, checked, choice, count, optional_count, real, switch
+from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
 
 ACTIVATION_SCALES = ("dynamic", "static")  # int8: of each row as it comes, or found beforehand
 MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
@@ -44,7 +44,7 @@ class ModelConfig:
 
     architecture: Any
     vocab_size: int = count(high=_MOST_PIECES)  # of the target
-    source_vocab_size: int | None = optional_count(high=_MOST_PIECES)  # None: the same
+    source_vocab_size: int | None = count(None, high=_MOST_PIECES)  # None: the same
     shared_vocabulary: bool = switch(True)  # source and target pieces are the same: a shortlist adds the source's ids
     shared_embedding: bool = switch(True)  # one table looks both up
     tied_output: bool = switch(True)  # the target's table is the output layer
@@ -55,11 +55,11 @@ class ModelConfig:
     eos_id: int = count(0, low=0, high=_MOST_PIECES)
     unk_id: int = count(1, low=0, high=_MOST_PIECES)
     max_source_length: int = count(128, low=2, high=4096)  # pieces with </s>; a longer sentence is split, never cut
-    max_length_factor: float = real(3.0, 0.1, 100.0)  # at most ceil(factor * source pieces) target pieces
+    max_length_factor: float = ranged(0.1, 100.0, 3.0)  # at most ceil(factor * source pieces) target pieces
     # how the model is meant to be searched: see options
     beam_size: int = count(1, high=MOST_BEAM)
-    length_penalty: float = real(1.0, 0.0, 5.0)
-    word_penalty: float = real(0.0, -100.0, 100.0)
+    length_penalty: float = ranged(0.0, 5.0, 1.0)
+    word_penalty: float = ranged(-100.0, 100.0, 0.0)
     replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention stands for it
 
     def scheme_of(self, name: str) -> str:
@@ -73,7 +73,7 @@ class ModelConfig:
 
     def __post_init__(self):
         family_name(self.architecture)
-        check_fields(self)
+        check_config(self)
         for name in ("eos_id", "unk_id"):  # an id of both vocabularies
             try:
                 checks.whole(name, getattr(self, name), 0, min(self.vocab_size, self.source_size) - 1)

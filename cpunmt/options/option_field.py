@@ -8,11 +8,12 @@ from typing import Any
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.units import NAMES
-from cpunmt.values.checks import as_key, choice, number, switch, whole
+from cpunmt.values import fields
+from cpunmt.values.checks import as_key, choice
 
 
 def option(
-    default: object,
+    default: Any,
     text: str,
     low: float | None = None,
     high: float | None = None,
@@ -26,7 +27,7 @@ def option(
     `alone`: what its flag means when no value follows. `read`: makes of what is given, if it is none of `choices`, what
     the option is, or raises. `takes`: what follows the flag of such an option, in a word.
     """
-    rule = {
+    about: dict[str, Any] = {
         "help": text,
         "low": low,
         "high": high,
@@ -35,7 +36,13 @@ def option(
         "read": read,
         "takes": takes,
     }
-    return dataclasses.field(default=default, metadata=rule)
+    if read:
+        return fields.checked(lambda name, value: read(value), default, **about)
+    if choices:
+        return fields.checked(lambda name, value: choice(name, value, choices), default, **about)
+    if low is None or high is None:
+        return fields.switch(default, **about)
+    return fields.ranged(default=default, **about)
 
 
 def split_function(value: object) -> object:
@@ -82,20 +89,7 @@ def glossary_terms(value: object) -> object:
 
 def kind(option: dataclasses.Field[Any]) -> type:
     """What an option takes on the command line: int, float, str or bool."""
-    if option.metadata["choices"] or option.metadata["read"]:
+    rule = option.metadata
+    if rule["choices"] or rule["read"]:
         return str
-    return next(k for k in (bool, int, float) if str(option.type).removesuffix(" | None") == k.__name__)
-
-
-def checked(option: dataclasses.Field[Any], value: object) -> Any:
-    """`value` as what an option takes. Raises TypeError or ValueError, naming the option, unless it fits."""
-    name, rule = option.name, option.metadata
-    if value is None and option.default is None:
-        return None
-    if rule["read"]:
-        return rule["read"](value)
-    if rule["choices"]:
-        return choice(name, value, rule["choices"])
-    if rule["low"] is None:
-        return switch(name, value)
-    return (whole if kind(option) is int else number)(name, value, rule["low"], rule["high"])
+    return bool if rule["high"] is None else type(rule["high"])

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
-from cpunmt.options import option_field as fields
+from cpunmt.options import option_field
 from cpunmt.options.contradictions import refuse_contradictions
 from cpunmt.options.foreign_names import our_names
-from cpunmt.options.option_field import checked, option
+from cpunmt.options.option_field import option
 from cpunmt.text.units import NAMES, Protected, Splitter
+from cpunmt.values.fields import check_field, check_fields
 
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
@@ -40,7 +41,7 @@ class Options:
         "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
         "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
-        read=fields.split_function,
+        read=option_field.split_function,
     )
     """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
     each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
@@ -56,7 +57,7 @@ class Options:
     tags: Mapping[str, str] | str | None = option(
         None,
         "what elements of html or xml are: keep (they stay as they are), split (a text of their own), inline",
-        read=fields.element_roles,
+        read=option_field.element_roles,
         takes="NAME=ROLE,...",
     )
     """What elements of `html` or `xml` are, by name: "keep": they stay as they are; "split": what is before, in and
@@ -67,7 +68,7 @@ class Options:
         "keep what must not be translated byte for byte: all, none, or kinds, with commas: code, placeholder, email, "
         "url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (default: all, or none "
         "with --split none)",
-        read=fields.protected_kinds,
+        read=option_field.protected_kinds,
         takes="all|none|KIND,...",
     )
     """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
@@ -94,7 +95,7 @@ class Options:
     glossary: Mapping[str, str] | str | os.PathLike[str] | None = option(  # noqa: RUF009
         None,
         "terms and their translations: a file of lines with a term, a tab and its translation",
-        read=fields.glossary_terms,
+        read=option_field.glossary_terms,
         takes="FILE",
     )
     """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
@@ -135,7 +136,7 @@ class Options:
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
         None,
         "what translations must not say: texts, with commas between",
-        read=fields.suppressed_sequences,
+        read=option_field.suppressed_sequences,
         takes="TEXT,...",
     )
     """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
@@ -144,7 +145,7 @@ class Options:
     end_token: str | Iterable[str | int] | None = option(
         None,
         "a piece with which a sentence's translation ends besides </s>; it is left out",
-        read=fields.ending_tokens,
+        read=option_field.ending_tokens,
         takes="PIECE",
     )
     """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
@@ -285,8 +286,7 @@ class Options:
     """Source pieces in one compiled call, 1 to 16777216; more sorts better, less starts sooner. Changes speed only."""
 
     def __post_init__(self) -> None:
-        for one in _FIELDS:
-            object.__setattr__(self, one.name, checked(one, getattr(self, one.name)))
+        check_fields(self)
         if self.beam_size is None:
             most = max(self.num_hypotheses, self.num_candidates or 1)
             object.__setattr__(self, "beam_size", 1 if self.apart else most)
@@ -339,7 +339,7 @@ def make_options(
             "return_alternatives", defaults.return_alternatives
         ):
             values["beam_size"] = None
-        elif wanted := [checked(_KNOWN[name], values[name]) or 1 for name in _AS_WIDE if name in values]:
+        elif wanted := [check_field(_KNOWN[name], values[name]) or 1 for name in _AS_WIDE if name in values]:
             values["beam_size"] = max(*wanted, defaults.beam_size)
     return dataclasses.replace(defaults, **values)
 

@@ -6,12 +6,12 @@ import dataclasses
 import ipaddress
 from typing import Any
 
-from cpunmt.values import checks
+from cpunmt.values.fields import check_fields, ranged, switch
 
 
 def setting(default: Any, help: str, low: float, high: float) -> Any:
     """A number from `low` to `high`; `help` is what the command line says of it."""
-    return dataclasses.field(default=default, metadata={"help": help, "range": (low, high)})
+    return ranged(low, high, default, help=help)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,15 +44,11 @@ class ServeSettings:
     """Keys, one of which each request must have; empty: none is asked for."""
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses and networks of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed."""
-    preload: bool = False
+    preload: bool = switch(False)
     """Load all models before the first request."""
 
     def __post_init__(self) -> None:
-        for one in dataclasses.fields(self):
-            if "range" not in one.metadata:
-                continue
-            check = checks.whole if isinstance(one.default, int) else checks.number
-            object.__setattr__(self, one.name, check(one.name, getattr(self, one.name), *one.metadata["range"]))
+        check_fields(self)
         keys = self.api_keys
         if isinstance(keys, str) or not all(isinstance(key, str) and key.strip() for key in keys):
             raise TypeError("api_keys: expected a list of texts, none of them empty")
@@ -67,4 +63,3 @@ class ServeSettings:
                     f"trusted_proxies has {network!r}, expected addresses and networks such as 10.0.0.0/8"
                 ) from None
         object.__setattr__(self, "trusted_proxies", tuple(self.trusted_proxies))
-        object.__setattr__(self, "preload", checks.switch("preload", self.preload))

@@ -1,4 +1,4 @@
-"""Fields of a config, each declared with the values that it may have, and checked there and nowhere else.
+"""Fields of dataclasses, each declared with the values that it may have, and checked there and nowhere else.
 
 @dataclass(frozen=True)
 class Config:
@@ -6,56 +6,70 @@ class Config:
 
     def __post_init__(self):
         check_fields(self)
+
+None is allowed where it is the default. What else is said of a field (`about`) stands in its metadata.
 """
 
 import dataclasses
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.values import checks
 
-
-def count(default=dataclasses.MISSING, low: int = 1, high: int = 1 << 16):
-    """A whole number from `low` to `high`. Limits are ones that no real model reaches: a hostile header must not
-    make us reserve memory."""
-    return checked(partial(checks.whole, low=low, high=high), default)
+MISSING = dataclasses.MISSING
 
 
-def optional_count(low: int = 1, high: int = 1 << 16):
-    """None, which is the default, or such a number."""
-    return checked(lambda name, value: None if value is None else checks.whole(name, value, low, high), None)
+def checked(check: Callable[[str, Any], object], default: Any = MISSING, **about: Any) -> Any:
+    """A field whose value becomes `check(name, value)`, which raises TypeError or ValueError for a wrong one."""
+    return dataclasses.field(default=default, metadata={"check": check, **about})
 
 
-def real(default: float, low: float, high: float):
-    """A finite number from `low` to `high`."""
-    return checked(partial(checks.number, low=low, high=high), default)
+def ranged(low: float, high: float, default: Any = MISSING, **about: Any) -> Any:
+    """A finite number from `low` to `high`; a whole one if `high` is an int."""
+    check = checks.whole if isinstance(high, int) else checks.number
+    return checked(partial(check, low=low, high=high), default, low=low, high=high, **about)
 
 
-def switch(default: bool):
+def count(default: Any = MISSING, low: int = 1, high: int = 1 << 16) -> Any:
+    """A whole number from `low` to `high`.
+
+    Limits are ones that no real model reaches: a hostile header must not make us reserve memory.
+    """
+    return ranged(low, high, default)
+
+
+def switch(default: bool | None, **about: Any) -> Any:
     """True or False."""
-    return checked(checks.switch, default)
+    return checked(checks.switch, default, **about)
 
 
-def choice(default: str, *others: str):
+def choice(default: str, *others: str) -> Any:
     """One of some words."""
     return checked(partial(checks.choice, choices=(default, *others)), default)
 
 
-def checked(check: Callable[[str, object], object], default=dataclasses.MISSING):
-    """A field whose value becomes `check(name, value)`, which raises TypeError or ValueError for a wrong one."""
-    return dataclasses.field(default=default, metadata={"check": check})
+def check_field(field: dataclasses.Field[Any], value: object) -> Any:
+    """Returns `value` as the field takes it. Raises TypeError or ValueError, naming the field, unless it fits."""
+    if value is None and field.default is None:
+        return None
+    return field.metadata["check"](field.name, value)
 
 
-def check_fields(config):
-    """Check every declared field of a frozen dataclass, and make its value Python's own.
+def check_fields(of: Any) -> None:
+    """Checks every declared field of a frozen dataclass, and makes its value Python's own.
 
-    Raises ModelFileError, which names the field: configs come from files.
+    Raises TypeError or ValueError, which names the field.
     """
-    for field in dataclasses.fields(config):
-        check = field.metadata.get("check")
-        if check is not None:
-            try:
-                object.__setattr__(config, field.name, check(field.name, getattr(config, field.name)))
-            except (TypeError, ValueError) as error:
-                raise ModelFileError(f"config: {error}") from None
+    for field in dataclasses.fields(of):
+        if "check" in field.metadata:
+            object.__setattr__(of, field.name, check_field(field, getattr(of, field.name)))
+
+
+def check_config(config: Any) -> None:
+    """`check_fields` of what came from a file: raises ModelFileError."""
+    try:
+        check_fields(config)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"config: {error}") from None

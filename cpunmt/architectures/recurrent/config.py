@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cpunmt.errors import ModelFileError
 from cpunmt.values import checks
-from cpunmt.values.fields import check_fields, checked, choice, count, optional_count, real, switch
+from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
 
 MOST_LAYERS = 64
 _WIDEST = 8192
@@ -29,7 +29,7 @@ class RecurrentConfig:
     model_dim: int = count(high=_WIDEST)  # of pieces' vectors, and of what the output layer reads
     encoder_dim: int = count(high=_WIDEST)  # state of a cell, of each direction
     decoder_dim: int = count(high=_WIDEST)
-    attention_dim: int | None = optional_count(high=2 * _WIDEST)  # None: the context's
+    attention_dim: int | None = count(None, high=2 * _WIDEST)  # None: the context's
     # bidirectional: a stack of layers each way; alternating: each layer of a stack the other way than the one below;
     # unidirectional: the first layer both ways, the others forward
     encoder: str = choice("bidirectional", "alternating", "unidirectional")
@@ -45,10 +45,10 @@ class RecurrentConfig:
     high_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the other layers
     skip: bool = switch(False)  # what a layer says is added to what it reads, but of the first of each stack
     stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds what came two before
-    relu_limit: float = real(0.0, 0.0, 1e6)  # a ReLU is clipped to it, unless 0
+    relu_limit: float = ranged(0.0, 1e6, 0.0)  # a ReLU is clipped to it, unless 0
     top: str = choice("deep", "tanh", "recurrent")  # deep: of the last piece, the decoder and the context together
     layer_norm: str = choice("", "marian", "nematus")
-    layer_norm_epsilon: float = real(1e-9, 1e-20, 1.0)  # in float32 it must not become 0
+    layer_norm_epsilon: float = ranged(1e-20, 1.0, 1e-9)  # in float32 it must not become 0
 
     @property
     def context_dim(self) -> int:
@@ -76,7 +76,7 @@ class RecurrentConfig:
         }
 
     def __post_init__(self):
-        check_fields(self)
+        check_config(self)
         widths = [self.model_dim, self.encoder_dim, self.decoder_dim, self.attention_width, *self.stack]
         if any(width % 16 for width in widths):
             raise ModelFileError(f"config: widths {widths}, expected multiples of 16")

@@ -6,7 +6,7 @@ from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.values import checks
-from cpunmt.values.fields import check_fields, checked, choice, count, optional_count, real, switch
+from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
 
 MOST_LAYERS = 128
 
@@ -46,7 +46,7 @@ class TransformerConfig:
     decoder_parameters: tuple[int, ...] = checked(_parameter_sets)
     scale_embedding: bool = switch(True)  # by sqrt(model_dim)
     positions: str = choice("marian", "tensor2tensor", "trained")  # see kernels.tables.position_signal
-    decoder_ffn_dim: int | None = optional_count(high=1 << 22)  # None: the encoder's
+    decoder_ffn_dim: int | None = count(None, high=1 << 22)  # None: the encoder's
     ffn_depth: int = count(2, low=2, high=16)  # affine maps in a feed-forward network
     decoder_ffn_depth: int = count(2, low=2, high=16)
     activation: str = choice(*ACTIVATIONS)  # gelu_sigmoid: x sigmoid(1.702 x)
@@ -61,8 +61,8 @@ class TransformerConfig:
     average_depth: int = count(2, low=1, high=16)
     average_activation: str = choice("swish", *(name for name in ACTIVATIONS if name != "swish"))
     average_gate: bool = switch(True)
-    alignment_layer: int | None = optional_count(0, MOST_LAYERS - 1)  # whose first head aligns; None: the last
-    layer_norm_epsilon: float = real(1e-6, 1e-20, 1.0)  # in float32 it must not become 0
+    alignment_layer: int | None = count(None, 0, MOST_LAYERS - 1)  # whose first head aligns; None: the last
+    layer_norm_epsilon: float = ranged(1e-20, 1.0, 1e-6)  # in float32 it must not become 0
 
     @property
     def decoder_layers(self) -> int:
@@ -97,7 +97,7 @@ class TransformerConfig:
         }
 
     def __post_init__(self):
-        check_fields(self)
+        check_config(self)
         widths = [self.ffn_dim, self.decoder_width]
         if self.cell == "average_attention":
             widths.append(self.average_dim)
