@@ -42,7 +42,7 @@ def serving(*models, port=0, **settings):
         there.set()
 
     server = server_of(models or MODELS, "127.0.0.1", port, ServeSettings(**settings), ready)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)  # it may not end what failed
     thread.start()
     try:
         assert there.wait(60)
