@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from cpunmt.decoding.loading import contains_model, get_supported_compute_types
     from cpunmt.decoding.reranking.bayes_risk import expected_utilities
     from cpunmt.options.glossary.glossary import Glossary
-    from cpunmt.options.keywords import ScoringOptions, TranslationOptions
-    from cpunmt.options.options import Options
+    from cpunmt.options.options import Options, ScoringOptions, TranslationOptions
     from cpunmt.results.glossary_use import GlossaryUse
     from cpunmt.results.results import (
         ExecutionStats,
@@ -69,9 +68,8 @@ _MODULES = {
     "decoding.call_settings": ("AsyncResult",),
     "options.glossary.glossary": ("Glossary",),
     "results.glossary_use": ("GlossaryUse",),
-    "options.keywords": ("ScoringOptions", "TranslationOptions"),
     "decoding.loading": ("contains_model", "get_supported_compute_types"),
-    "options.options": ("Options",),
+    "options.options": ("Options", "ScoringOptions", "TranslationOptions"),
     "translator.pivot": ("Pivot",),
     "decoding.reranking.bayes_risk": ("expected_utilities",),
     "results.results": (

@@ -20,7 +20,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.values.checks import whole
 
 if TYPE_CHECKING:
-    from cpunmt.options.keywords import TranslationOptions
+    from cpunmt.options.options import TranslationOptions
 else:
     TranslationOptions = Any
 

@@ -18,7 +18,7 @@ from cpunmt.values.spelling import did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cpunmt.options.keywords import TranslationOptions
+    from cpunmt.options.options import TranslationOptions
 
     AnyTable = TypeVar("AnyTable", pa.Table, pa.RecordBatch)
 else:

@@ -20,13 +20,6 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 Callback = Callable[[GenerationStepResult], object]  # whether the sentence is to end there
 
-# Options of a greedy search that pieces are told of before it ends.
-GENERATING = (
-    *("repetition_penalty", "no_repeat_ngram_size", "suppress_sequences", "end_token", "disable_unk"),
-    *("sampling_topk", "sampling_topp", "sampling_temperature", "seed"),
-    *("vocabulary", "min_length", "max_length_factor", "max_length", "max_input_length"),
-)
-
 
 def generated_pieces(
     model: LoadedModel, settings: Settings, ids: list[int], prefix: list[int], with_log_prob: bool

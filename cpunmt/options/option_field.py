@@ -21,11 +21,13 @@ def option(
     alone: object = None,
     read: Callable[[Any], object] | None = None,
     takes: str | None = None,
+    is_served: bool = False,
 ) -> Any:
     """A field of Options. Without a range it is yes or no.
 
     `alone`: what its flag means when no value follows. `read`: makes of what is given, if it is none of `choices`, what
-    the option is, or raises. `takes`: what follows the flag of such an option, in a word.
+    the option is, or raises. `takes`: what follows the flag of such an option, in a word. `is_served`: a client of a
+    server may give it, as it costs no more than a beam, and names neither files nor functions.
     """
     about: dict[str, Any] = {
         "help": text,
@@ -35,6 +37,7 @@ def option(
         "alone": alone,
         "read": read,
         "takes": takes,
+        "is_served": is_served,
     }
     if read:
         return fields.checked(lambda name, value: read(value), default, **about)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypedDict
 
 from cpunmt.model.config import MOST_BEAM, ModelConfig
 from cpunmt.options import option_field
@@ -42,6 +42,7 @@ class Options:
         "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
         read=option_field.split_function,
+        is_served=True,
     )
     """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
     each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
@@ -70,6 +71,7 @@ class Options:
         "with --split none)",
         read=option_field.protected_kinds,
         takes="all|none|KIND,...",
+        is_served=True,
     )
     """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
     placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, versions, ISO dates, hashes,
@@ -79,7 +81,9 @@ class Options:
     each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
 
     copy_numbers: bool | None = option(
-        None, "copy numbers that the model changed from the source again (default: yes, but not with --split none)"
+        None,
+        "copy numbers that the model changed from the source again (default: yes, but not with --split none)",
+        is_served=True,
     )
     """A number of the translation that is none of the source's is replaced by the one that it stands for, by
     alignment. None: not where `split` is "none"."""
@@ -88,6 +92,7 @@ class Options:
         None,
         "translate sentences in CAPITALS through small letters, and put the translation in capitals (default: yes, but "
         "not with --split none)",
+        is_served=True,
     )
     """A sentence in capitals is translated through small letters, and its translation put in capitals: few models have
     seen many. None: not where `split` is "none"."""
@@ -97,40 +102,67 @@ class Options:
         "terms and their translations: a file of lines with a term, a tab and its translation",
         read=option_field.glossary_terms,
         takes="FILE",
+        is_served=True,
     )
     """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
     translation; a `Glossary` is read once, the others for each call. `Result.glossary` tells what became of them."""
 
     beam_size: int = option(
-        None, "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)", 1, MOST_BEAM
+        None,
+        "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)",
+        1,
+        MOST_BEAM,
+        is_served=True,
     )
     """Hypotheses kept at each step, 1 to 64; 1 is greedy search. None: as many as `num_hypotheses`."""
 
     num_hypotheses: int = option(
-        1, "translations of each sentence, best first; at most beam_size (alone: beam_size)", 1, MOST_BEAM, alone=0
+        1,
+        "translations of each sentence, best first; at most beam_size (alone: beam_size)",
+        1,
+        MOST_BEAM,
+        alone=0,
+        is_served=True,
     )
     """Translations of each sentence, 1 to 64, best first; at most `beam_size`. A search may find fewer."""
 
     length_penalty: float = option(
-        1.0, "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces", 0.0, 5.0, alone=1.0
+        1.0,
+        "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces",
+        0.0,
+        5.0,
+        alone=1.0,
+        is_served=True,
     )
     """a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces, 0 to 5."""
 
-    word_penalty: float = option(0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0)
+    word_penalty: float = option(
+        0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0, is_served=True
+    )
     """See `length_penalty`, -100 to 100; less than 0 favours long translations."""
 
     coverage_penalty: float = option(
-        0.0, "added to the score: this times the sum over source pieces of log min(1, attention it got)", 0.0, 100.0
+        0.0,
+        "added to the score: this times the sum over source pieces of log min(1, attention it got)",
+        0.0,
+        100.0,
+        is_served=True,
     )
     """Added to the score: this, 0 to 100, times the sum over source pieces of log min(1, attention it got)."""
 
     repetition_penalty: float = option(
-        1.0, "what logits of pieces that were said before are divided by, or multiplied by below 0", 0.1, 10.0
+        1.0,
+        "what logits of pieces that were said before are divided by, or multiplied by below 0",
+        0.1,
+        10.0,
+        is_served=True,
     )
     """What the logit of a piece that the translation has said before is divided by if it is above 0, else multiplied
     by, 0.1 to 10. 1: nothing is penalized; below 1 repetitions are favoured."""
 
-    no_repeat_ngram_size: int = option(0, "no sequence of so many pieces is said twice; 0: any may be", 0, 100)
+    no_repeat_ngram_size: int = option(
+        0, "no sequence of so many pieces is said twice; 0: any may be", 0, 100, is_served=True
+    )
     """No sequence of so many pieces, 1 to 100, is in a translation twice. 0: any may be."""
 
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
@@ -160,21 +192,32 @@ class Options:
         "draw pieces at random from so many of the most probable, 0: from all; 1: take the best",
         0,
         1 << 24,
+        is_served=True,
     )
     """Draw pieces at random, from so many of the most probable, 0 to 16777216; 0: from all. 1: nothing is drawn. Then
     `num_hypotheses` translations are drawn, each by itself, and `beam_size` is 1."""
 
     sampling_topp: float = option(
-        1.0, "draw from the fewest pieces that have this share of the probability (with --sampling-topk)", 0.001, 1.0
+        1.0,
+        "draw from the fewest pieces that have this share of the probability (with --sampling-topk)",
+        0.001,
+        1.0,
+        is_served=True,
     )
     """Of the pieces of `sampling_topk` draw from the fewest that have this share of their probability, 0.001 to 1."""
 
     sampling_temperature: float = option(
-        1.0, "log-probabilities are divided by this when pieces are drawn; high is random", 0.01, 100.0
+        1.0,
+        "log-probabilities are divided by this when pieces are drawn; high is random",
+        0.01,
+        100.0,
+        is_served=True,
     )
     """Log-probabilities are divided by this when pieces are drawn, 0.01 to 100: below 1 the best are more probable."""
 
-    seed: int = option(0, "of chance: the same sentence, options and seed give the same samples", 0, (1 << 63) - 1)
+    seed: int = option(
+        0, "of chance: the same sentence, options and seed give the same samples", 0, (1 << 63) - 1, is_served=True
+    )
     """Of chance, 0 to 9223372036854775807: the same sentence, options and seed give the same samples anywhere."""
 
     patience: float | None = option(
@@ -182,6 +225,7 @@ class Options:
         "go on until so many times beam_size hypotheses have ended (default: the beam shrinks as they end)",
         0.1,
         4.0,
+        is_served=True,
     )
     """The beam stays as wide as it is until so many times `beam_size` hypotheses have ended, 0.1 to 4; 1 is usual
     elsewhere. None: it shrinks as hypotheses end, until none is left."""
@@ -220,6 +264,7 @@ class Options:
         None,
         "choose what is most like the other candidates, by sentence chrF or BLEU, not by score: see --num-candidates",
         choices=RERANKINGS,
+        is_served=True,
     )
     """How the best of `num_candidates` translations of a sentence are chosen. "mbr-chrf", "mbr-bleu": by minimum Bayes
     risk, those most like all candidates, as sentence chrF or BLEU tell it; of equal texts there is one. None: by
@@ -245,7 +290,11 @@ class Options:
     """At least so many target pieces, 0 to 4096, </s> not counted."""
 
     max_length_factor: float | None = option(
-        None, "at most ceil(factor * source pieces) target pieces (default: from the model)", 0.1, 100.0
+        None,
+        "at most ceil(factor * source pieces) target pieces (default: from the model)",
+        0.1,
+        100.0,
+        is_served=True,
     )
     """At most ceil(factor * source pieces) target pieces; 0.1 to 100. None: the factor of the model."""
 
@@ -307,14 +356,164 @@ class Options:
         return min(self.beam_size, max(1, int(self.beam_size * (self.patience or 1) + 0.5)))
 
 
-# Those of a translation that is given, and of how it is scored.
-SCORING = ("vocabulary", "length_penalty", "word_penalty", "coverage_penalty", "max_input_length", "max_batch_size",
-           "max_batch_tokens")  # fmt: skip
+# The keywords that calls take, for type checkers and editors. `Options` decides what they mean, and checks them.
+
+
+class Settable(Protocol):
+    """A `threading.Event`, or what is like one."""
+
+    def is_set(self) -> bool: ...
+
+
+class _Sizes(TypedDict, total=False):
+    """What is done in one compiled call."""
+
+    max_batch_size: int
+    max_batch_tokens: int
+
+
+class _Scores(TypedDict, total=False):
+    """How a translation is scored, and what is read of its source."""
+
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None
+    length_penalty: float
+    word_penalty: float
+    coverage_penalty: float
+    max_input_length: int
+
+
+class _Lengths(TypedDict, total=False):
+    """How long a translation may be."""
+
+    min_length: int
+    max_length_factor: float | None
+    max_length: int | None
+
+
+class _Pieces(TypedDict, total=False):
+    """Which pieces a translation may have, and whether they are drawn."""
+
+    repetition_penalty: float
+    no_repeat_ngram_size: int
+    suppress_sequences: Iterable[str | Iterable[str]] | None
+    end_token: str | Iterable[str | int] | None
+    disable_unk: bool
+    sampling_topk: int
+    sampling_topp: float
+    sampling_temperature: float
+    seed: int
+
+
+class _Search(_Scores, _Lengths, _Pieces, total=False):
+    """How a translation is searched, and what is told of it."""
+
+    beam_size: int
+    num_hypotheses: int
+    replace_unknowns: bool
+    return_scores: bool
+    return_end_token: bool
+    return_token_log_probs: bool
+    return_alignments: bool
+    patience: float | None
+    num_beam_groups: int
+    diversity_penalty: float
+    prefix_bias_beta: float
+    return_alternatives: bool
+    min_alternative_expansion_prob: float
+    rerank: Literal["mbr-chrf", "mbr-bleu"] | None
+    num_candidates: int | None
+
+
+class _Texts(TypedDict, total=False):
+    """What of a text is translated by itself, and what is done to it before and after."""
+
+    split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
+    html: bool
+    xml: bool
+    tags: Mapping[str, str] | str | None
+    protect: Protected | Iterable[Protected] | None
+    copy_numbers: bool | None
+    lower_capitals: bool | None
+    glossary: Mapping[str, str] | str | os.PathLike[str] | None
+
+
+class _TheirSizes(_Sizes, total=False):
+    """CTranslate2's way to say it too."""
+
+    batch_type: Literal["examples", "tokens"]
+
+
+class _TheirScores(TypedDict, total=False):
+    """CTranslate2's name of `vocabulary`."""
+
+    use_vmap: bool
+
+
+class _TheirSearch(_TheirScores, total=False):
+    """CTranslate2's names of what a search does. What cannot be done here takes only the value that turns it off."""
+
+    max_decoding_length: int
+    min_decoding_length: int
+
+
+class _TheirBatch(_TheirSearch, total=False):
+    """Those of a search that tells what it found when it has ended."""
+
+    return_attention: bool
+    return_logits_vocab: bool
+    callback: Callable[[Any], object] | None
+
+
+class Ends(TypedDict, total=False):
+    """What ends a call before it is done: see `translate`. No options: they change no translation."""
+
+    time_limit: float | None
+    cancel: Callable[[], object] | Settable | None
+
+
+class ScoringOptions(_Scores, _Sizes, Ends, total=False):
+    """Keywords of `score`: the fields of `Options` that say something about a translation that is given."""
+
+
+class TranslationOptions(_Texts, _Search, _Sizes, Ends, total=False):
+    """Keywords of `translate`: the fields of `Options`."""
+
+
+class BatchScoringOptions(_Scores, _TheirScores, _TheirSizes, Ends, total=False):
+    """Keywords of `score_batch` and `score_file`: CTranslate2's names too."""
+
+
+class StreamScoringOptions(_Scores, _TheirScores, Ends, total=False):
+    """The same of `score_iterable`, where the sizes are arguments."""
+
+    max_batch_tokens: int
+
+
+class BatchOptions(_Search, _TheirBatch, _TheirSizes, Ends, total=False):
+    """Keywords of `translate_batch` and `translate_file`: CTranslate2's names too."""
+
+
+class StreamOptions(_Texts, _Search, _TheirBatch, Ends, total=False):
+    """The same of `translate_iterable`, where the sizes are arguments."""
+
+    max_batch_tokens: int
+
+
+class GenerationOptions(_Lengths, _Pieces, _TheirSearch, Ends, total=False):
+    """Keywords of `generate_tokens`."""
+
+    vocabulary: Literal["shortlist", "full", "clusters", "both"] | None
+    max_input_length: int
+
+
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {one.name: one for one in _FIELDS}
 _AS_WIDE = ("num_hypotheses", "num_candidates")  # as these a beam is at least
-TEXT_ONLY = ("split", "html", "xml", "tags", "protect", "copy_numbers", "lower_capitals", "glossary")
+TEXT_ONLY = tuple(_Texts.__annotations__)
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
+SCORING = tuple(name for name in _KNOWN if name in ScoringOptions.__annotations__)
+GENERATING = tuple(name for name in _KNOWN if name in GenerationOptions.__annotations__)
+SERVED = tuple(one.name for one in _FIELDS if one.metadata["is_served"])
 DEFAULTS = Options()
 
 

@@ -22,7 +22,7 @@ from cpunmt.options.arguments import (
     source_ids,
     target_ids,
 )
-from cpunmt.options.options import OF_PIECES, Options
+from cpunmt.options.options import GENERATING, OF_PIECES, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, under, watched
 from cpunmt.process.workers import Workers
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.decoding.piece_stream import Callback
-    from cpunmt.options.keywords import BatchOptions, GenerationOptions
+    from cpunmt.options.options import BatchOptions, GenerationOptions
     from cpunmt.translator.streams.item_stream import Item
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     BatchOptions = GenerationOptions = Any
@@ -198,7 +198,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         ValueError for a model that translates from right to left: the first piece is what it finds last.
         """
         with LOCK:
-            from cpunmt.decoding.piece_stream import GENERATING, generated_pieces
+            from cpunmt.decoding.piece_stream import generated_pieces
         if self.config.right_to_left:
             raise ValueError(
                 "generate_tokens gives the first piece first, but this model translates from right to left "

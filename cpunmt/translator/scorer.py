@@ -31,7 +31,7 @@ from cpunmt.values.checks import switch, whole
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
-    from cpunmt.options.keywords import BatchScoringOptions, ScoringOptions, StreamScoringOptions
+    from cpunmt.options.options import BatchScoringOptions, ScoringOptions, StreamScoringOptions
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     BatchScoringOptions = StreamScoringOptions = Any
     Unpack = Union

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing since Python 3.11
 
     from cpunmt.decoding.piece_stream import Callback
-    from cpunmt.options.keywords import StreamOptions, TranslationOptions
+    from cpunmt.options.options import StreamOptions, TranslationOptions
     from cpunmt.translator.streams.item_stream import Item
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     TranslationOptions = Any

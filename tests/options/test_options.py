@@ -337,5 +337,5 @@ def test_scoring_takes_what_concerns_a_given_translation():
     assert set(SCORING) < set(FIELDS)
     given = {"use_vmap": True, "max_batch_size": 5, "batch_type": "tokens", "return_logits_vocab": False}
     assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
-    with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: vocabulary, length_penalty, "):
+    with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: length_penalty, word_penalty, "):
         make_options({"beam_size": 4}, Options(), SCORING)

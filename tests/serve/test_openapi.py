@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from cpunmt.options.options import SERVED
 from cpunmt.serve.app import DIALECTS
-from cpunmt.serve.dialects.own import OPTIONS, RETURNS
+from cpunmt.serve.dialects.own import RETURNS
 from cpunmt.serve.openapi import described
 from tests.serve.json_schema import problem
 
@@ -85,7 +86,7 @@ def test_it_has_every_route():
     names = [one["operationId"] for methods in DOCUMENT["paths"].values() for one in methods.values()]
     assert len(set(names)) == len(names) and all(re.fullmatch(r"\w+(-\w+)*", name) for name in names)
     schemas = DOCUMENT["components"]["schemas"]
-    assert set(schemas["Options"]["properties"]) == set(OPTIONS)
+    assert set(schemas["Options"]["properties"]) == set(SERVED)
     assert schemas["TranslateRequest"]["properties"]["return"]["items"]["enum"] == list(RETURNS)
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from cpunmt import AsyncResult, Glossary, Translator
-from cpunmt.decoding.piece_stream import GENERATING
-from cpunmt.options import keywords as option_types
+from cpunmt.options import options as option_types
 from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, ENDS
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import SCORING, TEXT_ONLY, Options, make_options
+from cpunmt.options.options import GENERATING, SCORING, TEXT_ONLY, Options, make_options
 from cpunmt.text.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.option_values import beside
@@ -64,7 +63,11 @@ def test_pyright_and_a_users_script(tmp_path):
 
 
 def test_pyright_and_the_public_modules(tmp_path):
-    files = [ROOT / "cpunmt" / "__init__.py", *sorted((ROOT / "cpunmt" / "translation").rglob("*.py"))]
+    upper = ("options", "results", "decoding", "alignment", "sentences", "markup", "sentence_layers", "translator")
+    files = [
+        ROOT / "cpunmt" / "__init__.py",
+        *(path for room in upper for path in (ROOT / "cpunmt" / room).rglob("*.py")),
+    ]
     assert [(found["file"], found["range"], found["message"]) for found in pyright(tmp_path, "standard", *files)] == []
 
 
@@ -154,7 +157,7 @@ def test_annotations_can_be_evaluated(owner):
 
 def test_every_field_has_a_docstring_that_names_its_range():
     """As documentation tools read it: a string after the field."""
-    source = (ROOT / "cpunmt" / "translation" / "options.py").read_text("utf-8")
+    source = (ROOT / "cpunmt" / "options" / "options.py").read_text("utf-8")
     for name, option in FIELDS.items():
         found = re.search(rf'^    {name}: .*?\)\n    """(.*?)"""$', source, re.M | re.S)
         assert found, name

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from cpunmt.options.options import SERVED
 from cpunmt.results.results import Result
 from cpunmt.serve import openapi
 from cpunmt.serve.detection import Detected
@@ -23,28 +24,6 @@ from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.language_codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores")
-# Those that cost no more than a beam, and name neither files nor functions.
-OPTIONS = (
-    "beam_size",
-    "num_hypotheses",
-    "length_penalty",
-    "word_penalty",
-    "coverage_penalty",
-    "repetition_penalty",
-    "no_repeat_ngram_size",
-    "patience",
-    "max_length_factor",
-    "sampling_topk",
-    "sampling_topp",
-    "sampling_temperature",
-    "seed",
-    "rerank",
-    "split",
-    "protect",
-    "copy_numbers",
-    "lower_capitals",
-    "glossary",
-)
 _LIMITS = ("text", "characters", "texts", "alternatives")
 _SPLITS = ("sentence", "paragraph", "line")
 _MOST_TERMS = 1000
@@ -142,9 +121,9 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
     options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise bad("Invalid request: options must be a JSON object")
-    if unknown := [name for name in options if name not in OPTIONS]:
+    if unknown := [name for name in options if name not in SERVED]:
         named = unknown[0] if unknown[0].isidentifier() and len(unknown[0]) < 50 else "one"
-        raise bad(f"Invalid request: options has {named}, which is not allowed", f"Expected {', '.join(OPTIONS)}")
+        raise bad(f"Invalid request: options has {named}, which is not allowed", f"Expected {', '.join(SERVED)}")
     found = {name: value for name, value in options.items() if value is not None}
     most = settings.max_alternatives
     for name in ("beam_size", "num_hypotheses"):
