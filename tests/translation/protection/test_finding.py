@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cpunmt.translation.interface.sentence_layers import has_no_codes
 from cpunmt.translation.protection.finding import KINDS, Finder, Unit
 from cpunmt.translation.protection.patterns import PATTERNS
+from cpunmt.translation.protection.unknown import _is_word
 from cpunmt.translation.texts.units import is_plain
 
 
@@ -182,6 +183,10 @@ def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
 
 def test_where_no_word_is_left_all_is_kept():
     assert found("{a} - {b}!") == ["{a} - {b}!"]
+
+
+def test_marks_and_joiners_are_parts_of_words():
+    assert all(map(_is_word, "a5\u0301\u0903\u200d")) and not any(map(_is_word, " -'.$"))
 
 
 HOSTILE = [
