@@ -17,6 +17,7 @@ from cpunmt.corpora.flags import flags_of
 from cpunmt.corpora.job import Filters
 from cpunmt.corpora.language import wanted_language
 from cpunmt.corpora.model_digest import model_digest
+from cpunmt.corpora.shard import digest_of
 from cpunmt.corpora.sidecar import digest
 from cpunmt.corpora.translating import Translating
 from cpunmt.corpora.translation_cache import Translated, TranslationCache
@@ -274,6 +275,13 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(tm
     assert os.listdir(tmp_path) == []
     write_durably(tmp_path / "a", b"x")
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"x"
+
+
+def test_the_digest_of_a_translator_is_that_of_its_files_and_arguments():
+    made = [digest_of(Translator(*given, **more)) for given, more in (
+        ([SHIPPED], {}), ([SHIPPED], {}), ([GERMAN], {}), ([SHIPPED], {"compute_type": "int8"})
+    )]  # fmt: skip
+    assert made[0] == made[1] and len(set(made)) == 3 and all(isinstance(one, str) for one in made)
 
 
 def test_a_translator_of_the_other_direction_has_another_digest():

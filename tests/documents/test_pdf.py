@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 import time
+import unicodedata
 import zlib
 
 import pypdf
@@ -18,6 +19,11 @@ from cpunmt.documents.formats.pdf import paragraphs, read_pdf
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import echo, upper
 from tests.sample_models.real_model import ROOT, SHIPPED
+
+
+def test_ligatures_are_their_letters():
+    assert {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} == pdf_format._LIGATURES
+
 
 PAGES = [
     ["A title", "A man is riding his bi-", "cycle home, and two dogs", "run beside him.", "\x95 One dog", "12"],

@@ -106,6 +106,7 @@ def test_no_word_is_lost_or_said_twice(words, cues):
         parts.insert(at, f'<x n="{number}"/>')
     made = shared_out(" ".join(parts), [cue(0, duration) for _, duration in cues], "\n")
     assert len(made) == len(cues) and all(made)
+    assert ("\u2026" in made) == (len(words) < len(cues))  # each cue has a word, if there are enough
     assert " ".join(made).replace("\u2026", "").split() == words
 
 

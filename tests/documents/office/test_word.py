@@ -94,6 +94,10 @@ def test_white_space_that_indents_is_no_part_of_a_run():
     assert [[name for name in names if name != "rPr"] for names in runs] == [["t"], ["t"], ["t"], ["br"], ["t"], ["br"]]
 
 
+def test_a_hyphen_that_does_not_break_is_part_of_its_word():
+    assert units(f"<w:p>{run('Two')}<w:r><w:noBreakHyphen/></w:r>{run('fold dogs')}</w:p>") == ["Two\u2011fold dogs"]
+
+
 def test_looks_go_with_their_words():
     body = f"<w:p>{run('A ')}{run('red', BOLD)}{run(' car')}</w:p>"
     assert units(body) == ['A <g n="1">red</g> car']

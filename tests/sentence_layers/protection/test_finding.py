@@ -9,10 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+<<<<<<< HEAD:tests/sentence_layers/protection/test_finding.py
 from cpunmt.sentence_layers.all_layers import has_no_codes
 from cpunmt.sentence_layers.protection.finding import KINDS, Finder, Unit
 from cpunmt.sentence_layers.protection.patterns import PATTERNS
 from cpunmt.text.units import is_plain
+=======
+from cpunmt.translation.interface.sentence_layers import has_no_codes
+from cpunmt.translation.protection.finding import KINDS, Finder, Unit
+from cpunmt.translation.protection.patterns import PATTERNS
+from cpunmt.sentence_layers.protection.unknown import _is_word
+from cpunmt.translation.texts.units import is_plain
+>>>>>>> main:tests/translation/protection/test_finding.py
 
 
 def found(text, **options):
@@ -182,6 +190,10 @@ def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
 
 def test_where_no_word_is_left_all_is_kept():
     assert found("{a} - {b}!") == ["{a} - {b}!"]
+
+
+def test_marks_and_joiners_are_parts_of_words():
+    assert all(map(_is_word, "a5\u0301\u0903\u200d")) and not any(map(_is_word, " -'.$"))
 
 
 HOSTILE = [
