@@ -9,18 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-<<<<<<< HEAD:tests/sentence_layers/protection/test_finding.py
 from cpunmt.sentence_layers.all_layers import has_no_codes
 from cpunmt.sentence_layers.protection.finding import KINDS, Finder, Unit
 from cpunmt.sentence_layers.protection.patterns import PATTERNS
-from cpunmt.text.units import is_plain
-=======
-from cpunmt.translation.interface.sentence_layers import has_no_codes
-from cpunmt.translation.protection.finding import KINDS, Finder, Unit
-from cpunmt.translation.protection.patterns import PATTERNS
 from cpunmt.sentence_layers.protection.unknown import _is_word
-from cpunmt.translation.texts.units import is_plain
->>>>>>> main:tests/translation/protection/test_finding.py
+from cpunmt.text.units import is_plain
 
 
 def found(text, **options):
