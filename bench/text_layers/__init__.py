@@ -1,1 +1,1 @@
-"""What finding out whether a sentence needs any layer takes, by what is in it."""
+"""Measures the time of the text layers for sentences that need none of them."""

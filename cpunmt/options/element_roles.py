@@ -26,7 +26,7 @@ def element_roles(value: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, list | tuple) for pair in pairs):
         raise TypeError(f"tags is {shown(value)}, expected a mapping of names to keep, split or inline")
     if len(pairs) > _MOST_NAMES:
-        raise ValueError(f"tags has more than {_MOST_NAMES} names, expected at most so many")
+        raise ValueError(f"tags has {len(pairs)} names; give at most {_MOST_NAMES}")
     for pair in pairs:
         if len(pair) != 2 or pair[1] not in (KEEP, SPLIT, WITHIN):
             raise ValueError(f"tags has {shown(pair)}, expected a name and keep, split or inline: x=keep")

@@ -161,9 +161,9 @@ class Options:
     by, 0.1 to 10. 1: nothing is penalized; below 1 repetitions are favoured."""
 
     no_repeat_ngram_size: int = option(
-        0, "no sequence of so many pieces is said twice; 0: any may be", 0, 100, is_served=True
+        0, "no sequence of N pieces occurs twice in a translation; 0: no limit", 0, 100, is_served=True
     )
-    """No sequence of so many pieces, 1 to 100, is in a translation twice. 0: any may be."""
+    """No sequence of N pieces, 1 to 100, occurs twice in a translation. 0: no limit."""
 
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
         None,
@@ -189,12 +189,12 @@ class Options:
 
     sampling_topk: int = option(
         1,
-        "draw pieces at random from so many of the most probable, 0: from all; 1: take the best",
+        "draw pieces at random from the N most probable, 0: from all; 1: take the best",
         0,
         1 << 24,
         is_served=True,
     )
-    """Draw pieces at random, from so many of the most probable, 0 to 16777216; 0: from all. 1: nothing is drawn. Then
+    """Draw pieces at random from the N most probable, 0 to 16777216; 0: from all. 1: nothing is drawn. Then
     `num_hypotheses` translations are drawn, each by itself, and `beam_size` is 1."""
 
     sampling_topp: float = option(
@@ -222,12 +222,12 @@ class Options:
 
     patience: float | None = option(
         None,
-        "go on until so many times beam_size hypotheses have ended (default: the beam shrinks as they end)",
+        "go on until N * beam_size hypotheses have ended (default: the beam shrinks as they end)",
         0.1,
         4.0,
         is_served=True,
     )
-    """The beam stays as wide as it is until so many times `beam_size` hypotheses have ended, 0.1 to 4; 1 is usual
+    """The beam stays as wide as it is until N times `beam_size` hypotheses have ended, N from 0.1 to 4; 1 is usual
     elsewhere. None: it shrinks as hypotheses end, until none is left."""
 
     num_beam_groups: int = option(
@@ -287,7 +287,7 @@ class Options:
     both. None: the shortlist, if there is one; where a given translation is scored, all."""
 
     min_length: int = option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
-    """At least so many target pieces, 0 to 4096, </s> not counted."""
+    """The least number of target pieces, 0 to 4096, </s> not counted."""
 
     max_length_factor: float | None = option(
         None,
@@ -299,12 +299,12 @@ class Options:
     """At most ceil(factor * source pieces) target pieces; 0.1 to 100. None: the factor of the model."""
 
     max_length: int | None = option(None, "at most this many target pieces, </s> included", 1, 1 << 16)
-    """At most so many target pieces, 1 to 65536, </s> included. None: as `max_length_factor` says alone."""
+    """The largest number of target pieces, 1 to 65536, </s> included. None: only `max_length_factor` limits it."""
 
     max_input_length: int = option(
         0, "drop what is longer than this many source pieces; 0: nothing, long sentences are split", 0, 1 << 24
     )
-    """Drop what is longer than so many source pieces, 0 to 16777216. 0: drop nothing; what is longer than the model
+    """Drop all source pieces after the first N, 0 to 16777216. 0: drop nothing; what is longer than the model
     takes is split, and the translations are joined."""
 
     replace_unknowns: bool = option(
@@ -366,14 +366,14 @@ class Settable(Protocol):
 
 
 class _Sizes(TypedDict, total=False):
-    """What is done in one compiled call."""
+    """Limits of one compiled call."""
 
     max_batch_size: int
     max_batch_tokens: int
 
 
 class _Scores(TypedDict, total=False):
-    """How a translation is scored, and what is read of its source."""
+    """Options of the score, and the limit of the source."""
 
     vocabulary: Literal["shortlist", "full", "clusters", "both"] | None
     length_penalty: float
@@ -391,7 +391,7 @@ class _Lengths(TypedDict, total=False):
 
 
 class _Pieces(TypedDict, total=False):
-    """Which pieces a translation may have, and whether they are drawn."""
+    """Options that choose pieces, or draw them at random."""
 
     repetition_penalty: float
     no_repeat_ngram_size: int
@@ -405,7 +405,7 @@ class _Pieces(TypedDict, total=False):
 
 
 class _Search(_Scores, _Lengths, _Pieces, total=False):
-    """How a translation is searched, and what is told of it."""
+    """Options of the search, and which of its figures a result has."""
 
     beam_size: int
     num_hypotheses: int
@@ -425,7 +425,7 @@ class _Search(_Scores, _Lengths, _Pieces, total=False):
 
 
 class _Texts(TypedDict, total=False):
-    """What of a text is translated by itself, and what is done to it before and after."""
+    """Options of texts: how they are cut, and what is done to each sentence before and after its translation."""
 
     split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
     html: bool
@@ -438,7 +438,7 @@ class _Texts(TypedDict, total=False):
 
 
 class _TheirSizes(_Sizes, total=False):
-    """CTranslate2's way to say it too."""
+    """The same, and CTranslate2's `batch_type`."""
 
     batch_type: Literal["examples", "tokens"]
 
@@ -457,7 +457,7 @@ class _TheirSearch(_TheirScores, total=False):
 
 
 class _TheirBatch(_TheirSearch, total=False):
-    """Those of a search that tells what it found when it has ended."""
+    """CTranslate2's names of options of calls that return when the search has ended."""
 
     return_attention: bool
     return_logits_vocab: bool
@@ -465,7 +465,7 @@ class _TheirBatch(_TheirSearch, total=False):
 
 
 class Ends(TypedDict, total=False):
-    """What ends a call before it is done: see `translate`. No options: they change no translation."""
+    """Keywords that stop a call early: see `translate`. They never change a translation."""
 
     time_limit: float | None
     cancel: Callable[[], object] | Settable | None

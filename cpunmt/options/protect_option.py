@@ -41,7 +41,7 @@ def protected(value: Any) -> str | tuple[Protected, ...]:
     ):
         given = list(islice(value, MOST + 1))
         if len(given) > MOST:
-            raise ValueError(f"protect has more than {MOST} items, expected at most so many")
+            raise ValueError(f"protect has more than {MOST} items; give at most {MOST}")
     else:
         raise TypeError(f"protect is {shown(value)}, expected {_EXPECTED}")
     names = [item for item in given if isinstance(item, str)]

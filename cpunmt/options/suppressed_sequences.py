@@ -11,7 +11,7 @@ from cpunmt.values.checks import shown
 
 NAME = "suppress_sequences"
 MOST = 10_000  # sequences,
-LONGEST = 100  # of so many pieces: each is compared with what has been said, at every step
+LONGEST = 100  # pieces of a sequence: each is compared with the translation at every step
 _TAKES = "a list of texts and of lists of pieces"
 
 
@@ -33,14 +33,14 @@ def suppressed(value: object) -> Suppressed:
         value = [text.strip() for text in value.split(",")]
     items = list(islice(in_order(value, NAME, _TAKES), MOST + 1))
     if len(items) > MOST:
-        raise ValueError(f"{NAME} has more than {MOST} sequences, expected at most so many")
+        raise ValueError(f"{NAME} has more than {MOST} sequences; give at most {MOST}")
     found = [
         plain_text(item, number, NAME) if isinstance(item, str) else tuple(piece_list(item, number, NAME, LONGEST + 1))
         for number, item in enumerate(items)
     ]
     for number, item in enumerate(found):
         if not isinstance(item, str) and len(item) > LONGEST:  # it may be endless
-            raise ValueError(f"{NAME} {number} has more than {LONGEST} pieces, expected at most so many")
+            raise ValueError(f"{NAME} {number} has more than {LONGEST} pieces; give at most {LONGEST}")
         if not (item.strip() if isinstance(item, str) else item):
             raise ValueError(f"{NAME} {number} is empty, expected text or pieces; they are counted from 0")
     return Suppressed(found)

@@ -23,7 +23,7 @@ class ServeSettings:
 
     workers: int = setting(1, "translate with N threads, each on one core", 1, 256)
     batch_tokens: int = setting(1024, "source pieces, about, that are translated together", 1, 1 << 20)
-    cache_mb: int = setting(64, "keep translations of sentences in so many MB; 0: none", 0, 1 << 20)
+    cache_mb: int = setting(64, "MB of translations of sentences that are kept; 0: none", 0, 1 << 20)
     deadline: float = setting(30.0, "refuse what would have to wait longer than N seconds", 0.01, 86400.0)
     max_queued: int = setting(20_000, "sentences that may wait", 1, 1 << 30)
     max_requests: int = setting(512, "requests that may be in progress, each of which has a thread", 1, 4096)
@@ -35,7 +35,7 @@ class ServeSettings:
     max_alternatives: int = setting(10, "translations of a text beside the best, and the beam", 0, 63)
     body_seconds: float = setting(30.0, "seconds that a client has to send a request", 0.01, 86400.0)
     drain: float = setting(30.0, "seconds that requests in progress have after SIGTERM", 0.0, 86400.0)
-    idle_unload: float = setting(0.0, "unload a model that nobody used for so many seconds; 0: never", 0.0, 1e9)
+    idle_unload: float = setting(0.0, "unload a model after N seconds without use; 0: never", 0.0, 1e9)
     memory: int = setting(0, "MB of models that stay loaded, those used last; 0: all", 0, 1 << 30)
     max_glossaries: int = setting(1000, "glossaries that are kept; a client may have a tenth of them", 0, 1 << 20)
     quota: int = setting(0, "characters of each key, or of all without --api-keys, in a period; 0: any", 0, 1 << 50)

@@ -159,9 +159,9 @@ def test_texts_and_pieces_are_suppressed(student):
         (
             ["Mann", ["▁Ein"] * 101],
             ValueError,
-            "suppress_sequences 1 has more than 100 pieces, expected at most so many",
+            "suppress_sequences 1 has more than 100 pieces; give at most 100",
         ),
-        (["a"] * 10_001, ValueError, "suppress_sequences has more than 10000 sequences, expected at most so many"),
+        (["a"] * 10_001, ValueError, "suppress_sequences has more than 10000 sequences; give at most 10000"),
         (7, TypeError, "suppress_sequences takes a list of texts and of lists of pieces, not int"),
         ({"a": 1}, TypeError, "suppress_sequences takes a list of texts and of lists of pieces, not dict"),
         ([7], TypeError, "suppress_sequences 0 is 7, expected a list of pieces"),
@@ -179,11 +179,14 @@ def test_what_cannot_be_suppressed_is_refused(student, given, error, message):
     [
         (
             {"suppress_sequences": itertools.repeat("Mann")},
-            "suppress_sequences has more than 10000 sequences, expected",
+            "suppress_sequences has more than 10000 sequences; give at most 10000",
         ),
-        ({"suppress_sequences": [itertools.repeat("▁Ein")]}, "suppress_sequences 0 has more than 100 pieces, expected"),
+        (
+            {"suppress_sequences": [itertools.repeat("▁Ein")]},
+            "suppress_sequences 0 has more than 100 pieces; give at most 100",
+        ),
         ({"end_token": itertools.repeat("▁Ein")}, "end_token has more than 1000 pieces, expected 1 to 1000"),
-        ({"protect": itertools.repeat("url")}, "protect has more than 1000 items, expected at most so many"),
+        ({"protect": itertools.repeat("url")}, "protect has more than 1000 items; give at most 1000"),
     ],
 )
 def test_what_is_endless_is_read_as_far_as_its_bound(student, given, message):

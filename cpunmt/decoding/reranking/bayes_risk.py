@@ -42,7 +42,7 @@ def expected_utilities(
     """
     texts = text_list(hypotheses, "expected_utilities", "hypothesis", MOST + 1)
     if len(texts) > MOST:
-        raise ValueError(f"expected_utilities is given more than {MOST} hypotheses, expected at most so many")
+        raise ValueError(f"expected_utilities has more than {MOST} hypotheses; give at most {MOST}")
     table_of = UTILITIES[choice("utility", utility, UTILITIES)]
     shares = _shares(weights, len(texts))
     different: dict[str, float] = {}

@@ -53,7 +53,7 @@ def test_of_none_and_of_one():
         (
             (["a"] * (MOST + 1),),
             ValueError,
-            "expected_utilities is given more than 1024 hypotheses, expected at most so many",
+            "expected_utilities has more than 1024 hypotheses; give at most 1024",
         ),
     ],
 )
