@@ -180,6 +180,11 @@ def test_what_a_translation_has_of_signs_is_escaped(text, translation, written):
     assert document.rendered(made).decode() == written
 
 
+def test_what_a_line_before_a_break_begins_with_is_escaped():
+    by = Echo(lambda text: f"# {text}" if text.startswith("A") else text)
+    assert render(read_markdown, "A man.  \nTwo dogs.", by=by) == "\\# A man.  \nTwo dogs."
+
+
 def test_lines_are_wrapped_where_no_block_begins():
     assert wrapped(["aa", "bb", "-", "cc", "dd"], 5, "\n") == "aa bb -\ncc dd"
     assert wrapped(["aaaaaaaaa", "b"], 3, "\n") == "aaaaaaaaa\nb"

@@ -17,6 +17,9 @@ from cpunmt.registry.misspelt import published
         ("enqq", None),
         ("qq-xx", None),
         ("open", None),
+        ("firefx:ende", "firefox:ende"),
+        ("opus/en-de", "opus:en-de"),
+        ("HF:a/b", "hf:a/b"),
     ],
 )
 def test_the_registry_of_a_pair_of_languages(text, name):

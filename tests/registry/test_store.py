@@ -1,11 +1,13 @@
 """The user's folder of models."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from cpunmt import Translator
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
 
@@ -39,6 +41,16 @@ def test_a_model_that_is_not_there(name):
     with pytest.raises(CpunmtError) as caught:
         store.find(name)
     assert str(caught.value) == f"the model {name} is not in {store.models_folder()}; run: cpunmt fetch {name}"
+
+
+def test_a_path_that_is_a_name_of_the_hub_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CpunmtError, match="run: cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de$"):
+        Translator("Helsinki-NLP/opus-mt-en-de")
+    os.mkdir("Helsinki-NLP")  # then it is a path
+    with pytest.raises(CpunmtError) as caught:
+        Translator("Helsinki-NLP/opus-mt-en-de")
+    assert "fetch" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def test_it_is_cut_after_the_last_clause_that_fits():
 def test_else_into_parts_of_equal_size():
     assert parts("a b c d e f g h i", 5) == ["a b c d e", "f g h i"]
     assert parts("a b c d e f g h i j k l", 5) == ["a b c d", "e f g h", "i j k l"]
+    assert [letters(part) for part in parts("a " * 105, 50)] == [35, 35, 35]
 
 
 def test_parts_are_as_long_as_sentences_are():

@@ -3,9 +3,9 @@
 import pytest
 
 from cpunmt import Pivot, Translator
-from cpunmt.serve.queue.scheduler import Limits, Scheduler
+from cpunmt.serve.queue.scheduler import Scheduler
 from tests.sample_models.real_model import DIRECTORIES, GERMAN
-from tests.serve.scheduling import Watched
+from tests.serve.scheduling import Watched, limits_of
 from tests.serve.serving import Process, serving
 
 
@@ -28,7 +28,9 @@ def schedulers():
     made = []
 
     def make(workers=1, cache=0, **limits):
-        limits = Limits(**{"deadline": 1e9, **limits})  # else a machine that stands still for a while refuses requests
+        limits = limits_of(
+            **{"deadline": 1e9, **limits}
+        )  # else a machine that stands still for a while refuses requests
         made.append(Scheduler(workers, limits, cache, watched := Watched()))
         return made[-1], watched
 

@@ -86,9 +86,14 @@ def capitals(texts, forced, options):
     return [Aligned(text, text.upper()) for text in texts]
 
 
+def limits_of(**given):
+    """A server's limits, but for those that are given."""
+    return Limits(1024, 20_000, 30.0)._replace(**given)
+
+
 def driven(cache=0, **limits):
     """A scheduler without threads, whose batches the test takes and translates itself."""
-    scheduler = Scheduler(0, Limits(**limits), cache, watched := Watched())
+    scheduler = Scheduler(0, limits_of(**limits), cache, watched := Watched())
     scheduler._count = 2
     return scheduler, watched
 

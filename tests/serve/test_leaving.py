@@ -6,8 +6,8 @@ import pytest
 
 from cpunmt.errors import CancelledError
 from cpunmt.process.stopping import Watch, check, under
-from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from tests.serve.scheduling import SETTINGS, WAIT, Asking, Sentences, Watched, until
+from cpunmt.serve.queue.scheduler import Scheduler
+from tests.serve.scheduling import SETTINGS, WAIT, Asking, Sentences, Watched, limits_of, until
 
 
 def test_a_request_that_is_cancelled_leaves(schedulers):
@@ -71,7 +71,7 @@ def test_its_end_ends_no_other(schedulers):
 
 
 def test_its_end_lets_everybody_go():
-    scheduler = Scheduler(1, Limits(batch=1), 0, Watched())
+    scheduler = Scheduler(1, limits_of(batch=1), 0, Watched())
     sentences = Sentences(False)
     first = Asking(scheduler, sentences, ["first"])
     assert sentences.begun.acquire(timeout=WAIT)

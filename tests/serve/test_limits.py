@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import dataclasses
+import re
 import socket
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
@@ -18,6 +20,7 @@ from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.serve import ServeSettings, create_app
 from cpunmt.serve.keys import Keys, given_key, owner_of, read_keys
+from cpunmt.serve.server import server_of
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS, serving
 from tests.serve.test_faults import FORMS
@@ -316,3 +319,26 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
             assert str(tmp_path) not in answer.text + caplog.text
         back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
         assert back["translatedText"]
+
+
+def test_the_limits_of_the_docs_are_the_defaults():
+    page = Path(__file__).parents[2].joinpath("docs/server.md").read_text("utf-8")
+    rows = re.findall(r"^\| `--([a-z-]+)` \| ([\d,]+)", page, re.MULTILINE)
+    told = {name.replace("-", "_"): float(number.replace(",", "")) for name, number in rows}
+    assert len(told) >= 11 and told == {name: getattr(ServeSettings(), name) for name in told}
+
+
+def test_the_server_ends_when_those_who_waited_have_their_answer():
+    """`drain` is over, and one request still has its error to read."""
+    server = server_of(MODELS[:1], "127.0.0.1", 0, ServeSettings(drain=0.0))
+
+    async def ends():
+        server.service.in_flight = 1
+        ending = asyncio.ensure_future(server._drain())
+        await asyncio.sleep(0.2)
+        waited = not server.should_exit
+        server.service.in_flight = 0
+        await asyncio.wait_for(ending, WAIT)
+        return waited
+
+    assert asyncio.run(ends()) and server.should_exit

@@ -10,8 +10,20 @@ from cpunmt.errors import CancelledError
 from cpunmt.process.stopping import check
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue import running
-from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, capitals, driven, take, until
+from cpunmt.serve.queue.scheduler import Scheduler
+from tests.serve.scheduling import (
+    OTHERS,
+    SETTINGS,
+    WAIT,
+    Asking,
+    Sentences,
+    Watched,
+    capitals,
+    driven,
+    limits_of,
+    take,
+    until,
+)
 
 
 class Long:
@@ -105,7 +117,7 @@ def test_who_comes_while_all_others_leave_has_an_answer(schedulers):
 
 
 def test_the_end_does_not_wait_for_a_sentence_that_never_ends():
-    scheduler = Scheduler(1, Limits(), 0, Watched())
+    scheduler = Scheduler(1, limits_of(), 0, Watched())
     long = Long()
     first = Asking(scheduler, long, [LONG])
     until(lambda: long.looks)

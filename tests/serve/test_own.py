@@ -3,6 +3,7 @@
 import json
 import threading
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,12 @@ def test_an_answer_has_the_fields_that_were_asked_for(served, returns):
     for one in found.get("alternatives", []):
         assert set(one) == {"text"} | scores
     assert len(found.get("alternatives", [0])) == 1  # beside the best
+
+
+@pytest.mark.parametrize("wrong", [{"num_hypotheses": 8, "beam_size": 2}, {"end_token": "no such piece"}])
+def test_a_stream_with_wrong_options_does_not_begin(served, wrong):
+    answer = served.post("/v1/translate", json={**ASKED, "stream": True, "options": wrong})
+    assert answer.status_code == 400 and answer.json()["error"]["code"] == 400
 
 
 def test_an_error_in_a_stream_has_its_status(monkeypatch):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
-from cpunmt.serve.queue.scheduler import Limits, Scheduler
-from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, until
+from cpunmt.serve.queue.scheduler import Scheduler
+from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, limits_of, until
 
 
 def test_what_waits_is_translated_together(schedulers):
@@ -153,7 +153,7 @@ def test_too_much_is_refused(schedulers):
     st.sets(st.integers(0, 11)),
 )
 def test_everybody_gets_their_own(requests, workers, batch, cache, leaving):
-    scheduler = Scheduler(workers, Limits(batch=batch), cache, watched := Watched())
+    scheduler = Scheduler(workers, limits_of(batch=batch), cache, watched := Watched())
     sentences = Sentences()
     asked = [Asking(scheduler, sentences, texts, (SETTINGS, OTHERS)[n % 2]) for n, texts in enumerate(requests)]
     for number in leaving & set(range(len(asked))):

@@ -288,3 +288,13 @@ def test_one_that_has_kept_what_a_function_said_can_be_handed_on():
     for other in (pickle.loads(pickle.dumps(pivot)), copy.copy(pivot), copy.deepcopy(pivot)):
         assert other.translate(text, protect=lambda text: [(4, 8)]) == kept
         assert other.translate(text) == pivot.translate(text)
+
+
+def test_capitals_are_lowered_for_the_text_and_not_for_each_model(student):
+    """Text in capitals stays in capitals for both models if the caller asks for it."""
+    pivot = Pivot([student, GERMAN])
+    plain = {"lower_capitals": False, "protect": "none", "copy_numbers": False}
+    text = "A MAN IS RIDING A RED BICYCLE."
+    between = student.translate(text, **plain).text
+    assert between != student.translate(text, **{**plain, "lower_capitals": True}).text
+    assert pivot.translate(text, **plain).text == pivot.translators[1].translate(between, **plain).text

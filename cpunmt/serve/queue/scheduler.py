@@ -56,9 +56,9 @@ class Limits(NamedTuple):
     deadline  seconds that a request may have to wait, by what others have before it is done
     """
 
-    batch: int = 1024
-    sentences: int = 20_000
-    deadline: float = 30.0
+    batch: int
+    sentences: int
+    deadline: float
 
 
 class Asked(NamedTuple):
