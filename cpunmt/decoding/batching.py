@@ -1,4 +1,5 @@
-"""What is translated in one compiled call: sentences cut to parts that the model takes, parts sorted into batches."""
+"""Cuts sentences to parts that the model takes, sorts the parts into batches, and translates each in a compiled
+call."""
 
 import itertools
 import math
@@ -17,17 +18,17 @@ from cpunmt.process.stopping import SharedWork
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
 
-TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part is to end there
+TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part ends there
 MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
 
 
 class Part(NamedTuple):
-    """A sentence, or as much of it as the model takes."""
+    """A sentence, or the part of a long sentence that the model takes."""
 
-    sentence: int  # its place among those that are translated together
+    sentence: int  # its index among the sentences of the call
     ids: list[int]  # source pieces, with </s>
-    prefix: list[int]  # target pieces that its translation begins with
-    limit: int  # target pieces at most, </s> included
+    prefix: list[int]  # target pieces that the translation begins with
+    limit: int  # the most target pieces, </s> included
 
 
 def cut_sentences(
@@ -37,13 +38,13 @@ def cut_sentences(
     config: ModelConfig,
     vocabulary: AnyVocabulary,
 ) -> list[Part]:
-    """The parts of all sentences, in order; a sentence of nothing but </s> has none.
+    """Returns the parts of all sentences, in order; a sentence that holds only </s> yields none.
 
     Parameters
     ----------
     sentences : lists of source ids, each with its </s>
-    prefixes : None, or a list of target ids for each; it belongs to the sentence's first part
-    vocabulary : the source's, whose pieces say where a long sentence is best cut
+    prefixes : None, or a list of target ids for each sentence; it belongs to the sentence's first part
+    vocabulary : of the source; its pieces show where to cut a long sentence
     """
     room = config.max_source_length - 1
     most = options.max_input_length
@@ -67,7 +68,8 @@ def cut_sentences(
 
 
 def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
-    """Target pieces at most, </s> included, for `source` pieces with </s>: room for the prefix there is always."""
+    """Returns the most target pieces, </s> included, for `source` pieces with </s>; there is always room for the
+    prefix."""
     factor = options.max_length_factor or config.max_length_factor
     limit = max(1, math.ceil(factor * source), options.min_length + 1)
     if options.max_length and limit > options.max_length:
@@ -78,11 +80,11 @@ def target_limit(source: int, prefix: int, options: Options, config: ModelConfig
 def translate_parts(
     engine: Engine, parts: list[Part], options: Options, search: Search, shared: SharedWork | None = None
 ) -> list[list[Hypothesis]]:
-    """The engine's hypotheses of each part, in order.
+    """Returns the engine's hypotheses of each part, in order.
 
-    A model that was trained on reversed sentences gets them reversed; here everything else reads from the left.
+    A model trained on reversed sentences gets them reversed; everything else here reads from left to right.
 
-    `shared` : names sentences that nobody wants any more: their parts have no hypotheses, unless they are done.
+    `shared` : knows which sentences are no longer wanted; their parts have no hypotheses, unless they are finished.
     """
     if not engine.model.config.right_to_left:
         return search_parts(engine, parts, options, search, shared)
@@ -100,9 +102,9 @@ def search_parts(
     shared: SharedWork | None = None,
     tell: TellPart | None = None,
 ) -> list[list[Hypothesis]]:
-    """The same, of parts as the model reads them, and translations as it says them.
+    """Like `translate_parts`, for parts and translations in the model's own direction.
 
-    `tell` : is told each piece of a greedy search when it is found.
+    `tell` : called with each piece of a greedy search as it is chosen.
     """
     if search.vocab_logits:
         return _with_logits(engine, parts, options, search, shared, tell)
@@ -119,7 +121,7 @@ def _translated(
     shared: SharedWork | None,
     tell: TellPart | None = None,
 ) -> list[list[Hypothesis]]:
-    """The same. `outputs`: numbers that the translation of each part may write."""
+    """Like `search_parts`. `outputs`: how many numbers the translation of each part may write."""
     sizes = [len(part.ids) for part in parts]
     found: list[list[Hypothesis]] = [[] for _ in parts]
     for batch in batches(sizes, outputs, options):
@@ -138,7 +140,7 @@ def _translated(
 
 
 def _of_batch(batch: list[int], parts: list[Part], shared: SharedWork | None, tell: TellPart | None) -> dict[str, Any]:
-    """What the engine is to tell, and to ask, of a batch, as arguments."""
+    """Returns the keyword arguments by which the engine reports pieces of a batch, and asks which are unwanted."""
     asked: dict[str, Any] = {}
     if tell is not None:
         asked["tell"] = lambda step: tell(batch[step.sentence], step)
@@ -160,9 +162,9 @@ def _with_logits(
     shared: SharedWork | None,
     tell: TellPart | None,
 ) -> list[list[Hypothesis]]:
-    """The same, with logits: each hypothesis is forced once more, which gives the bits that it was found by.
+    """Like `_translated`, with logits: forces each hypothesis once more, which reproduces the bits of its search.
 
-    So a search keeps none of them, of which most would be of hypotheses that are dropped.
+    So a search stores no logits, most of which would belong to dropped hypotheses.
     """
     found = search_parts(engine, parts, options, search._replace(vocab_logits=False), shared, tell)
     pairs = list(zip(parts, found, strict=True))
@@ -188,7 +190,7 @@ def _reversed(found: Hypothesis) -> Hypothesis:
 
 
 def batches(sizes: list[int], outputs: list[int], options: Options) -> Iterator[list[int]]:
-    """Numbers of the parts in each batch, longest part first.
+    """Returns the numbers of the parts in each batch, longest part first.
 
     A batch has at most `options.max_batch_tokens` pieces, `options.max_batch_size` parts and `MOST_WRITTEN` numbers
     to write, or one part. `sizes`: pieces of each part; `outputs`: numbers that its translation may write.

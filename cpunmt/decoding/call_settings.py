@@ -1,4 +1,4 @@
-"""One call of a Translator: its sentences shared among the workers, its results in order."""
+"""One call of a Translator: shares its sentences among the workers and returns its results in order."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 MOST_SECONDS = 1e8  # three years
-LETTERS = 4  # of a piece, about
-PARTS = 4  # a worker takes a fourth of its part of what is left, so that all are done at nearly the same time,
-LEAST = 512  # but as many pieces as this: the last sentences of a batch are decoded with few beside them,
-MOST = 8192  # and not more than this: if one raises, or a thread is interrupted, the batches that run are finished
+LETTERS = 4  # average per piece
+PARTS = 4  # a worker takes a fourth of its share of the rest, so that all finish at nearly the same time,
+LEAST = 512  # but at least this many pieces: the last sentences of a batch are decoded with few beside them,
+MOST = 8192  # and at most this many: after an error or an interrupt the batches that run are finished
 
 
 class Settings(NamedTuple):
-    """The options of a call, none of which is left open for others to decide, and what they are to the engine."""
+    """The resolved options of a call, and the engine's own options made from them."""
 
     options: Options
     search: Search
 
 
 def settings_of(options: Options, **changes: Any) -> Settings:
-    """Settings of options, with some changed."""
-    whole = options.split == "none"  # then a text is the model's alone, as other engines have it
+    """Resolves options, with some of them changed."""
+    whole = options.split == "none"  # the text is one sentence, as in other engines
     if options.protect is None:
         changes = {"protect": "none" if whole else "all", **changes}
     if options.copy_numbers is None:
@@ -65,7 +65,7 @@ def settings_of(options: Options, **changes: Any) -> Settings:
 
 
 def is_simple(settings: Settings, config: ModelConfig) -> bool:
-    """Whether a sentence may be translated by itself, with nothing told but its translation and scores."""
+    """Returns whether a sentence may be translated by itself, returning only its translation and scores."""
     options = settings.options
     if options.html or options.xml or options.rerank is not None or config.right_to_left:
         return False
@@ -73,13 +73,13 @@ def is_simple(settings: Settings, config: ModelConfig) -> bool:
 
 
 def aligning(settings: Settings, align: bool) -> Settings:
-    """The same, where alignments are wanted or not."""
+    """Returns the settings with alignments switched on or off."""
     options = settings.options
     return settings if options.return_alignments == align else settings_of(options, return_alignments=align)
 
 
 class Call(Generic[R]):
-    """What is to be done. `results` or `asynchronous` does it."""
+    """The work of a call, done by `results` or `asynchronous`."""
 
     def __init__(
         self,
@@ -88,17 +88,19 @@ class Call(Generic[R]):
         translate: Callable[[Sequence[int], SharedWork | None], list[R]],
         apart: bool = False,
     ):
-        """`translate` makes the results of the sentences of these numbers; of those that nobody wants any more, any.
+        """`translate` returns the results of the sentences of these numbers; those no longer wanted may have any
+        result.
 
         Parameters
         ----------
         sizes : about how many pieces each sentence has
-        apart : not in this thread, even if there is one worker: it can be interrupted, while compiled code cannot
+        apart : use another thread even with one worker, because compiled code cannot be interrupted
         """
         self._workers, self._sizes, self._translate, self._apart = workers, sizes, translate, apart
 
     def results(self) -> list[R]:
-        """Of all sentences. One worker is the calling thread, which does all at once, unless something may end it."""
+        """Returns the results of all sentences. With one worker this thread does all at once, unless a watch may end
+        it."""
         count, size = len(self._sizes), sum(self._sizes)
         at_once = LEAST if self._workers.count > 1 else MOST if is_watched() else size
         if not self._apart and size <= at_once:
@@ -116,7 +118,8 @@ class Call(Generic[R]):
         return self._translate(share, None)
 
     def asynchronous(self, watch: Watch | None) -> list[AsyncResult[R]]:
-        """For each sentence an AsyncResult; the workers begin at once. What `watch` ends raises for each undone one."""
+        """Returns an AsyncResult for each sentence; the workers begin at once. `watch` makes each unfinished one
+        raise."""
         results: list[Any] = [None] * len(self._sizes)
         for share in shares(self._sizes, self._workers.count):
             shared = SharedWork(len(share), watch)
@@ -127,25 +130,25 @@ class Call(Generic[R]):
 
 
 class AsyncResult(Generic[R]):
-    """The result of one sentence, which may still be in the making.
+    """The result of one sentence, which may still be pending.
 
-    It belongs to the process that asked for it: in a fork of that one its methods raise RuntimeError.
+    It belongs to the process that asked for it: in a fork its methods raise RuntimeError.
     """
 
     def __init__(self, future: Future[list[R]], place: int, shared: SharedWork):
-        """`future` gives a list, whose item `place` is the result; `shared`: which items are wanted."""
+        """`future` returns a list, whose item `place` is the result; `shared` knows which items are wanted."""
         self._future, self._place, self._shared, self._process = future, place, shared, os.getpid()
         self._cancelled = False
 
     def done(self) -> bool:
-        """Whether `result` would not wait."""
+        """Returns whether `result` would return at once."""
         return self._own().done() or self._cancelled
 
     def result(self, timeout: float | None = None) -> R:
-        """Wait for the result and return it, or raise what went wrong.
+        """Waits for the result and returns it, or raises its error.
 
-        Raises TimeoutError if it is not there after `timeout` seconds: the work goes on, see `cancel`; None: it waits.
-        CancelledError after `cancel`, TimeLimitError if the call's `time_limit` was over before.
+        Raises TimeoutError if it is not there after `timeout` seconds (None: it waits); the work goes on, see `cancel`.
+        Raises CancelledError after `cancel`, and TimeLimitError if the call's `time_limit` ended first.
         """
         if timeout is not None:
             timeout = checks.number("timeout", timeout, 0, MOST_SECONDS)
@@ -167,9 +170,9 @@ class AsyncResult(Generic[R]):
         return made[self._place]
 
     def cancel(self) -> bool:
-        """Nobody wants the result any more; False if it is there already. Other sentences of the call are not touched.
+        """Cancels the result; returns False if it is there already. Does not affect other sentences of the call.
 
-        A worker that is translating the sentence leaves it within a fifth of a second.
+        A worker that is translating the sentence stops within a fifth of a second.
         """
         if not self._cancelled and self._own().done():
             return False
@@ -180,7 +183,7 @@ class AsyncResult(Generic[R]):
         return True
 
     def cancelled(self) -> bool:
-        """Whether `cancel` was called before the result was there."""
+        """Returns whether `cancel` was called before the result was there."""
         return self._cancelled
 
     def _is_done_in(self, seconds: float) -> bool:
@@ -189,7 +192,7 @@ class AsyncResult(Generic[R]):
         return bool(wait([self._future], seconds).done)
 
     def _own(self) -> Future[list[R]]:
-        """Not in a fork: no thread would ever end it there, and a lock of it may have been held."""
+        """Raises in a fork: no thread would complete the result there, and its locks may have been held."""
         if self._process != os.getpid():
             raise RuntimeError(
                 f"this result is made in process {self._process}, and cannot be waited for in a fork of it; call "
@@ -199,7 +202,7 @@ class AsyncResult(Generic[R]):
 
 
 def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:
-    """Numbers of the sentences that are translated together, the longest first; the shares become smaller."""
+    """Returns the numbers of the sentences to translate together, the longest first, in shares of decreasing size."""
     left, share, size = sum(sizes), [], 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
         share.append(number)
@@ -212,7 +215,7 @@ def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:
 
 
 def watch_of(given: dict[str, Any]) -> Watch | None:
-    """What `time_limit` and `cancel` among the keywords of a call say, from now on; they are taken out.
+    """Takes `time_limit` and `cancel` out of the keywords of a call, and starts a watch for them.
 
     Raises TypeError or ValueError for a wrong one.
     """

@@ -1,4 +1,4 @@
-"""Several models that translate together: loaded, checked against each other, and handed on as one."""
+"""Several models that translate together: loads them, checks them against each other, and combines them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_WEIGHT = 1e6  # only the ratios count
 
 
 def checked_weights(weights: Iterable[float] | None, models: int) -> tuple[float, ...]:
-    """A number for each model, as given; None: the same for all.
+    """Returns one weight for each model; None stands for equal weights.
 
-    Raises TypeError or ValueError, in one line, for weights that are no numbers, are less than 0, or all 0, and for
-    another count of them.
+    Raises TypeError or ValueError, in one line, for weights that are not numbers, are less than 0, or all 0, and for
+    another number of them.
     """
     if weights is None:
         return (1 / models,) * models
@@ -45,14 +45,14 @@ def load_ensemble(
     compute_type: str = "default",
     activation_scales: str | None = None,
 ) -> LoadedModel:
-    """Load models that translate together, as one: see search.ensemble.
+    """Loads models that translate together as one: see search.ensemble.
 
-    Defaults of a search, metadata and vocabularies are the first one's; a source may be as long as all models take. A
-    sentence's candidates are those of all shortlists together. Weights (see `checked_weights`) are made to add up to 1;
+    The first model provides the search's defaults, the metadata and the vocabularies; all models limit the source. A
+    sentence's candidates are the union of all shortlists. Weights (see `checked_weights`) are scaled to add up to 1;
     a model whose weight is 0 is checked, and left out.
 
-    The other arguments are as of `load_model`, for each model. Raises ModelFileError, too, unless all have the same
-    pieces with the same ids, source and target, and are for the same languages, as far as their metadata say.
+    The other arguments are passed to `load_model` for each model. Also raises ModelFileError unless all have the same
+    pieces with the same ids, source and target, and the same languages, if their metadata name them.
     """
     loaded = [load_model(path, compute_type, activation_scales) for path in paths]
     first = loaded[0]
@@ -67,7 +67,7 @@ def load_ensemble(
 
 
 def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: LoadedModel) -> None:
-    """Raise ModelFileError unless two models read and write the same pieces, of the same languages, in one order."""
+    """Raises ModelFileError unless both models have the same pieces, languages and direction."""
     for side in ("source", "target"):
         ours, theirs = getattr(model, f"{side}_vocabulary"), getattr(other, f"{side}_vocabulary")
         pieces, others = (vocabulary.pieces(range(vocabulary.size)) for vocabulary in (ours, theirs))

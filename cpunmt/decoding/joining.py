@@ -1,4 +1,4 @@
-"""What the engine found, as results: ids to text, parts to sentences."""
+"""Turns the engine's hypotheses into results: ids to text, parts to sentences."""
 
 import itertools
 import math
@@ -27,11 +27,11 @@ TranslateParts = Callable[[engine.Engine, list[Part], Options, Search], list[lis
 
 
 class Source(NamedTuple):
-    """What results tell of a sentence's source.
+    """A sentence's source, as its result describes it.
 
-    characters  how many it has; None: it was given as pieces
-    pieces      without </s>; None if nothing has to know them
-    spans       where each stands in the text; None if it was given as pieces, or alignments are not wanted
+    characters  length of the text; None if pieces were given
+    pieces      without </s>; None if they are not needed
+    spans       of each piece in the text; None if pieces were given, or alignments are not wanted
     """
 
     characters: int | None = None
@@ -39,7 +39,7 @@ class Source(NamedTuple):
     spans: Sequence[Span] | None = None
 
 
-PIECES = Source()  # given as pieces, which nothing has to know
+PIECES = Source()  # for sentences given as pieces, if nothing needs them
 
 
 def translate_sentences(
@@ -50,21 +50,21 @@ def translate_sentences(
     given: Sequence[str] | Sequence[list[str]],
     translate: TranslateParts = translate_parts,
 ) -> list[Result]:
-    """Results of sentences, which are id lists, each with its </s>.
+    """Returns the results of sentences, which are lists of ids, each with its </s>.
 
     Parameters
     ----------
-    translate : what gives the hypotheses of parts; none for a part that is left out, which is a sentence's first only
-        if nobody wants that sentence: its result is that of a blank one then
+    translate : callable that translates parts; returns an empty list for a skipped part. It may skip the first part of
+        a sentence only if the sentence is no longer wanted: then its result is that of a blank sentence.
     prefixes : for each sentence the target ids that its translation begins with
-    given : each sentence as it was given: a text, or its pieces without </s>
+    given : each sentence as the caller passed it: a text, or its pieces without </s>
     """
     options, search = settings
     vocabulary = model.target_vocabulary
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
-    over = set()  # sentences of which a part has ended them, so that what follows is left out
+    over = set()  # sentences that one of their parts has ended: later parts are skipped
     lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
         if hypotheses and part.sentence not in over:
@@ -107,13 +107,13 @@ def make_result(
     source: Source,
     options: Options,
 ) -> Result:
-    """The Result of a sentence. Its k-th translation joins the k-th of each part, or the last that a part has.
+    """Makes the Result of a sentence. Its k-th translation joins the k-th of each part, or the last that a part has.
 
     Parameters
     ----------
     found : hypotheses of each part, best first
     lengths : source pieces of each part, without </s>
-    vocabulary : the target's
+    vocabulary : of the target
     """
     keep = options.return_alignments
     locate = keep and source.characters is not None
@@ -148,7 +148,7 @@ def make_result(
 
 
 def _known(source: Source, options: Options, begin: int, size: int) -> Sequence[str] | None:
-    """The source pieces of a part that <unk> may become; None: it becomes nothing."""
+    """Returns the source pieces of a part that may replace <unk>; None if nothing replaces it."""
     if source.pieces is None or not options.replace_unknowns:
         return None
     return source.pieces[begin : begin + size]
@@ -157,10 +157,10 @@ def _known(source: Source, options: Options, begin: int, size: int) -> Sequence[
 def _reranked(
     found: list[engine.Hypothesis], vocabulary: AnyVocabulary, source_pieces: Sequence[str] | None, options: Options
 ) -> list[engine.Hypothesis]:
-    """Of the candidates of a part those that are returned."""
-    with LOCK:  # a process that does not ask for it starts without it
+    """Returns the reranked candidates of a part."""
+    with LOCK:  # a process that never reranks starts without this module
         from cpunmt.decoding.reranking.bayes_risk import reranked
-    check()  # they may be many, and long
+    check()  # there may be many candidates, and long ones
     texts = [_of_part(hypothesis, vocabulary, source_pieces, False, False, False).text for hypothesis in found]
     assert options.rerank is not None
     return reranked(found, texts, options.rerank, options.num_hypotheses)
@@ -179,7 +179,7 @@ def _of_part(
         ids = ids[:-1]
     pieces = vocabulary.pieces(ids)
     if attention is not None:
-        attention = attention[: len(ids), :-1]  # </s> is no piece of the results
+        attention = attention[: len(ids), :-1]  # results leave </s> out
     if source_pieces and attention is not None and vocabulary.unk_id in ids:
         pieces = replaced(pieces, ids, vocabulary.unk_id, attention, source_pieces)
         text = vocabulary.text_of(pieces)
@@ -194,7 +194,7 @@ def _of_part(
 def replaced(
     pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: Sequence[str]
 ) -> list[str]:
-    """`pieces`, with the source piece that got most attention for each that is unknown."""
+    """Returns `pieces`, with each unknown piece replaced by the source piece that got most of its attention."""
     best: list[int] = attention.argmax(1).tolist()
     return [
         source_pieces[best[place]] if id_ == unk_id else piece
@@ -203,7 +203,7 @@ def replaced(
 
 
 def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
-    """One of the whole. A mean of scores whose weights are the same for each rank keeps them sorted."""
+    """Joins the hypotheses of parts. Each rank has the same weights, so the mean of their scores keeps them sorted."""
     given = parts[0]
     score = math.fsum(part.score * length for part, length in zip(parts, lengths, strict=True)) / sum(lengths)
     return Hypothesis(
@@ -225,7 +225,7 @@ def _stacked(parts: Sequence[Matrix | None]) -> Matrix | None:
 
 
 def _shifted(parts: list[Hypothesis]) -> Iterator[Span]:
-    """Where the pieces of parts stand in their joined texts."""
+    """Returns the spans of the parts' pieces in the joined text."""
     begin = 0
     for part in parts:
         yield from ((b + begin, e + begin) for b, e in part.spans or ())
@@ -237,7 +237,7 @@ def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
 
 
 def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, options: Options) -> Result:
-    """The Result of a blank sentence: the empty translation is certain, so all that is forced is impossible."""
+    """Makes the Result of a blank sentence: the empty translation is certain, so any forced piece is impossible."""
     ids = prefix[:-1] if prefix[-1:] == [vocabulary.eos_id] else prefix
     log_prob = -math.inf if ids else 0.0
     terms = (-math.inf,) * len(ids) + (0.0,) if options.return_token_log_probs else None

@@ -1,4 +1,4 @@
-"""A model directory as a `Translator` wants it: checked, its files fit each other, ready to translate."""
+"""Loads a model directory for a `Translator`, and checks that its files fit each other."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from cpunmt.values.checks import choice, inner, shown
 if TYPE_CHECKING:
     from cpunmt.text.clusters import Clusters
 
-_TRIES = 20  # to load a directory that is replaced meanwhile
+_TRIES = 20  # attempts to load a directory that is replaced meanwhile
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
 COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
 
 
 class LoadedModel(NamedTuple):
-    """All that a model directory holds."""
+    """The contents of a model directory."""
 
     config: ModelConfig
     metadata: dict[str, Any]
@@ -44,17 +44,17 @@ class LoadedModel(NamedTuple):
 
 
 def load_model(path: Path, compute_type: str = "default", activation_scales: str | None = None) -> LoadedModel:
-    """Load a model of any kind that `formats.any_directory` knows.
+    """Loads a model of any kind that `formats.any_directory` knows.
 
     Parameters
     ----------
-    path : its directory, or a file in that
-    compute_type : "int8", "int16" or "float32": what is multiplied. A packed model is what it was packed as (4 bits are
-        multiplied as int8): asking for something else is an error. Other programs' models are converted in memory.
-        "default" is what a packed model is, else int8. CTranslate2's other names mean the same here: "auto" is
-        "default", "int8_float32" is "int8".
-    activation_scales : "dynamic" (each row of activations has its own) or "static" (those that a Marian model file
-        has); None: what a packed model was packed with, else dynamic
+    path : its directory, or a file in it
+    compute_type : "int8", "int16" or "float32": the type of the products. A packed model keeps its own (4 bits are
+        multiplied as int8); another one is an error. Other programs' models are converted in memory. "default" is the
+        type of a packed model, else int8. CTranslate2's other names mean the same here: "auto" is "default",
+        "int8_float32" is "int8".
+    activation_scales : "dynamic" (computed for each row of activations) or "static" (stored in a Marian model file);
+        None: as the model was packed, else dynamic
 
     Raises ModelFileError for a missing or broken directory, ValueError for another value.
     """
@@ -70,17 +70,17 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
 
 
 def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
-    """What `load` makes of a directory, all of whose files it has read from the same one.
+    """Returns the result of `load`, which has read all files from the same directory.
 
-    A directory may be replaced by another one under its name at any moment: then what was read is dropped, whether it
-    seems to fit or not, and it is loaded again.
+    The directory may be replaced under its name at any moment. Then the result is dropped, even if the files seem to
+    fit, and `load` runs again.
     """
     for _ in range(_TRIES):
         try:
             link = _link(path)
             directory = os.open(path, _READ_NOTHING | os.O_DIRECTORY)
         except (OSError, ValueError):
-            return load()  # raises: it is missing, or no directory
+            return load()  # raises: the path is missing, or not a directory
         try:
             found: LoadedModel | ModelFileError
             try:
@@ -88,7 +88,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
             except ModelFileError as error:
                 found = error
             with contextlib.suppress(OSError):
-                # while it is open its number is not given anew
+                # while it is open the system does not reuse its number
                 if os.path.samestat(os.fstat(directory), os.stat(path)) and _link(path) == link:
                     if isinstance(found, ModelFileError):
                         raise found
@@ -99,7 +99,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
 
 
 def _link(path: Path) -> tuple[int, int] | None:
-    """Returns the identity of a link, or None for a directory. A link may lead elsewhere and back during loading."""
+    """Returns the identity of a link, or None for a directory. A link may change and change back during loading."""
     status = os.lstat(path)
     return (status.st_ino, status.st_ctime_ns) if stat.S_ISLNK(status.st_mode) else None
 
@@ -112,11 +112,11 @@ def _load(path: Path, wanted: str | None, activation_scales: str | None) -> Load
 
 
 def open_parts(found: ForeignModel) -> tuple[AnyVocabulary, AnyVocabulary, Shortlist | None]:
-    """(source vocabulary, target vocabulary, shortlist or None) of another program's model.
+    """Returns (source vocabulary, target vocabulary, shortlist or None) of another program's model.
 
     Raises ModelFileError unless they fit the model and each other.
     """
-    source, target = fitting_vocabularies(found)  # a shortlist is compared with them
+    source, target = fitting_vocabularies(found)  # the shortlist is compared with them
     if found.shortlist is None:
         return source, target, None
     path, first, best = found.shortlist
@@ -153,7 +153,7 @@ def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) 
 
 
 def _by_language(sets: dict[str, Clusters], source: AnyVocabulary, path: Path) -> dict[int, Clusters]:
-    """Sets of clusters by the source piece that names their target language, as an Engine takes them."""
+    """Maps the source piece that names a target language to its clusters, as an Engine takes them."""
     found = {}
     for piece, clusters in sets.items():
         id_ = source.ids([piece])[0] if piece else OTHERS
@@ -167,7 +167,7 @@ def _by_language(sets: dict[str, Clusters], source: AnyVocabulary, path: Path) -
 
 
 def fitting_vocabularies(found: ForeignModel | PackedDirectory) -> tuple[AnyVocabulary, AnyVocabulary]:
-    """(source vocabulary, target vocabulary). Raises ModelFileError unless they fit the model."""
+    """Returns (source vocabulary, target vocabulary). Raises ModelFileError unless they fit the model."""
     source, target = open_vocabularies(found)
     check_vocabulary(source, found.config, found.config.source_size)
     check_vocabulary(target, found.config, found.config.vocab_size)
@@ -187,7 +187,7 @@ def _loaded(
 
 
 def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bool:
-    """Whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
+    """Returns whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
     try:
         return kind_of(str.__str__(os.fsdecode(path))) in KINDS
     except ModelFileError:
@@ -195,16 +195,16 @@ def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) ->
 
 
 def get_supported_compute_types(device: str = "cpu", device_index: int = 0) -> set[str]:
-    """Compute types that `Translator` takes on a device. Raises ValueError for another device than the CPU."""
+    """Returns the compute types that `Translator` takes on a device. Raises ValueError unless that is the CPU."""
     if device != "cpu":
         raise ValueError(f"device is {device!r}, expected 'cpu': cpunmt runs on nothing else")
     return {name for name in COMPUTE_TYPES if name not in ("default", "auto")}
 
 
 def check_vocabulary(vocabulary: AnyVocabulary, config: ModelConfig, size: int | None = None) -> None:
-    """Raise ModelFileError, saying how they differ, unless `vocabulary` can be that of the model.
+    """Raises ModelFileError with the differences unless `vocabulary` fits the model.
 
-    `size`: of the model's source or target; None: of the target.
+    `size`: pieces of the model's source or target; None: of the target.
     """
     expected = {"size": size or config.vocab_size, "eos_id": config.eos_id, "unk_id": config.unk_id}
     wrong = [
@@ -227,7 +227,8 @@ def _check_shortlist(shortlist: Shortlist, config: ModelConfig) -> None:
 
 
 def _other_scheme(path: Path, packed: PackedDirectory, wanted: str) -> str:
-    """Why a packed model is not loaded with another compute type, and what to do: what is rounded stays rounded."""
+    """Returns why a packed model cannot be loaded with another compute type, and what to do: rounding cannot be
+    undone."""
     scheme = packed.config.scheme
     beside = path / wanted
     if beside.is_dir():
@@ -243,6 +244,6 @@ def _other_scheme(path: Path, packed: PackedDirectory, wanted: str) -> str:
 
 
 def _origin(packed: PackedDirectory) -> str:
-    """What a packed model was made of, as far as it tells."""
+    """Describes the model from which `packed` was made, as far as its metadata say."""
     name = inner(packed.metadata, "converted_from", kind=str) or inner(packed.metadata, "checkpoint", "name", kind=str)
     return f"the model that it was made of ({shown(name)})" if name else "the model that it was made of"

@@ -1,4 +1,4 @@
-"""The pieces of a translation as they are found: CTranslate2's `generate_tokens`, and `callback` of its calls."""
+"""Streams the pieces of a translation: CTranslate2's `generate_tokens`, and `callback` of its calls."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import GenerationStepResult
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
-Callback = Callable[[GenerationStepResult], object]  # whether the sentence is to end there
+Callback = Callable[[GenerationStepResult], object]  # returns whether the sentence ends there
 
 
 def generated_pieces(
     model: LoadedModel, settings: Settings, ids: list[int], prefix: list[int], with_log_prob: bool
 ) -> Iterator[GenerationStepResult]:
-    """Each piece when it is found, </s> at the end; those of a text that is split one part after the other.
+    """Yields each piece as it is chosen, </s> at the end; the parts of a long text follow one another.
 
     Parameters
     ----------
-    ids : the source's, with </s>; of a blank one nothing comes but what is forced, which is impossible
+    ids : of the source, with </s>; a blank source yields only the forced pieces, which are impossible
     prefix : the ids that the translation begins with
     """
     vocabulary, options = model.target_vocabulary, settings.options
@@ -42,7 +42,7 @@ def generated_pieces(
         limit = len(prefix) if part is None else part.limit
         begun = limit if part is None else len(part.prefix)
         for place, (id_, log_prob) in enumerate(found, 1):
-            is_over = place > begun and id_ in search.end_pieces  # of all that is split
+            is_over = place > begun and id_ in search.end_pieces  # of the whole text, if it is split
             is_end = id_ == vocabulary.eos_id or is_over
             if last or is_over or not is_end:
                 (piece,) = vocabulary.pieces([id_])
@@ -56,7 +56,7 @@ def generated_pieces(
 
 
 def one_hypothesis(search: Search, scored: bool) -> Search:
-    """The search of one hypothesis, of which only its pieces are told, and if `scored` their log-probabilities."""
+    """Makes the search of one hypothesis, which reports only its pieces, and if `scored` their log-probabilities."""
     search = search._replace(beam_size=1, num_beam_groups=1, num_hypotheses=1, patience=0.0, return_alternatives=False)
     search = search._replace(token_log_probs=False, attention=False, vocab_logits=False, scored=scored)
     return search._replace(coverage_penalty=0.0)
@@ -69,15 +69,15 @@ def told_parts(
     with_log_prob: bool,
     shared: SharedWork | None = None,
 ) -> TranslateParts:
-    """What translates parts and tells each piece; a sentence ends where `callback` returns True.
+    """Returns a callable that translates parts and reports each piece; a sentence ends where `callback` returns True.
 
-    Sentences are told side by side, the parts of one sentence one after the other: none of a sentence that has ended.
+    Sentences are reported in parallel, the parts of a sentence in sequence, and none after the sentence has ended.
 
     Parameters
     ----------
-    vocabulary : the target's
-    numbers : of each sentence, what is told as its `batch_id`
-    shared : names sentences that nobody wants any more
+    vocabulary : of the target
+    numbers : the `batch_id` of each sentence
+    shared : knows which sentences are no longer wanted
     """
 
     def translate(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
@@ -95,7 +95,7 @@ def told_parts(
                 lengths[sentence] += 1
                 is_end = said.piece == vocabulary.eos_id
                 is_over = lengths[sentence] > len(part.prefix) and said.piece in search.end_pieces
-                if is_over:  # of all that is split
+                if is_over:  # of the whole text, if it is split
                     ended.add(sentence)
                 is_last = is_over or part is last[sentence]
                 if is_end and not is_last:
@@ -122,7 +122,7 @@ def told_parts(
 
 
 def _turns(parts: list[Part]) -> list[list[int]]:
-    """Numbers of the first parts of all sentences, of the second ones, and so on."""
+    """Yields the numbers of the first parts of all sentences, then of the second parts, and so on."""
     counts: Counter[int] = Counter()
     turns: list[list[int]] = []
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""How probable a given translation is: a forced search, and what it found as a ScoringResult."""
+"""Scores a given translation: a forced search, returned as a ScoringResult."""
 
 import math
 
@@ -11,7 +11,7 @@ from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import ScoringResult
 
 Ids = list[int]
-LONGEST = 4096  # pieces of a source or target that can be scored: attention costs their product
+LONGEST = 4096  # pieces of a source or target: attention costs their product
 
 
 def score_pairs(
@@ -22,9 +22,9 @@ def score_pairs(
     offset: int,
     shared: SharedWork | None = None,
 ) -> list[ScoringResult]:
-    """Results of pairs of id lists, both with </s>, leaving out `offset` pieces of each target.
+    """Returns the results of pairs of id lists, both with </s>; skips the first `offset` pieces of each target.
 
-    `shared` : names pairs whose result nobody wants any more: any will do.
+    `shared` : knows which pairs are no longer wanted; they may have any result.
     """
     options, search = settings
     search = search._replace(
@@ -48,7 +48,7 @@ def score_pairs(
 
 
 def refuse_long(name: str, number: int, ids: list[int]) -> None:
-    """Raise ValueError if item `number` of `name` is too long to be scored: it is not split."""
+    """Raises ValueError if item `number` of `name` is too long to be scored, because scoring does not split."""
     if len(ids) > LONGEST:
         raise ValueError(
             f"{name} {number} (counted from 0) has {len(ids) - 1} pieces, expected at most {LONGEST - 1}: "
@@ -57,9 +57,9 @@ def refuse_long(name: str, number: int, ids: list[int]) -> None:
 
 
 def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options, offset: int) -> ScoringResult:
-    """The result of one pair. `tokens`: the target's pieces, with </s>; `found`: its forced translation.
+    """Makes the result of one pair. `tokens`: the target's pieces, with </s>; `found`: its forced translation.
 
-    A blank source has one translation, the empty one: that is certain, all else impossible.
+    A blank source has only the empty translation: that is certain, all others are impossible.
     """
     if found:
         log_probs, log_prob, score = found.token_log_probs or [], found.log_prob, found.score

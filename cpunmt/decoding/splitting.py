@@ -1,6 +1,6 @@
-"""Sentences longer than the model takes: cut at the best place, so that nothing is cut off in silence.
+"""Splits sentences longer than the model takes, at the best places, so that no text is lost silently.
 
-Works on pieces, not on text: the model's limit counts pieces, and every piece stays what it was.
+Works on pieces, not on text: the model's limit counts pieces, and no piece changes.
 """
 
 _SENTENCE_ENDS = tuple(".!?\u2026\u3002\uff01\uff1f\u061f\u0964")
@@ -10,11 +10,11 @@ _INSIDE_WORD, _BETWEEN_WORDS, _CLAUSE, _SENTENCE = range(4)
 
 
 def split_pieces(pieces: list[str], limit: int, mark: str) -> list[int]:
-    """Where to cut `pieces` so that no part has more than `limit` of them.
+    """Finds where to cut `pieces` so that no part has more than `limit` of them.
 
     Returns the beginnings of the parts after the first, ascending. Each cut takes the best place in the second
     half of what fits: after a sentence's end, else after a clause's, the latest of equals; else between words,
-    else anywhere, and there nearest to where parts of equal size would be cut, so that no stump is left over. A word
+    else anywhere, and there nearest to the cuts that make parts of equal size, so that no short rest remains. A word
     begins where a piece begins with `mark`.
     """
     cuts, begin = [], 0
@@ -36,7 +36,7 @@ def _preference(quality: int, place: int, even: int) -> tuple[int, int]:
 
 
 def _quality(pieces: list[str], place: int, mark: str) -> int:
-    """How good a cut before piece `place` is."""
+    """Rates a cut before piece `place`."""
     before, after = pieces[place - 1], pieces[place]
     if not after.startswith(mark) and not before.endswith(_UNSPACED):
         return _INSIDE_WORD
@@ -46,5 +46,5 @@ def _quality(pieces: list[str], place: int, mark: str) -> int:
 
 
 def joined(texts: list[str]) -> str:
-    """The translations of the parts as one sentence."""
+    """Joins the translations of the parts to one sentence."""
     return " ".join(text for text in texts if text)

@@ -1,7 +1,7 @@
-"""Minimum Bayes risk: of many translations the one that is most like all of them (Kumar and Byrne 2004).
+"""Minimum Bayes risk: chooses the translation that is most like all other candidates (Kumar and Byrne 2004).
 
-Texts that a model has drawn stand for what a reader may want; how much a translation is worth is the mean of its
-likeness to them (Eikema and Aziz 2020). https://aclanthology.org/N04-1022, https://arxiv.org/abs/2005.10283
+Sampled translations stand for what a reader may want. The worth of a translation is its mean
+similarity to them (Eikema and Aziz 2020). https://aclanthology.org/N04-1022, https://arxiv.org/abs/2005.10283
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_WEIGHT = 1e6  # only the ratios count
 def expected_utilities(
     hypotheses: Iterable[str], utility: Literal["chrf", "bleu"] = "chrf", weights: Iterable[float] | None = None
 ) -> list[float]:
-    """How much each of some translations of one sentence is like all of them, 0 to 100: the highest has the least risk.
+    """Returns how similar each translation of a sentence is to all of them, 0 to 100: the highest has the least risk.
 
-    It is the weighted mean of its utility where each of them, itself included, is the reference. A text that is there
-    several times counts so often. `Translator.translate(text, rerank="mbr-chrf", num_candidates=32, sampling_topk=0)`
-    does it with samples of a model.
+    This is the weighted mean of its utility, with each translation (itself included) as the reference. A repeated text
+    counts each time. `Translator.translate(text, rerank="mbr-chrf", num_candidates=32, sampling_topk=0)` does it with
+    samples of a model.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def expected_utilities(
         different[text] = different.get(text, 0.0) + share
     table = table_of(list(different))
     expected, total = np.zeros(len(different)), 0.0
-    for column, share in enumerate(different.values()):  # one by one: in this order on any machine
+    for column, share in enumerate(different.values()):  # one by one: the same order on any machine
         expected += table[:, column] * share
         total += share
     found = dict(zip(different, (expected / (total or 1.0)).tolist(), strict=True))
@@ -71,12 +71,13 @@ def _shares(weights: Iterable[float] | None, count: int) -> list[float]:
 
 
 def reranked(candidates: Sequence[T], texts: Sequence[str], rerank: str, most: int) -> list[T]:
-    """Those of highest expected utility, best first; of equal ones and of equal texts the first comes first, or alone.
+    """Returns the candidates of highest expected utility, best first; of equal ones, and of equal texts, only the
+    first.
 
     Parameters
     ----------
     candidates : translations of a sentence
-    texts : that of each
+    texts : of each candidate
     rerank : the option
     most : how many to return
     """

@@ -1,4 +1,4 @@
-"""How many n-grams each two of many sequences have in common."""
+"""Counts the n-grams that each two of many sequences share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Matrix = npt.NDArray[np.int64]
 
 
 def ngram_overlaps(sequences: Sequence[npt.NDArray[np.int64]], longest: int) -> Iterator[tuple[Matrix, Matrix]]:
-    """For each n from 1 to `longest`: how many n-grams each sequence has, and how many each two have in common.
+    """Counts, for each n from 1 to `longest`, the n-grams of each sequence and those that each two share.
 
-    An n-gram that is k times in one and m times in the other is min(k, m) times in both.
+    An n-gram that occurs k times in one and m times in the other counts min(k, m) times.
 
     Parameters
     ----------
     sequences : int64 [symbols] each, symbols not less than 0
 
-    Yields int64 [sequences] and, symmetric, int64 [sequences, sequences]. It takes memory of the order of all symbols,
-    and of an eighth of a byte for each symbol and sequence.
+    Yields int64 [sequences] and, symmetric, int64 [sequences, sequences]. Its memory grows with the number of symbols,
+    plus an eighth of a byte for each symbol and sequence.
     """
     count = len(sequences)
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
@@ -46,16 +46,16 @@ def ngram_overlaps(sequences: Sequence[npt.NDArray[np.int64]], longest: int) -> 
 
 
 def _sets(ids: Matrix, owners: Matrix, count: int) -> list[int]:
-    """Of each owner the set of what it has, as the bits of an integer: the first of an id, its second, and so on.
+    """Packs the ids of each owner into the bits of an integer, one bit for each repetition of an id.
 
     Parameters
     ----------
-    ids : from 0, none left out
+    ids : from 0, without gaps
     """
     pairs = np.sort(ids * count + owners)
     ids, owners = pairs // count, pairs % count
     place = np.arange(len(pairs))
-    times = place - np.maximum.accumulate(np.where(_begins(pairs), place, 0))  # it was there before, of this owner
+    times = place - np.maximum.accumulate(np.where(_begins(pairs), place, 0))  # earlier occurrences, of this owner
     begins = np.flatnonzero(_begins(ids))
     most = np.maximum.reduceat(times, begins) + 1 if len(pairs) else times
     bits = (np.cumsum(most) - most)[ids] + times
@@ -70,5 +70,5 @@ def _sets(ids: Matrix, owners: Matrix, count: int) -> list[int]:
 
 
 def _begins(ascending: Matrix) -> npt.NDArray[np.bool_]:
-    """Where another number begins."""
+    """Returns the places where a new number begins."""
     return np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]

@@ -1,8 +1,8 @@
-"""How good a translation is where another one is what was wanted: sentence chrF and BLEU of all pairs of texts.
+"""Sentence chrF and BLEU of all pairs of texts: how good a translation is if another one is the reference.
 
 They equal sacrebleu's with its default settings: chrF2 of six orders without spaces (Popović 2015), and BLEU of four
-orders with the tokenizer 13a, exponential smoothing and the effective order. Only arithmetic that IEEE 754 defines is
-used, so that they have the same bits on any machine; no library's exponential does.
+orders with the tokenizer 13a, exponential smoothing and the effective order. They use only arithmetic that IEEE 754
+defines, so they have the same bits on any machine; no library's exponential guarantees that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LN_2 = (0.693147180369123816490, 1.90821492927058770002e-10)  # the first has f
 
 
 def chrf(texts: Sequence[str]) -> Table:
-    """float64 [texts, texts], 0 to 100: chrF of each (row) with each (column) as the reference."""
+    """Returns chrF of each text (row) with each text (column) as the reference: float64 [texts, texts], 0 to 100."""
     characters = [_code_points("".join(text.split())) for text in texts]
     precision = np.zeros((len(texts), len(texts)))
     recall, orders = precision.copy(), precision.copy()
@@ -48,7 +48,7 @@ def chrf(texts: Sequence[str]) -> Table:
 
 
 def bleu(texts: Sequence[str]) -> Table:
-    """float64 [texts, texts], 0 to 100: BLEU of each (row) with each (column) as the reference."""
+    """Returns BLEU of each text (row) with each text (column) as the reference: float64 [texts, texts], 0 to 100."""
     known: dict[str, int] = {}
     words = [np.array([known.setdefault(w, len(known)) for w in tokens(text)], np.int64) for text in texts]
     lengths = np.array([len(sentence) for sentence in words], np.float64)[:, None]
@@ -73,7 +73,7 @@ UTILITIES: dict[str, Callable[[Sequence[str]], Table]] = {"chrf": chrf, "bleu": 
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, as mteval-v13a cuts it."""
+    """Splits a text into words, as mteval-v13a does."""
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     if "&" in text:
         for name, mark in _MARKS.items():
@@ -89,7 +89,7 @@ def _code_points(text: str) -> npt.NDArray[np.int64]:
 
 
 def exponential(x: Table) -> Table:
-    """e^x for x not above 0, within a few units in the last place; 0 below -700."""
+    """Returns e^x for x <= 0, within a few units in the last place; 0 below -700."""
     powers = np.rint(np.maximum(x, -700.0) / _LN_2[0])
     rest = np.maximum(x, -700.0) - powers * _LN_2[0] - powers * _LN_2[1]
     made = np.ones_like(rest)
@@ -99,7 +99,7 @@ def exponential(x: Table) -> Table:
 
 
 def cube_root(x: Table) -> Table:
-    """Of numbers above 0: Newton's steps from a third of the exponent."""
+    """Returns the cube root of positive numbers, by Newton's method from a third of the exponent."""
     fraction, exponent = np.frexp(x)
     thirds = -(-exponent // 3)
     fraction = np.ldexp(fraction, exponent - 3 * thirds)  # 1/8 to 1
