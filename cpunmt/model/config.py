@@ -1,7 +1,7 @@
-"""What a model is (`ModelConfig`): plain, frozen, checked on construction.
+"""The plain, frozen config of a model (`ModelConfig`), checked on construction.
 
 A model's config is written as `config.json` in its directory and read back by `ModelConfig.from_json`;
-readers of foreign formats build one from what they find.
+readers of foreign formats build one from the fields of those formats.
 """
 
 import dataclasses
@@ -14,16 +14,16 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.values import checks
 from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
 
-ACTIVATION_SCALES = ("dynamic", "static")  # int8: of each row as it comes, or found beforehand
-MOST_BEAM = 64  # hypotheses that a search keeps of a sentence at most
+ACTIVATION_SCALES = ("dynamic", "static")  # int8: computed for each row, or stored in the model
+MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
-_LATER = ("replace_unknowns",)  # fields that came with this version: a model that does without them has none
+_LATER = ("replace_unknowns",)  # fields added in this version: a model without them lacks the feature
 
 
 def _exceptions(name, value):
-    """Pairs of a matrix's name and its scheme."""
+    """Checks pairs of a matrix's name and its scheme."""
     try:
         pairs = tuple((matrix, scheme) for matrix, scheme in value)
         known = all(isinstance(matrix, str) and scheme in SCHEMES for matrix, scheme in pairs)
@@ -37,7 +37,7 @@ def _exceptions(name, value):
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A translation model: vocabularies, how its weights are stored, its limits and how it is searched.
+    """The settings of a translation model: its vocabularies, how its weights are stored, its limits and its search.
 
     `architecture` is the config of one of `architectures.families`.
     """
@@ -46,7 +46,7 @@ class ModelConfig:
     vocab_size: int = count(high=_MOST_PIECES)  # of the target
     source_vocab_size: int | None = count(None, high=_MOST_PIECES)  # None: the same
     shared_vocabulary: bool = switch(True)  # source and target pieces are the same: a shortlist adds the source's ids
-    shared_embedding: bool = switch(True)  # one table looks both up
+    shared_embedding: bool = switch(True)  # one table embeds both
     tied_output: bool = switch(True)  # the target's table is the output layer
     right_to_left: bool = switch(False)  # trained on reversed sentences, source and target
     scheme: str = choice("float32", *(name for name in SCHEMES if name != "float32"))  # how the weights are stored
@@ -56,19 +56,19 @@ class ModelConfig:
     unk_id: int = count(1, low=0, high=_MOST_PIECES)
     max_source_length: int = count(128, low=2, high=4096)  # pieces with </s>; a longer sentence is split, never cut
     max_length_factor: float = ranged(0.1, 100.0, 3.0)  # at most ceil(factor * source pieces) target pieces
-    # how the model is meant to be searched: see options
+    # recommended settings of the search: see options
     beam_size: int = count(1, high=MOST_BEAM)
     length_penalty: float = ranged(0.0, 5.0, 1.0)
     word_penalty: float = ranged(-100.0, 100.0, 0.0)
-    replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention stands for it
+    replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention replaces it
 
     def scheme_of(self, name: str) -> str:
-        """How the weights of a linear layer or a table are stored."""
+        """Returns how the weights of a linear layer or a table are stored."""
         return dict(self.schemes).get(name, self.scheme)
 
     @property
     def source_size(self) -> int:
-        """Source pieces."""
+        """The number of source pieces."""
         return self.source_vocab_size or self.vocab_size
 
     def __post_init__(self):
@@ -85,7 +85,7 @@ class ModelConfig:
             raise ModelFileError(f"config: one embedding for {self.source_size} and {self.vocab_size} pieces")
 
     def to_json(self) -> dict:
-        """The fields as a dict that `json.dump` takes, with the format version."""
+        """Returns the fields as a dict that `json.dump` takes, with the format version."""
         fields = dataclasses.asdict(self)
         for name in _LATER:
             if fields[name] == self.__dataclass_fields__[name].default:
@@ -121,7 +121,8 @@ class ModelConfig:
 
     @classmethod
     def of(cls, where: str = "config", family: str = "transformer", /, **fields) -> "ModelConfig":
-        """A config from fields of both parts, side by side. Raises ModelFileError, which begins with `where`."""
+        """Makes a config from the fields of both parts, side by side. Raises ModelFileError, which begins with
+        `where`."""
         kind = FAMILIES[family].config
         names = {field.name for field in dataclasses.fields(kind)}
         inner = {name: value for name, value in fields.items() if name in names}
@@ -129,13 +130,13 @@ class ModelConfig:
         return _made(cls, outer, where, architecture=_made(kind, inner, where))
 
     def changed(self, **fields) -> "ModelConfig":
-        """With other values of some fields, of either part."""
+        """Returns a copy with other values of some fields, of either part."""
         inner = {name: fields.pop(name) for name in list(fields) if hasattr(self.architecture, name)}
         return dataclasses.replace(self, architecture=dataclasses.replace(self.architecture, **inner), **fields)
 
 
 def _made(kind, fields, where, **given):
-    """A config of `fields` that a file has, and of those that are `given` to it."""
+    """Makes a config of the `fields` of a file and the `given` values."""
     known = {field.name: field for field in dataclasses.fields(kind) if field.name not in given}
     unknown = sorted(set(fields) - set(known))
     if unknown:

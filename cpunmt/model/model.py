@@ -1,7 +1,7 @@
 """A model in memory: its tensors, and the record through which compiled code reads them.
 
-Nothing here changes after loading, but that position signals become longer: one Model serves any number of threads. All
-that changes while translating lives in an `engine.workspace.Workspace`.
+A Model does not change after loading, except that its table of position signals may grow. So one Model serves any
+number of threads. All state of a translation lives in an `engine.workspace.Workspace`.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ class Model:
     """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, np.ndarray]):
-        """`tensors` is what `tensors.expected_tensors` lists, checked, C-contiguous."""
+        """Stores the tensors, checked and C-contiguous, which must be those that `tensors.expected_tensors` lists."""
         self.config = config
         self.bytes = sum(tensor.nbytes for tensor in tensors.values())
         filler = RecordFiller(tensors, config.scheme_of, lambda name: is_static(config, name))
@@ -32,7 +32,7 @@ class Model:
         for name in ("vocab_size", "eos_id", "unk_id"):
             fields[name] = getattr(config, name)
         if config.replace_unknowns:
-            fields["unk_id"] = -1  # no piece is barred
+            fields["unk_id"] = -1  # every piece is allowed
         fields["output_multiplier"] = filler.output(fields["output"], tables(config)["output"])
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         self.network = FAMILIES[family].network(config.architecture, filler, tables(config), reader)
@@ -41,8 +41,9 @@ class Model:
         self.reserve_positions(config.max_source_length)
 
     def reserve_positions(self, count: int):
-        """Make room for sources and targets of `count` pieces. Nobody may see a number before its table."""
-        if count <= self._positions:  # most calls
+        """Makes room for sources and targets of `count` pieces. Publishes a table before its size, for other
+        threads."""
+        if count <= self._positions:  # true for most calls
             return
         with LOCK:
             if count > self._positions:

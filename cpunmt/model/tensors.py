@@ -1,7 +1,7 @@
-"""What a model's files hold: every tensor's name, type and shape, from the config alone.
+"""The tensors in a model's files: the name, type and shape of each, from the config alone.
 
-`checkpoint_tensors` are those of a float32 checkpoint; `expected_tensors` those of a packed model, where products of
-one input are one matrix (see `layers.stored`). `model` refuses anything else.
+`checkpoint_tensors` lists those of a float32 checkpoint, `expected_tensors` those of a packed model, in which products
+of one input are one matrix (see `layers.stored`). `model` refuses any other tensor.
 """
 
 import numpy as np
@@ -14,22 +14,23 @@ from cpunmt.model.config import ModelConfig
 
 
 def linears(config: ModelConfig) -> list[Linear]:
-    """All linear layers, in the order of use."""
+    """Returns all linear layers, in the order of use."""
     return family_of(config.architecture).linears(config.architecture)
 
 
 def norms(config: ModelConfig) -> list[str]:
-    """Prefixes of all layer norms (`.scale` and `.bias` of each)."""
+    """Returns the prefixes of all layer norms (`.scale` and `.bias` of each)."""
     return family_of(config.architecture).norms(config.architecture)
 
 
 def others(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Float32 tensors that are no layer's; those that are `positions` may have any number of rows, which is 0 here."""
+    """Returns the float32 tensors outside the layers; the number of rows of `positions`, which may vary, is given as
+    0."""
     return family_of(config.architecture).others(config.architecture)
 
 
 def tables(config: ModelConfig) -> dict[str, str]:
-    """Which table is the source's, the target's and the output layer: they may be one."""
+    """Returns the tables of the source, the target and the output layer, which may be the same."""
     target = "embedding" if config.shared_embedding else "target_embedding"
     return {
         "source": "embedding" if config.shared_embedding else "source_embedding",
@@ -39,18 +40,18 @@ def tables(config: ModelConfig) -> dict[str, str]:
 
 
 def output_table(config: ModelConfig) -> str:
-    """The table that is the output layer."""
+    """Returns the table that is the output layer."""
     return tables(config)["output"]
 
 
 def table_sizes(config: ModelConfig) -> dict[str, int]:
-    """Rows of each table."""
+    """Returns the rows of each table."""
     names = tables(config)
     return {names["source"]: config.source_size, names["target"]: config.vocab_size, names["output"]: config.vocab_size}
 
 
 def checkpoint_tensors(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of every tensor of a float32 checkpoint, weights [in, out], tables [pieces, model_dim].
+    """Returns name -> shape of every tensor of a float32 checkpoint, weights [in, out], tables [pieces, model_dim].
 
     Trained positions may have any number of rows: their shape is (0, model_dim).
     """
@@ -69,7 +70,7 @@ def checkpoint_tensors(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 def expected_tensors(config: ModelConfig) -> Tensors:
-    """Name -> (dtype, shape) of every tensor of a packed model, in file order. Positions: see above."""
+    """Returns name -> (dtype, shape) of every tensor of a packed model, in file order. Positions: see above."""
     check_schemes(config)
     d, float32, output = config.architecture.model_dim, np.dtype(np.float32), output_table(config)
     found = {}
@@ -88,23 +89,23 @@ def expected_tensors(config: ModelConfig) -> Tensors:
 
 
 def is_static(config: ModelConfig, name: str) -> bool:
-    """Whether what a layer or the output table multiplies is quantized with a scale that was found beforehand."""
+    """Returns whether the input of a layer or the output table is quantized with a scale that the model stores."""
     return config.activation_scales == "static" and SCHEMES[config.scheme_of(name)] == "int8"
 
 
 def second_layout_bytes(config: ModelConfig) -> int:
-    """Memory of the weights that a model has twice, by depth too: what 8-bit products that skip zeros read."""
+    """Returns the bytes of the weights that a model also stores by depth, for 8-bit products that skip zeros."""
     used = (linear for linear in linears(config) if SCHEMES[config.scheme_of(linear.name)] == "int8")
     return sum(linear.by_depth_bytes for linear in used)
 
 
 def matrices(config: ModelConfig) -> list[str]:
-    """Names of all that has a scheme: the tables, then the linear layers."""
+    """Returns the names of all matrices that have a scheme: the tables, then the linear layers."""
     return [*table_sizes(config), *(linear.name for linear in linears(config))]
 
 
 def check_schemes(config: ModelConfig):
-    """Raise ModelFileError for an exception to the scheme that names nothing of this architecture."""
+    """Raises ModelFileError if an exception to the scheme names a matrix that this architecture lacks."""
     unknown = sorted({name for name, _ in config.schemes} - set(matrices(config)))
     if unknown:
         raise ModelFileError(

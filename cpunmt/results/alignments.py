@@ -1,8 +1,9 @@
-"""Which source piece a target piece comes from: pairs out of an attention matrix, and their text.
+"""Alignments: pairs of source and target pieces, read from an attention matrix, and their text.
 
-An attention matrix is float32 [target pieces, source pieces]: how much of its attention each target piece gave to
-each source piece. </s> is in neither, so a row may sum up to less than one. Of a text that was translated in parts it
-is block-diagonal, and is kept as its blocks, here called parts: a whole matrix grows with the square of the text.
+An attention matrix is float32 [target pieces, source pieces]: the share of its attention that each target piece gave to
+each source piece. It has no </s>, so a row may sum up to less than one. For a text translated in parts the matrix is
+block-diagonal. Only its blocks, here called parts, are stored, because the whole matrix grows with the square of the
+text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ Parts = Sequence[Matrix]  # of one text, in the order of source and target
 
 
 def whole_matrix(parts: Parts) -> Matrix:
-    """The matrix of a text: zeros, but where a part is; of one part that part itself."""
+    """Returns the matrix of a text, with zeros outside its parts; the matrix of a single part is that part."""
     if len(parts) == 1:
         return parts[0]
     rows, columns = (sum(part.shape[axis] for part in parts) for axis in (0, 1))
@@ -26,7 +27,7 @@ def whole_matrix(parts: Parts) -> Matrix:
 
 
 def matrix_rows(parts: Parts) -> Iterator[list[float]]:
-    """The rows of that matrix, one at a time."""
+    """Yields the rows of that matrix, one at a time."""
     columns = sum(part.shape[1] for part in parts)
     for part, _, column in _placed(parts):
         before, after = [0.0] * column, [0.0] * (columns - column - part.shape[1])
@@ -35,7 +36,7 @@ def matrix_rows(parts: Parts) -> Iterator[list[float]]:
 
 
 def _placed(parts: Parts) -> Iterator[tuple[Matrix, int, int]]:
-    """Each part, and the row and column where it begins."""
+    """Yields each part with the row and column where it begins."""
     row = column = 0
     for part in parts:
         yield part, row, column
@@ -43,10 +44,8 @@ def _placed(parts: Parts) -> Iterator[tuple[Matrix, int, int]]:
 
 
 def hard_alignment(parts: Parts) -> list[tuple[int, int]]:
-    """Pairs (source piece, target piece), ascending: for each target piece that of its part with most attention.
-
-    Of equals it is the first.
-    """
+    """Returns pairs (source piece, target piece), ascending: each target piece with the source piece of its part that
+    got most of its attention, the first of equals."""
     pairs: list[tuple[int, int]] = []
     for part, row, column in _placed(parts):
         if part.shape[1]:
@@ -55,7 +54,7 @@ def hard_alignment(parts: Parts) -> list[tuple[int, int]]:
 
 
 def threshold_alignment(parts: Parts, threshold: float) -> list[tuple[int, int]]:
-    """Pairs (source piece, target piece), ascending, of all with more attention than `threshold`, at least 0."""
+    """Returns all pairs (source piece, target piece) with more attention than `threshold` (at least 0), ascending."""
     pairs: list[tuple[int, int]] = []
     for part, row, column in _placed(parts):
         sources, targets = np.nonzero((part > threshold).T)
@@ -64,12 +63,12 @@ def threshold_alignment(parts: Parts, threshold: float) -> list[tuple[int, int]]
 
 
 def pharaoh_text(pairs: list[tuple[int, int]]) -> str:
-    """`0-0 1-2`: source and target of each pair."""
+    """Formats pairs of source and target as `0-0 1-2`."""
     return " ".join(f"{source}-{target}" for source, target in pairs)
 
 
 def soft_text(parts: Parts) -> Iterator[str]:
-    """Each target piece's attention to all source pieces, as `0.9,0.1 0.2,0.8`, a piece of text for each."""
+    """Yields each target piece's attention to all source pieces, `0.9,0.1 0.2,0.8`, one chunk of text for each."""
     columns = sum(part.shape[1] for part in parts)
     gap = ""
     for part, _, column in _placed(parts):
@@ -80,7 +79,7 @@ def soft_text(parts: Parts) -> Iterator[str]:
 
 
 def alignment_text(parts: Parts, kind: str | float) -> Iterator[str]:
-    """Text of an alignment, in pieces, as Marian writes it: `kind` is "hard", "soft" or a threshold."""
+    """Formats an alignment of pieces as Marian writes it: `kind` is "hard", "soft" or a threshold."""
     if kind == "soft":
         return soft_text(parts)
     pairs = hard_alignment(parts) if isinstance(kind, str) else threshold_alignment(parts, kind)
@@ -88,7 +87,7 @@ def alignment_text(parts: Parts, kind: str | float) -> Iterator[str]:
 
 
 def alignment_kind(text: str) -> str | float:
-    """What --alignment is followed by: "hard", "soft" or a threshold; 1 is "hard", as in Marian."""
+    """Parses the value of --alignment: "hard", "soft" or a threshold; 1 is "hard", as in Marian."""
     if text in ("hard", "soft"):
         return text
     try:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-MOST = 40  # pieces on each side that are shown: a page has no room for more
-_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word: shown as a space
-_OVERRIDES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # what follows would be in another order
+MOST = 40  # the most pieces shown on each side
+_WORD = "\u2581"  # SentencePiece's mark at the beginning of a word, shown as a space
+_OVERRIDES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # they would reorder the text after them
 _CELL = "text-align:center;padding:1px 4px;"
 
 
 def attention_table(text: str, source: Sequence[str], target: Sequence[str], attention: npt.NDArray[np.float32]) -> str:
-    """HTML: the translation, and how much of its attention each target piece gave to each source piece, in percent.
+    """Returns HTML: the translation, and the attention of each target piece to each source piece, in percent.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def _cell(share: float, best: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that HTML shows as it is: no markup, no lone surrogates, no control characters, in their order."""
+    """Escapes text so that HTML shows it as it is: removes markup, lone surrogates, control and reordering
+    characters."""
     text = text.replace(_WORD, " ").strip() or text
     visible = "".join(letter if _is_harmless(letter) else "\ufffd" for letter in text)
     for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
@@ -55,7 +56,7 @@ def _escaped(text: str) -> str:
 
 
 def _is_harmless(letter: str) -> bool:
-    """Whether a page can have it: printable, a space, or invisible as the joiners in Persian words and in emoji are."""
+    """Returns whether a page may contain a character: printable, a space, or a joiner as in Persian words and emoji."""
     if letter.isprintable() or unicodedata.category(letter) == "Zs":
         return True
     return unicodedata.category(letter) == "Cf" and unicodedata.bidirectional(letter) not in _OVERRIDES

@@ -1,4 +1,4 @@
-"""What became of the terms of a glossary: `GlossaryUse`."""
+"""The use of a glossary's terms in a translation: `GlossaryUse`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields
 
 from cpunmt.options.glossary.matching import Match
 
-Terms = tuple[tuple[str, str], ...]  # (term, translation), as the glossary has them, in the text's order
+Terms = tuple[tuple[str, str], ...]  # (term, translation) as in the glossary, in the order of the text
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryUse:
-    """What became of a glossary's terms in a text: (term, translation) for each time that it stands there.
+    """The use of a glossary's terms in a text: (term, translation) for each occurrence.
 
-    applied    put into the translation
-    already    the model had used it
-    not_found  nothing in the translation comes from it: nothing was done
-    conflict   what comes from it is another term's: nothing was done
+    applied    inserted into the translation
+    already    the model had used the translation
+    not_found  unchanged: nothing in the translation comes from the term
+    conflict   unchanged: the words that come from the term belong to another term
     """
 
     applied: Terms = ()
@@ -26,20 +26,20 @@ class GlossaryUse:
     conflict: Terms = ()
 
     def __bool__(self) -> bool:
-        """Whether there were any."""
+        """Returns whether there are any terms."""
         return bool(self.applied or self.already or self.not_found or self.conflict)
 
     def __add__(self, after: GlossaryUse) -> GlossaryUse:
-        """Of two texts, one after the other."""
+        """Joins the use in two consecutive texts."""
         return GlossaryUse(*(getattr(self, one.name) + getattr(after, one.name) for one in fields(self)))
 
     def to_dict(self) -> dict[str, list[list[str]]]:
-        """What JSON can hold of it: its fields as lists of [term, translation]."""
+        """Returns the fields as JSON can hold them: lists of [term, translation]."""
         return {one.name: [list(term) for term in getattr(self, one.name)] for one in fields(self)}
 
 
 def use_of(matches: Sequence[Match], fates: Sequence[str]) -> GlossaryUse:
-    """What became of terms: of each "applied", "already", "not_found" or "conflict"."""
+    """Groups terms by their fates: "applied", "already", "not_found" or "conflict"."""
     found: dict[str, list[tuple[str, str]]] = {}
     for match, fate in zip(matches, fates, strict=True):
         found.setdefault(fate, []).append(match.term)

@@ -1,4 +1,4 @@
-"""Loops in a translation: a model that is lost writes the same few pieces again and again, or nearly the same."""
+"""Detects loops in a translation: runs of the same or nearly the same few pieces, which a failing model repeats."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 LONGEST_GROUP = 8  # pieces of a short group
-LEAST_TIMES = 4  # that it stands there, one after the other
-LEAST_PIECES = 8  # that all of them together have
-LONG_TIMES = 3  # the same of a longer group
-_LEAST_AGAIN = 6  # pieces that were there before, of any loop: ab four times, of which six are no new ones
+LEAST_TIMES = 4  # successive repetitions
+LEAST_PIECES = 8  # pieces of all repetitions together
+LONG_TIMES = 3  # successive repetitions of a longer group
+_LEAST_AGAIN = 6  # repeated pieces in any loop: ab four times, of which six are not new
 
 
 class Stretch(NamedTuple):
-    """Successive pairs of neighbouring pieces that look like a loop: what is repeated changes a little each time.
+    """Successive pairs of neighbouring pieces that look like a loop: each repetition differs a little.
 
-    pairs      how many there are
-    different  fewer than these are different: of news and captions, also of twenty sentences as one, more are
-    alike      or as many are one and the same: there at most two thirds of these are
+    pairs      number of pairs
+    different  a loop has fewer different pairs; news, captions and even twenty sentences as one have more
+    alike      or a loop has at least this many equal pairs; in those texts at most two thirds of this are equal
     """
 
     pairs: int
@@ -29,15 +29,15 @@ STRETCHES = (Stretch(50, 25, 12), Stretch(100, 50, 14), Stretch(200, 110, 21), S
 
 
 def repeats(pieces: Sequence[str]) -> bool:
-    """Whether `pieces` look like a loop, in time that grows with their number.
+    """Returns whether `pieces` look like a loop, in linear time.
 
     Either a group of 1 to 8 pieces stands in them four times running or more, eight pieces at least in all, or a longer
     group three times; or a stretch has few different pairs of neighbours, or one of them very often: see `STRETCHES`.
     """
     again = len(pieces) - len(set(pieces))
-    if again < _LEAST_AGAIN:  # of nearly all translations, in a microsecond
+    if again < _LEAST_AGAIN:  # true for nearly all translations, in a microsecond
         return False
-    most = max(Counter(pieces).values())  # of one piece
+    most = max(Counter(pieces).values())  # occurrences of the most frequent piece
     if most >= LEAST_TIMES and _repeats_exactly(pieces):
         return True
     if most >= LONG_TIMES and again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
@@ -51,7 +51,7 @@ def repeats(pieces: Sequence[str]) -> bool:
 
 def _repeats_exactly(pieces: Sequence[str]) -> bool:
     for size in range(1, LONGEST_GROUP + 1):
-        wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces that are equal to the one `size` before
+        wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces equal to the piece `size` before
         equal = 0
         for before, piece in zip(pieces, pieces[size:], strict=False):
             equal = equal + 1 if piece == before else 0
@@ -61,9 +61,9 @@ def _repeats_exactly(pieces: Sequence[str]) -> bool:
 
 
 def _repeats_long_groups(pieces: Sequence[str]) -> bool:
-    """The same for groups of more pieces: by where the last eight pieces stood before."""
+    """Like `repeats`, for longer groups: compares the last eight pieces with their earlier occurrences."""
     last: dict[tuple[str, ...], int] = {}
-    size = equal = 0  # as many windows of eight pieces as `equal` stood `size` pieces before, one after the other
+    size = equal = 0  # `equal` successive windows of eight pieces also occurred `size` pieces before
     for place in range(len(pieces) - LONGEST_GROUP + 1):
         window = tuple(pieces[place : place + LONGEST_GROUP])
         distance = place - last.get(window, place)

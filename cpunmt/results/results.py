@@ -1,4 +1,4 @@
-"""What a translation gives: our own types, and those of CTranslate2."""
+"""Results of calls: our own types, and those of CTranslate2."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ class Hypothesis:
     log_prob         sum of the log-probabilities of its pieces, </s> included
     truncated        the length limit cut it off
     pieces           its pieces, </s> left out
-    token_log_probs  the terms of that sum, in order; None unless asked for (return_token_log_probs)
-    attention_parts  float32 [pieces, source pieces] of each part that was translated, mostly one, </s> left out; None
-                     unless asked for (return_alignments)
-    spans            where each piece stands in `text`: begin and end, in code points; None unless alignments of a text
-                     were asked for
-    logits           float32 [pieces, vocabulary], a row for </s> too: see `TranslationResult`; None unless asked for
+    token_log_probs  the terms of that sum, in order; None without return_token_log_probs
+    attention_parts  float32 [pieces, source pieces] of each translated part, usually one, without </s>; None
+                     without return_alignments
+    spans            begin and end of each piece in `text`, in code points; None without return_alignments, and for
+                     pieces
+    logits           float32 [pieces, vocabulary], a row for </s> too: see `TranslationResult`; None without
+                     return_logits_vocab
 
-    Of a text that was translated in parts, sentences or parts of them, `pieces` are those of all parts, `log_prob` is
-    the sum over the parts, and there is one </s> for each; `score` is the mean of their scores, weighted by their
-    source pieces. What stands between the parts is in `text` and has no pieces.
+    If a text was translated in parts (sentences, or parts of sentences), `pieces` joins the pieces of all parts and
+    `log_prob` adds them up, with one </s> for each part. `score` is the mean of the parts' scores, weighted by their
+    source pieces. `text` also contains the text between the parts, which has no pieces.
     """
 
     text: str
@@ -53,28 +54,30 @@ class Hypothesis:
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
     _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
-    _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # of markup: `sentences_of` its texts
+    _inner: tuple[tuple[str, Hypothesis], ...] = field(
+        default=(), compare=False
+    )  # of texts in markup: see `sentences_of`
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """The parts as one float32 [pieces, source pieces]: of a long text mostly zeros, and as large as its square."""
+        """Joins the parts to one float32 [pieces, source pieces]; its size grows with the square of the text."""
         return None if self.attention_parts is None else whole_matrix(self.attention_parts)
 
     @property
     def alignments(self) -> list[tuple[int, int]] | None:
-        """Pairs (source piece, target piece), ascending: each target piece with that which it attends to most."""
+        """Pairs (source piece, target piece), ascending: the source piece to which each target piece attends most."""
         return None if self.attention_parts is None else hard_alignment(self.attention_parts)
 
     @property
     def repeats(self) -> bool:
-        """Whether a sentence of it looks like a loop, of the same pieces or nearly the same: see `repetition`."""
+        """Whether one of its sentences looks like a loop of the same or nearly the same pieces: see `repetition`."""
         inner = [part.translation for part in self._parts] or [one for _, one in self._inner]
         return any(one.repeats for one in inner) if inner else repeats(self.pieces)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold of it.
+        """Returns the hypothesis as JSON can hold it.
 
-        Keys: text, score, log_prob, truncated, repeats, pieces and, if they were asked for, token_log_probs and
+        Keys: text, score, log_prob, truncated, repeats, pieces and, if they were requested, token_log_probs and
         alignments (a list of [source piece, target piece]). Minus infinity, which JSON lacks, becomes None.
         """
         found: dict[str, Any] = {
@@ -105,13 +108,13 @@ def _told(best: Hypothesis) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """The translations of one text, best first, and as attributes of its own what the best one has.
+    """The translations of one text, best first. Its attributes include those of the best translation.
 
-    source_pieces          those that alignments count, without </s>; None unless alignments were asked for
-    source_spans           where each stands in the text: begin and end, in code points; None as `source_pieces`
-    num_source_pieces      how many were translated
-    num_source_characters  how many the text has; 0 where it was given as pieces
-    glossary               what became of the glossary's terms in the best translation; None unless there was a glossary
+    source_pieces          as counted by alignments, without </s>; None without return_alignments
+    source_spans           begin and end of each in the text, in code points; None as `source_pieces`
+    num_source_pieces      number of translated pieces
+    num_source_characters  length of the text; 0 if it was given as pieces
+    glossary               the use of the glossary's terms in the best translation; None without a glossary
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -148,17 +151,17 @@ class Result:
 
     @property
     def token_log_probs(self) -> tuple[float, ...] | None:
-        """Of the best translation: the log-probability of each piece; None unless asked for."""
+        """Of the best translation: the log-probability of each piece; None without return_token_log_probs."""
         return self.hypotheses[0].token_log_probs
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """Of the best translation: float32 [pieces, source pieces]; None unless alignments were asked for."""
+        """Of the best translation: float32 [pieces, source pieces]; None without return_alignments."""
         return self.hypotheses[0].attention
 
     @property
     def alignments(self) -> list[tuple[int, int]] | None:
-        """Of the best translation: pairs (source piece, target piece), ascending; None unless asked for."""
+        """Of the best translation: pairs (source piece, target piece), ascending; None without return_alignments."""
         return self.hypotheses[0].alignments
 
     @property
@@ -168,7 +171,7 @@ class Result:
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences of the text, in order, with their best translations; what has no letters is none."""
+        """The sentences of the text, in order, with their best translations; text without letters is not a sentence."""
         best = self.hypotheses[0]
         if best._parts:
             return tuple(part.sentence() for part in best._parts)
@@ -178,13 +181,13 @@ class Result:
 
     @property
     def num_sentences(self) -> int:
-        """How many `sentences` there are."""
+        """The number of `sentences`."""
         return len(self.hypotheses[0]._parts) or bool(self.num_source_pieces)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold of it: `json.dumps(result.to_dict())`.
+        """Returns the result as JSON can hold it: `json.dumps(result.to_dict())`.
 
-        Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were asked for;
+        Keys: those of the best translation, see `Hypothesis.to_dict`; source_pieces, if alignments were requested;
         sentences, a list, see `Sentence.to_dict`; glossary, if one was given, see `GlossaryUse.to_dict`; alternatives,
         a list of the other translations with the keys of the best.
         """
@@ -204,7 +207,7 @@ class Result:
         return f"Result({_told(self.hypotheses[0])}{f', hypotheses={count}' if count > 1 else ''})"
 
     def _repr_html_(self) -> str | None:
-        """Its attention as a table, for notebooks; None unless alignments were asked for."""
+        """Shows the attention as a table in notebooks; returns None without return_alignments."""
         if self.source_pieces is None or self.attention is None:
             return None
         with LOCK:
@@ -216,13 +219,14 @@ class Result:
 class TranslationResult:
     """The translations of one sentence, best first, in CTranslate2's shape.
 
-    hypotheses  pieces of each; there are `num_hypotheses`, the last repeated where the search found fewer, but of
-                alternatives
-    scores      length-normalized score of each; empty unless asked for (return_scores)
-    attention   lists [pieces][source pieces] of each; empty unless asked for (return_attention)
-    logits      of each a float32 array [pieces, vocabulary]: what each piece, and the </s> at the end, was chosen by,
-                before the softmax; minus infinity: the shortlist has it not. Of an ensemble they are log-probabilities.
-                Empty unless asked for (return_logits_vocab); comparisons leave them out
+    hypotheses  pieces of each translation; there are `num_hypotheses`. If the search found fewer, the last is repeated;
+                alternatives are not repeated
+    scores      length-normalized score of each; empty without return_scores
+    attention   lists [pieces][source pieces] of each; empty without return_attention
+    logits      float32 array [pieces, vocabulary] of each: the values before the softmax by which each piece, and the
+                </s>
+                at the end, was chosen; `-inf` if the shortlist excludes a piece. An ensemble has log-probabilities.
+                Empty without return_logits_vocab; comparisons ignore them
     """
 
     hypotheses: list[list[str]]
@@ -234,7 +238,7 @@ class TranslationResult:
         return len(self.hypotheses)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        """Hypothesis `index` as a dict, as in old versions of CTranslate2."""
+        """Returns hypothesis `index` as a dict, as in old versions of CTranslate2."""
         found: dict[str, Any] = {"tokens": self.hypotheses[index]}
         if self.scores:
             found["score"] = self.scores[index]
@@ -243,7 +247,7 @@ class TranslationResult:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, as JSON can hold them, without `logits`; minus infinity becomes None."""
+        """Returns the fields as JSON can hold them, without `logits`; minus infinity becomes None."""
         return {
             "hypotheses": [list(pieces) for pieces in self.hypotheses],
             "scores": [finite(score) for score in self.scores],
@@ -251,7 +255,7 @@ class TranslationResult:
         }
 
     def __repr__(self) -> str:
-        """What is empty is left out, and of attention only its size is told."""
+        """Leaves out empty fields, and shows only the size of the attention."""
         scores = f", scores={_rounded(self.scores)}" if self.scores else ""
         sizes = ", ".join(f"{len(rows)} x {len(rows[0]) if rows else 0}" for rows in self.attention)
         attention = f", attention=[{sizes}]" if self.attention else ""
@@ -264,10 +268,10 @@ def _rounded(values: Sequence[float]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoringResult:
-    """How probable a given translation is.
+    """The probability of a given translation.
 
     tokens     its pieces, </s> included
-    log_probs  log-probability of each; minus infinity for a piece outside the vocabulary that was asked for
+    log_probs  log-probability of each; minus infinity for a piece outside the requested vocabulary
     log_prob   their sum
     score      length-normalized, as of a Hypothesis
     """
@@ -278,7 +282,7 @@ class ScoringResult:
     score: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        """Returns the fields as JSON can hold them; minus infinity becomes None."""
         return {
             "tokens": list(self.tokens),
             "log_probs": [finite(value) for value in self.log_probs],
@@ -292,15 +296,15 @@ class ScoringResult:
 
 @dataclass(frozen=True, slots=True)
 class GenerationStepResult:
-    """A piece of a translation, as `generate_tokens` gives it.
+    """One piece of a translation, yielded by `generate_tokens`.
 
-    step           its place in the translation, counted from 0
+    step           its index in the translation, counted from 0
     batch_id       0: there is one sentence
-    token_id       its number in the target vocabulary
+    token_id       its id in the target vocabulary
     hypothesis_id  0: there is one translation
-    token          the piece; </s> is the last one's
-    log_prob       its log-probability; None unless asked for (return_log_prob)
-    is_last        no other follows
+    token          the piece; the last one is </s>
+    log_prob       its log-probability; None without return_log_prob
+    is_last        whether it is the last piece
     logits         always None
     """
 
@@ -314,25 +318,27 @@ class GenerationStepResult:
     logits: None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, as JSON can hold them; minus infinity becomes None."""
+        """Returns the fields as JSON can hold them; minus infinity becomes None."""
         return {**asdict(self), "log_prob": None if self.log_prob is None else finite(self.log_prob)}
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStats:
-    """What `translate_file` or `score_file` did: target pieces (of the best translations), sentences, milliseconds."""
+    """The work of `translate_file` or `score_file`: target pieces (of the best translations), sentences,
+    milliseconds."""
 
     num_tokens: int
     num_examples: int
     total_time_in_ms: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields."""
+        """Returns the fields."""
         return asdict(self)
 
 
 def translation_result(result: Result, options: Options) -> TranslationResult:
-    """In CTranslate2's shape: `num_hypotheses`, the last again if the search found fewer; alternatives as there are."""
+    """Converts a result to CTranslate2's shape: repeats the last of `num_hypotheses` if the search found fewer, but
+    never an alternative."""
     found = list(result.hypotheses)
     if not options.return_alternatives:
         found += found[-1:] * (options.num_hypotheses - len(found))

@@ -1,4 +1,4 @@
-"""A sentence of a text, as a Result tells of it."""
+"""A sentence of a text, as a Result reports it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def finite(value: float) -> float | None:
 class Sentence:
     """A sentence of a text and its translation. Spans are begin and end in code points: `text[slice(*span)]`.
 
-    source      where it stands in the text
-    target      where its translation stands in the text's translation
+    source      span in the text
+    target      span of the translation in the text's translation
     score       of its translation: see `Hypothesis`
     log_prob    the sum of the log-probabilities of its pieces, </s> included
-    truncated   the length limit cut it off
-    repeats     it looks like a loop
-    alignments  pairs (source span, target span), ascending by target: what each part of the translation comes from;
-                None unless asked for (return_alignments)
-    token_log_probs  pairs (target span, log-probability) of the translation's pieces, in order; </s> is left out. None
-                     unless both were asked for (return_alignments, return_token_log_probs), and for what was translated
-                     in several parts of which one was cut off
+    truncated   whether the length limit cut it off
+    repeats     whether it looks like a loop
+    alignments  pairs (source span, target span), ascending by target: the source of each part of the translation;
+                None without return_alignments
+    token_log_probs  pairs (target span, log-probability) of the translation's pieces, in order, without </s>. None
+                unless both were requested (return_alignments, return_token_log_probs), and for a sentence
+                translated in several parts of which one was cut off
     """
 
     source: Span
@@ -41,7 +41,7 @@ class Sentence:
     token_log_probs: list[tuple[Span, float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold of it, under the same names; minus infinity, which JSON lacks, becomes None."""
+        """Returns the fields as JSON can hold them; minus infinity, which JSON lacks, becomes None."""
         found: dict[str, Any] = {
             "source": list(self.source),
             "target": list(self.target),
@@ -58,11 +58,11 @@ class Sentence:
         return found
 
 
-if TYPE_CHECKING:  # one for all processes that begin takes a quarter of a millisecond
+if TYPE_CHECKING:  # shared by all starting processes: takes a quarter of a millisecond
     from cpunmt.results.alignments import Matrix
 
     class Translation(Protocol):
-        """What is told of a sentence's translation: a Hypothesis, which counts from the sentence's own beginning."""
+        """The attributes of a sentence's translation: a Hypothesis, which counts from the sentence's own beginning."""
 
         @property
         def score(self) -> float: ...
@@ -93,7 +93,7 @@ class Part(NamedTuple):
     source_spans: tuple[Span, ...] | None  # of its pieces, from its own beginning
 
     def sentence(self) -> Sentence:
-        """It as a Result tells of it."""
+        """Converts the part to the sentence that a Result reports."""
         best = self.translation
         told = best.score, best.log_prob, best.truncated, best.repeats
         return Sentence(self.source, self.target, *told, self._alignments(), self._token_log_probs())
@@ -109,7 +109,8 @@ class Part(NamedTuple):
         return [(source, target) for source, target in found if source[0] < source[1] and target[0] < target[1]]
 
     def _token_log_probs(self) -> list[tuple[Span, float]] | None:
-        """One of several parts has an </s> in each; where one was cut off, nothing tells which lacks it."""
+        """Returns the log-probabilities without the </s> of each part; None if a part was cut off, as any part may lack
+        it."""
         best = self.translation
         spans, terms, parts = best.spans, best.token_log_probs, best.attention_parts
         if spans is None or terms is None or parts is None:
@@ -127,5 +128,5 @@ def _by_target(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def shifted(span: Span, by: int) -> Span:
-    """A span so many characters later."""
+    """Moves a span `by` characters."""
     return span[0] + by, span[1] + by

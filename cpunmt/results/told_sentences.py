@@ -1,4 +1,4 @@
-"""The sentences of a text or of markup, with the figures of their translations."""
+"""Lists the sentences of a text or of markup, with the scores of their translations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cpunmt.results.results import Hypothesis
 
 
 def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
-    """Yields each sentence of a text or of markup, and its translation: scores and pieces, but no text."""
+    """Yields each sentence of a text or of markup with its translation, which has scores and pieces, but no text."""
     if best._inner:
         yield from best._inner
         return

@@ -1,7 +1,7 @@
-"""What a caller gives as a number, a switch or a choice -> Python's own int, float, bool or str, checked.
+"""Checks numbers, switches and choices from callers, and returns Python's own int, float, bool or str.
 
-Sizes of memory are computed from these, and compiled code believes them: a number of NumPy's types would overflow on
-the way. So whatever takes one from outside goes through here, and uses what is returned, never what was given.
+Sizes of memory are computed from these values and compiled code relies on them; a NumPy number could overflow. So
+every value from outside passes through these functions, and only their results are used.
 """
 
 import decimal
@@ -16,7 +16,8 @@ from cpunmt.values.spelling import CLOSELY, did_you_mean
 
 
 def whole(name: str, value, low: int, high: int) -> int:
-    """`value` as an int. Raises TypeError unless it is an integer of any type, ValueError outside `low` to `high`."""
+    """Returns `value` as an int. Raises TypeError unless it is an integer of any type, ValueError outside `low` to
+    `high`."""
     try:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise TypeError
@@ -29,7 +30,8 @@ def whole(name: str, value, low: int, high: int) -> int:
 
 
 def number(name: str, value, low: float, high: float) -> float:
-    """`value` as a float. Raises TypeError unless it is a real number of any type, ValueError outside the range."""
+    """Returns `value` as a float. Raises TypeError unless it is a real number of any type, ValueError outside the
+    range."""
     try:
         if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Real | decimal.Decimal):
             raise TypeError
@@ -44,23 +46,24 @@ def number(name: str, value, low: float, high: float) -> float:
 
 
 def switch(name: str, value) -> bool:
-    """`value` as a bool. Raises TypeError unless it is Python's or NumPy's."""
+    """Returns `value` as a bool. Raises TypeError unless it is Python's or NumPy's."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} is {shown(value)}, expected True or False")
     return bool(value)
 
 
 def as_key(function: Callable) -> Callable:
-    """A function that does the same and can be a key of a dict, as an object that is equal to others cannot."""
+    """Returns an equivalent function that can be a key of a dict, even if the object compares equal to others."""
     try:
         hash(function)
     except TypeError:
-        return function.__call__  # a bound method, whose hash is that of the object's identity
+        return function.__call__  # a bound method, hashed by the object's identity
     return function
 
 
 def choice(name: str, value, choices: Collection[str]) -> str:
-    """The member of `choices` that `value` equals. Raises TypeError unless it is text, ValueError if none does."""
+    """Returns the member of `choices` that equals `value`. Raises TypeError unless it is text, ValueError without a
+    match."""
     expected = " or ".join(map(repr, choices)) if len(choices) == 2 else f"one of {', '.join(map(repr, choices))}"
     if not isinstance(value, str):
         raise TypeError(f"{name} is {shown(value)}, expected {expected}")
@@ -71,7 +74,7 @@ def choice(name: str, value, choices: Collection[str]) -> str:
 
 
 def same(value, expected) -> bool:
-    """Whether `value` is `expected` (None, text, a switch, a number or a list of such), of whatever type of number."""
+    """Returns whether `value` is `expected` (None, text, a switch, a number or a list of these) in any numeric type."""
     try:
         if isinstance(expected, list):
             return isinstance(value, list | tuple) and len(value) == len(expected) and all(map(same, value, expected))
@@ -85,16 +88,16 @@ def same(value, expected) -> bool:
 
 
 def inner(document, *keys: str, kind: type):
-    """What is at the end of a path of keys, if it is of that kind; None of any other document."""
+    """Returns the value at the end of a path of keys if it has that type, else None."""
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, kind) else None
 
 
 def shown(value) -> str:
-    """`repr`, shortened, for a message; of what has none, its type."""
+    """Returns the shortened `repr` of a value for a message, or its type if `repr` fails."""
     try:
         text = repr(value) if isinstance(value, str | int | float) else reprlib.repr(value)
-    except Exception:  # an integer of 5,000 digits; whatever a stranger's __repr__ raises
+    except Exception:  # an integer of 5,000 digits; any error in a foreign __repr__
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -1,4 +1,4 @@
-"""What a command line gives: options in full, once where a second one would win in silence, hints at what is meant."""
+"""Parses command lines: full names of options, each at most once, and hints at the likely meaning of wrong ones."""
 
 import argparse
 import sys
@@ -8,10 +8,10 @@ from cpunmt.values.spelling import CLOSELY, did_you_mean, hint
 
 
 class _Once(argparse.Action):
-    """Stores a value, or `const` where `nargs` is 0, and refuses a second one: the last would win in silence."""
+    """Action that stores a value (`const` if `nargs` is 0) and refuses a second one, which would silently win."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        """As argparse calls it."""
+        """Stores the value; called by argparse."""
         flag = self.nargs == 0
         value = self.const if flag else values
         given = vars(namespace).setdefault("_given", {})
@@ -22,12 +22,13 @@ class _Once(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """No abbreviations of options, each once, texts between them; what is wrong in one line, with what may be meant."""
+    """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
+    line."""
 
     def __init__(self, fill=None, meant=None, **settings):
-        """`fill` is called with the parser before it is used: of many commands one is, the others cost nothing.
+        """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        `meant`: flags that other programs have, and what they are here.
+        `meant`: maps flags of other programs to the flags of this one.
         """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
@@ -39,18 +40,18 @@ class Parser(argparse.ArgumentParser):
             fill(self)
 
     def format_help(self):
-        """argparse's, of all arguments."""
+        """Formats the help of all arguments."""
         self._filled()
         return super().format_help()
 
     def error(self, message):
-        """Exit with 2 after one line; argparse would print the whole synopsis first."""
+        """Exits with 2 after one line; argparse would print the whole synopsis first."""
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
     def parse_known_args(self, args=None, namespace=None):
-        """argparse's, which leaves over arguments behind the second group of options: they belong to the first ones.
+        """Also assigns the arguments after the second group of options, which argparse leaves over.
 
-        What is unknown is wrong usage of the command that it follows.
+        An unknown argument is an error of the command that it follows.
         """
         self._filled()
         found, unknown = super().parse_known_args(args, namespace)
@@ -68,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return found, []
 
     def _list_of_all(self):
-        """The argument without a flag that takes as many as there are, or None."""
+        """Returns the argument without a flag that takes any number of values, or None."""
         return next((one for one in self._get_positional_actions() if one.nargs in ("*", "+")), None)
 
     def _get_value(self, action, arg_string):
@@ -76,7 +77,7 @@ class Parser(argparse.ArgumentParser):
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
             texts = self._list_of_all()
-            if texts is not None and action.nargs == "?":  # an option that can be without a value took it for one
+            if texts is not None and action.nargs == "?":  # an option with an optional value took it
                 error.message += f"; put {texts.metavar} first, or -- before it"
             raise
 
@@ -89,5 +90,5 @@ class Parser(argparse.ArgumentParser):
             raise
 
     def _print_message(self, message, file=None):
-        """argparse's, for --help, --version and errors."""
+        """Prints --help, --version and errors."""
         (tell if file is sys.stdout else say)(message.removesuffix("\n"))

@@ -1,4 +1,4 @@
-"""Fields of dataclasses, each declared with the values that it may have, and checked there and nowhere else.
+"""Fields of dataclasses, each declared with its allowed values, and checked only there.
 
 @dataclass(frozen=True)
 class Config:
@@ -7,7 +7,7 @@ class Config:
     def __post_init__(self):
         check_fields(self)
 
-None is allowed where it is the default. What else is said of a field (`about`) stands in its metadata.
+None is allowed if it is the default. Other facts about a field (`about`) are in its metadata.
 """
 
 import dataclasses
@@ -22,43 +22,45 @@ MISSING = dataclasses.MISSING
 
 
 def checked(check: Callable[[str, Any], object], default: Any = MISSING, **about: Any) -> Any:
-    """A field whose value becomes `check(name, value)`, which raises TypeError or ValueError for a wrong one."""
+    """Declares a field whose value becomes `check(name, value)`, which raises TypeError or ValueError for a wrong
+    one."""
     return dataclasses.field(default=default, metadata={"check": check, **about})
 
 
 def ranged(low: float, high: float, default: Any = MISSING, **about: Any) -> Any:
-    """A finite number from `low` to `high`; a whole one if `high` is an int."""
+    """Declares a finite number from `low` to `high`; an integer if `high` is an int."""
     check = checks.whole if isinstance(high, int) else checks.number
     return checked(partial(check, low=low, high=high), default, low=low, high=high, **about)
 
 
 def count(default: Any = MISSING, low: int = 1, high: int = 1 << 16) -> Any:
-    """A whole number from `low` to `high`.
+    """Declares an integer from `low` to `high`.
 
-    Limits are ones that no real model reaches: a hostile header must not make us reserve memory.
+    The limits exceed every real model: they bound the memory that a hostile header can reserve.
     """
     return ranged(low, high, default)
 
 
 def switch(default: bool | None, **about: Any) -> Any:
-    """True or False."""
+    """Declares a field that is True or False."""
     return checked(checks.switch, default, **about)
 
 
 def choice(default: str, *others: str) -> Any:
-    """One of some words."""
+    """Declares a field that is one of some words."""
     return checked(partial(checks.choice, choices=(default, *others)), default)
 
 
 def check_field(field: dataclasses.Field[Any], value: object) -> Any:
-    """Returns `value` as the field takes it. Raises TypeError or ValueError, naming the field, unless it fits."""
+    """Returns `value` converted to the field's type. Raises TypeError or ValueError, naming the field, if it does not
+    fit."""
     if value is None and field.default is None:
         return None
     return field.metadata["check"](field.name, value)
 
 
 def check_fields(of: Any) -> None:
-    """Checks every declared field of a frozen dataclass, and makes its value Python's own.
+    """Checks every declared field of a frozen dataclass, and converts its value to Python's own type.
 
     Raises TypeError or ValueError, which names the field.
     """
@@ -68,7 +70,7 @@ def check_fields(of: Any) -> None:
 
 
 def check_config(config: Any) -> None:
-    """`check_fields` of what came from a file: raises ModelFileError."""
+    """Calls `check_fields` for values from a file: raises ModelFileError."""
     try:
         check_fields(config)
     except (TypeError, ValueError) as error:

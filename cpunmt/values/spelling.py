@@ -1,18 +1,19 @@
-"""Which of the names there are someone means who wrote another one."""
+"""Suggests the known name that was probably meant by an unknown one."""
 
 from collections.abc import Collection
 
 from cpunmt.process.first_use import LOCK
 
-ALIKE = 0.6  # of two names: twice the letters in common by the letters of both; bem_size and beam_size have 0.94
-CLOSELY = 0.8  # where names that are one letter apart mean something else: int8 and int9
-_LONGEST = 100  # letters of a name that is compared: that takes the product of both lengths
+ALIKE = 0.6  # twice the common letters over the letters of both names; bem_size and beam_size have 0.94
+CLOSELY = 0.8  # for names that mean different things one letter apart: int8 and int9
+_LONGEST = 100  # letters of a name that is compared: the time grows with the product of both lengths
 
 
 def nearest(word: str, known: Collection[str], alike: float = ALIKE) -> str | None:
-    """The one of `known` that `word` most likely means, in whatever case, cut short or misspelt; None if none is near.
+    """Returns the one of `known` that `word` most likely means, in any case, cut short or misspelt; None if none is
+    near.
 
-    `alike`: the least likeness of the two, from 0 to 1.
+    `alike`: the least similarity of the two, from 0 to 1.
     """
     if not isinstance(word, str) or not 2 < len(word) <= _LONGEST:
         return None
@@ -22,17 +23,17 @@ def nearest(word: str, known: Collection[str], alike: float = ALIKE) -> str | No
     if begun:
         return names[min(begun, key=len)]
     with LOCK:
-        from difflib import get_close_matches  # 2 ms, which only a mistake costs
+        from difflib import get_close_matches  # 2 ms, spent only on a mistake
     found = get_close_matches(word, names, 1, alike)
     return names[found[0]] if found else None
 
 
 def did_you_mean(word: str, known: Collection[str], alike: float = ALIKE) -> str:
-    """The same for a message: `hint` of it, or nothing."""
+    """Returns the `hint` at that name for a message, or ""."""
     found = nearest(word, known, alike)
     return hint(found) if found != word else ""
 
 
 def hint(meant: str | None) -> str:
-    """What a message says behind something that is wrong: " (did you mean NAME?)", or nothing."""
+    """Returns " (did you mean NAME?)" for the end of a message, or ""."""
     return f" (did you mean {meant}?)" if meant else ""
