@@ -1,9 +1,9 @@
-"""Files as they lie there, or packed with gzip or zstd: expanded while they are read, and never beyond a limit.
+"""Files as they are, or packed with gzip or zstd: expanded while they are read, and never beyond a limit.
 
-The decompressors are the standard library's (zstd is in it from Python 3.14, before that in its backport). What is
-ours is the bounds, which no library has: a bomb costs at most RATIO times its own size and a MiB (no model,
-vocabulary or shortlist compresses to a sixteenth; the best of those known is a half), and a zstd frame has at most
-the window that the program `zstd` accepts. Several gzip members or zstd frames, one after the other, are one file.
+The decompressors are the standard library's (zstd is in it from Python 3.14, before that in its backport). This module
+adds the bounds, which no library has: a bomb costs at most RATIO times its own size and a MiB (no model,
+vocabulary or shortlist compresses to a sixteenth; the best known is a half), and a zstd frame has at most
+the window that the program `zstd` accepts. Several gzip members or zstd frames in sequence are one file.
 """
 
 import functools
@@ -31,13 +31,13 @@ _MAX_MEMBERS = 1 << 16
 
 
 def plain_name(name: str) -> str:
-    """`name` without its last .gz or .zst, in capitals or not; a path, too."""
+    """Returns `name` without its last .gz or .zst, in any case; `name` may be a path."""
     root, ending = os.path.splitext(name)
     return root if ending.lower() in ENDINGS else name
 
 
 def packing(start: bytes) -> str | None:
-    """How a file is packed, "gzip" or "zstd", by its first 4 bytes; None if it is not."""
+    """Returns how a file is packed, "gzip" or "zstd", by its first 4 bytes; None if it is not packed."""
     if start[:2] == _GZIP:
         return "gzip"
     return "zstd" if start[:4] == _ZSTD or _is_skippable(start) else None
@@ -48,9 +48,9 @@ def _is_skippable(start):
 
 
 def expanded(path, kind, limit):
-    """The content of `path` as a read-only (size,) uint8 array: a memory map, or in memory if it is packed.
+    """Returns the content of `path` as a read-only (size,) uint8 array: a memory map, or in memory if it is packed.
 
-    Arguments are those of `input_files.read_bytes`; the limit is that of what a packed file expands to, too.
+    The arguments are those of `input_files.read_bytes`; the limit also applies to the expanded size.
 
     Raises ModelFileError as `map_bytes` does, for packed data that is damaged or expands beyond the limit or beyond
     RATIO, and for a file that is a Git LFS pointer.
@@ -71,10 +71,10 @@ def expanded(path, kind, limit):
 
 
 def open_expanded(path, kind, limit, ratio=RATIO):
-    """A binary file object, to be closed, that reads what `expanded` would return, little by little.
+    """Opens a binary file object that reads the bytes of `expanded` gradually; the caller closes it.
 
-    Errors are those of `expanded`; what is wrong with packed data shows when it is read. With another `ratio` than
-    RATIO a file may expand to so many times its size; with an infinite one it may have any number of members.
+    Errors are those of `expanded`; damaged data raises when it is read. Another `ratio` replaces RATIO as the limit of
+    the expansion; with an infinite one the file may have any number of members.
     """
     content = _mapped(path, kind, limit)
     if packing(content[:4].tobytes()):
@@ -92,7 +92,7 @@ def _mapped(path, kind, limit):
 
 
 class _Gzip:
-    """One gzip member; both kinds of decoder have `read`, `ended` and the errors that `read` may raise."""
+    """A decoder of one gzip member; both decoders have `read`, `ended` and the errors that `read` may raise."""
 
     name, errors = "gzip", (zlib.error,)
 
@@ -100,9 +100,10 @@ class _Gzip:
         self._decoder = zlib.decompressobj(31)
 
     def read(self, chunk, most) -> tuple[bytes, int]:
-        """(at most `most` bytes, how many of `chunk` went into them; below zero: some of the chunks before did not)."""
+        """Returns (at most `most` bytes, how many bytes of `chunk` it used; below zero: some earlier chunks were not
+        used)."""
         made = self._decoder.decompress(chunk, most)
-        # at the end both may hold what follows
+        # at the end both may hold the bytes after the member
         left = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
         return made, len(chunk) - len(left)
 
@@ -112,7 +113,7 @@ class _Gzip:
 
 
 class _Zstd:
-    """One zstd frame; the decoder keeps what it has been given and has not used yet."""
+    """A decoder of one zstd frame, which stores the input that it has not used yet."""
 
     name = "zstd"
 
@@ -122,7 +123,7 @@ class _Zstd:
         self._decoder = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
     def read(self, chunk, most) -> tuple[bytes, int]:
-        """As `_Gzip.read`."""
+        """Reads as `_Gzip.read` does."""
         given = chunk if self._decoder.needs_input else b""
         made = self._decoder.decompress(given, most)
         return made, len(given) - len(self._decoder.unused_data)
@@ -134,7 +135,8 @@ class _Zstd:
 
 @functools.cache
 def zstd_module():
-    """The standard library's compression.zstd, or its backport; ImportError if this Python has neither."""
+    """Returns the standard library's compression.zstd, or its backport; raises ImportError if this Python has
+    neither."""
     with LOCK:
         try:
             from compression import zstd
@@ -144,7 +146,7 @@ def zstd_module():
 
 
 class _Expanding(io.RawIOBase):
-    """What is inside the gzip or zstd file `content`, uint8."""
+    """A reader of the gzip or zstd file `content`, uint8."""
 
     def __init__(self, path, kind, content, limit, ratio):
         self._path, self._kind = path, kind
@@ -180,7 +182,7 @@ class _Expanding(io.RawIOBase):
                 return len(made)
 
     def _begin(self) -> bool:
-        """Start the next member or frame; False after the last."""
+        """Starts the next member or frame; returns False after the last."""
         while True:
             rest = self._content[self._position :]
             start = rest[:8].tobytes()

@@ -1,6 +1,6 @@
-"""What commands say to whoever started them: results on standard output, one line on standard error.
+"""The output of commands: results on standard output, one line of errors on standard error.
 
-Written at once, past Python's buffers: nothing is left that could fail when the interpreter shuts down.
+It is written at once, past Python's buffers, so that nothing can fail when the interpreter shuts down.
 """
 
 import contextlib
@@ -12,9 +12,9 @@ from cpunmt.files.line_stream import write_all
 
 
 def tell(*lines: str):
-    """Write lines to standard output; letters that its encoding lacks, as escapes.
+    """Writes lines to standard output, with escapes for characters that its encoding lacks.
 
-    Raises CpunmtError if they cannot be written, BrokenPipeError if nobody reads them.
+    Raises CpunmtError if they cannot be written, BrokenPipeError if the reader has closed the stream.
     """
     if sys.stdout is None:
         raise CpunmtError("standard output is closed")
@@ -24,7 +24,7 @@ def tell(*lines: str):
 
 @contextlib.contextmanager
 def stream_errors(problem: str):
-    """What goes wrong with a stream, as a CpunmtError that begins with `problem`; BrokenPipeError stays what it is."""
+    """Converts errors of a stream to a CpunmtError that begins with `problem`; BrokenPipeError passes unchanged."""
     try:
         yield
     except BrokenPipeError:
@@ -34,14 +34,14 @@ def stream_errors(problem: str):
 
 
 def say(text: str):
-    """Write a line to standard error, if there is someone to hear it."""
+    """Writes a line to standard error, if it is open."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             _write(sys.stderr, f"{text}\n")
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, for `say`."""
+    """Returns the message of an error, for `say`."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
@@ -49,16 +49,16 @@ def one_line(error: BaseException) -> str:
 
 
 def is_watched() -> bool:
-    """Whether a terminal shows standard error, so that someone may see a progress bar."""
+    """Returns whether a terminal shows standard error, where a progress bar is useful."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def progress_bar(items=None, **settings):
-    """tqdm's bar on standard error, with its settings: it counts along `items`, or what its `update` is told."""
+    """Returns tqdm's bar on standard error, which counts along `items` or by calls of `update`."""
     from tqdm import tqdm  # 30 ms that most starts do not need
 
     class Bar(tqdm):
-        """With a lock of its own: tqdm's is one between processes, too, which Python 3.14 would tell of as leaked."""
+        """A bar with its own lock: tqdm's is shared between processes, and Python 3.14 would report it as leaked."""
 
     Bar.monitor_interval = 0  # no thread of its own
     Bar.set_lock(threading.RLock())
@@ -74,7 +74,7 @@ def _write(stream, text):
         return
     encoding = stream.encoding or "utf-8"
     try:
-        data = text.encode(encoding, "surrogateescape")  # names of files that are no text, as they are
+        data = text.encode(encoding, "surrogateescape")  # bytes of file names that are not text stay as they are
     except UnicodeEncodeError:
         data = text.encode(encoding, "backslashreplace")
     write_all(descriptor, data)

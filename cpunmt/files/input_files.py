@@ -1,6 +1,6 @@
-"""Reading files that may be missing, broken or hostile: each failure is one ModelFileError with the path.
+"""Reads files that may be missing, broken or hostile: each failure is one ModelFileError with the path.
 
-JSON is parsed by the standard library; what is ours is refusing what it lets pass: a key twice, NaN.
+The standard library parses JSON; this module refuses what it allows: a repeated key and NaN.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 
 _BLOCK = 1 << 20
-# kinds that are the user's own, and no part of a model
+# kinds of files that belong to the user, not to a model
 _TEXTS = ("calibration text", "sentence pairs", "test set", "text", "text of --activations")
 
 
 def read_bytes(path, kind, limit):
-    """The content of the regular file `path`, at least one byte.
+    """Returns the content of the regular file `path`, at least one byte.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def read_bytes(path, kind, limit):
 
 
 def map_bytes(path, kind, limit):
-    """The content of `path` as a read-only (size,) uint8 memory map; arguments and errors of `read_bytes`."""
+    """Returns the regular file `path` as a read-only (size,) uint8 memory map; arguments and errors as of
+    `read_bytes`."""
     _checked_size(path, kind, limit)
     try:
         return np.memmap(path, np.uint8, mode="r")
@@ -57,7 +58,7 @@ def map_bytes(path, kind, limit):
 
 
 def _checked_size(path, kind, limit):
-    """Bytes of the regular file `path`."""
+    """Returns the size in bytes of the regular file `path`."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -76,7 +77,7 @@ def _checked_size(path, kind, limit):
 
 
 def digest_of(file: BinaryIO, digest=None) -> str:
-    """SHA-256 of all that is left to read in `file`, or what else `digest`, of hashlib, makes of it; hexadecimal."""
+    """Returns the hexadecimal SHA-256, or another `digest` of hashlib, of the rest of `file`."""
     digest = digest or hashlib.sha256()
     while block := file.read(_BLOCK):
         digest.update(block)
@@ -84,21 +85,21 @@ def digest_of(file: BinaryIO, digest=None) -> str:
 
 
 def describe(path: str | os.PathLike) -> dict:
-    """Size and SHA-256 of a file, as a metadata.json has them. Raises OSError."""
+    """Returns the size and SHA-256 of a file, as in a metadata.json. Raises OSError."""
     with open(path, "rb") as file:
         digest = digest_of(file)
         return {"size": file.tell(), "sha256": digest}
 
 
 def read_json(path, kind, limit=16 << 20):
-    """The JSON object in the file `path` as a dict; errors as in `read_bytes` and `parse_json`."""
+    """Returns the JSON object in the file `path` as a dict; errors as in `read_bytes` and `parse_json`."""
     return parse_json(read_bytes(path, kind, limit), f"{Path(path)}: {kind}")
 
 
 def parse_json(content, where):
-    """The JSON object in the UTF-8 bytes `content` as a dict.
+    """Returns the JSON object in the UTF-8 bytes `content` as a dict.
 
-    Stricter than `json.loads`: the same key twice, NaN, infinity and anything but an object are refused, each
+    Stricter than `json.loads`: a repeated key, NaN, infinity and anything but an object are refused, each
     with a ModelFileError that starts with `where`.
     """
 

@@ -1,8 +1,8 @@
-"""Lines in and out as bytes: read as they come, written at once.
+"""Reads lines as bytes when they arrive, and writes them at once.
 
-Only a line feed ends a line: what else Unicode or Python calls a line break (carriage return, form feed, U+2028)
-is text. Files are read and written by descriptor, without Python's buffers: nothing waits in one, so there is
-nothing to lose on Ctrl-C, and nothing left to fail when the interpreter shuts down on a closed pipe.
+Only a line feed ends a line; other line breaks of Unicode or Python (carriage return, form feed, U+2028)
+are text. Files are read and written by descriptor, without Python's buffers. So Ctrl-C loses no buffered data, and
+no buffer can fail when the interpreter shuts down on a closed pipe.
 """
 
 import os
@@ -14,28 +14,28 @@ from collections.abc import Iterable, Iterator
 
 from cpunmt.errors import CpunmtError
 
-MOST_LINE = 16 << 20  # bytes of a line: the pieces and translations of so long a one take 1.2 GB
+MOST_LINE = 16 << 20  # bytes of a line: the pieces and translations of one this long take 1.2 GB
 _CHUNK = 1 << 16  # bytes read at once
-_CHUNKS = 16  # read ahead at most
-_MOST_BYTES = 1 << 20  # a window takes no more lines after this many bytes: memory stays small
+_CHUNKS = 16  # the most chunks read ahead
+_MOST_BYTES = 1 << 20  # a window stops after this many bytes, to limit memory
 
 
 def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
-    """The lines of a file, without their line feeds, in lists ("windows").
+    """Yields the lines of a file, without their line feeds, in lists ("windows").
 
-    Of a regular file windows are full. Of a pipe or terminal a window is what has come by now, and one line at
-    least: nobody waits for a line that may not come. A thread of its own reads ahead.
+    Windows of a regular file are full. A window of a pipe or terminal has the lines that have arrived, at least
+    one, so that no line waits for a later one. Another thread reads ahead.
 
     Parameters
     ----------
-    first, most : lines in the first window at most, and in any: each may be twice as long as the one before
+    first, most : the most lines in the first window, and in any; each may be twice as long as the one before
 
     Raises
     ------
     OSError, CpunmtError
-        The file cannot be read, or has a line of more than MOST_LINE bytes; what came before has been returned.
+        The file cannot be read, or has a line of more than MOST_LINE bytes; earlier lines have been yielded.
     MemoryError
-        Of this thread, or of the one that reads ahead.
+        In this thread, or in the one that reads ahead.
     """
     chunks = queue.Queue(_CHUNKS)
     start_thread(_read_ahead, descriptor, chunks)
@@ -62,7 +62,7 @@ def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]
 
 
 def start_thread(work, *arguments):
-    """Start a thread that does not keep the process alive. Raises CpunmtError if the system allows no more of them."""
+    """Starts a thread that does not keep the process alive. Raises CpunmtError if the system allows no more threads."""
     try:
         threading.Thread(target=work, args=arguments, name="cpunmt", daemon=True).start()
     except RuntimeError:
@@ -70,18 +70,18 @@ def start_thread(work, *arguments):
 
 
 def _read_ahead(descriptor, chunks):
-    """Put lists of lines into `chunks`, and at the end True, or the error that ended it: nothing may end it unheard."""
+    """Puts lists of lines into `chunks`, and at the end True or the error; every error is passed on."""
     try:
         for lines in _split(iter(lambda: _read(descriptor), b"")):
             chunks.put(lines)
         chunks.put(True)
     except BaseException as error:
-        error.__traceback__ = None  # nor keep the memory that there may be too little of
+        error.__traceback__ = None  # which may hold memory that is now scarce
         chunks.put(error)
 
 
 def _read(descriptor) -> bytes:
-    """Up to _CHUNK bytes; nothing at the end. Of a descriptor that does not block it waits for them."""
+    """Reads up to _CHUNK bytes; b"" at the end. Waits for a descriptor that does not block."""
     while True:
         try:
             return os.read(descriptor, _CHUNK)
@@ -96,7 +96,7 @@ def _wait(descriptor, event):
 
 
 def _split(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    begun, size, number = [], 0, 1  # what is there of a line whose end is not, its bytes, and which line it is
+    begun, size, number = [], 0, 1  # chunks of an unfinished line, their bytes, and its line number
     for block in blocks:
         rest, end, others = block.partition(b"\n")
         begun.append(rest)
@@ -114,7 +114,8 @@ def _split(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def count_lines(descriptor: int) -> int | None:
-    """Lines from here to the end of a regular file, whose position stays; None for a pipe or a terminal."""
+    """Counts the lines from here to the end of a regular file, and keeps its position; None for a pipe or a
+    terminal."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return None
     offset, count, last = os.lseek(descriptor, 0, os.SEEK_CUR), 0, b"\n"
@@ -126,9 +127,9 @@ def count_lines(descriptor: int) -> int | None:
 
 
 def decode_line(line: bytes) -> tuple[str, int]:
-    """Text of a line, and how often U+FFFD stands in it for bytes that are not UTF-8.
+    """Decodes a line; returns its text and how many U+FFFD replace bytes that are not UTF-8.
 
-    A carriage return at the end, as in files from Windows, is dropped.
+    Drops a carriage return at the end, as in files from Windows.
     """
     line = line.removesuffix(b"\r")
     try:
@@ -139,17 +140,17 @@ def decode_line(line: bytes) -> tuple[str, int]:
 
 
 def encode_text(text: str) -> bytes:
-    """UTF-8 that ends no line, whatever the text holds."""
+    """Encodes any text as UTF-8 without line feeds."""
     return text.replace("\n", " ").encode(errors="replace")
 
 
 def encode_line(text: str) -> bytes:
-    """One line of it."""
+    """Encodes a text as one line."""
     return encode_text(text) + b"\n"
 
 
 def write_all(descriptor: int, data: bytes):
-    """Writes all of `data` now, waiting for room if need be.
+    """Writes all of `data`, waiting until the reader takes it.
 
     Raises OSError (BrokenPipeError if the reader has left), whose `characters_written` is the number of bytes written.
     """

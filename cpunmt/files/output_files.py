@@ -1,4 +1,4 @@
-"""Files and directories that are written: complete, or not there at all, also after an interrupt."""
+"""Writes files and directories that are complete or absent, even after an interrupt."""
 
 import contextlib
 import errno
@@ -14,17 +14,17 @@ from typing import BinaryIO
 from cpunmt.errors import CpunmtError
 from cpunmt.process.interrupts import begin, finish
 
-_LONGEST = 50  # characters of a name that a temporary name is made of; in UTF-8 they have 200 bytes at most, of 255
+_LONGEST = 50  # characters of a name kept in a temporary name: at most 200 bytes in UTF-8, of 255
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # what these names stand for is open elsewhere
+_IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # names of streams that another process has opened
 
 
 @contextlib.contextmanager
 def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
-    """A file to write, which is called `path` at the end; after an error nothing of it is left.
+    """Opens a file to write, which is renamed to `path` at the end, or removed after an error.
 
-    A file of that name is replaced, and hands its permissions on; of a link it is the file it points to. A device or a
-    pipe is written as it is. Raises CpunmtError if it cannot be made; what writing to it raises is an OSError.
+    It replaces a file of that name (the target of a link) and keeps its permissions. A device or a pipe is written
+    directly. Raises CpunmtError if it cannot be made; writing to it raises OSError.
     """
     path = os.fsdecode(path)
     with told(path):
@@ -43,7 +43,7 @@ def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
         descriptor = begin(temporary, lambda: os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     try:
         if there:
-            os.fchmod(descriptor, mode)  # whatever the umask is
+            os.fchmod(descriptor, mode)  # independently of the umask
         yield from _written(open(descriptor, "wb"), path)  # noqa: SIM115  `_written` closes it
         with told(path):
             finish(temporary, lambda: os.replace(temporary, target))
@@ -54,7 +54,7 @@ def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
 
 
 def _written(file, path):
-    """The file, which is closed afterwards."""
+    """Yields the file, and closes it afterwards."""
     try:
         yield file
         with told(path):
@@ -65,19 +65,19 @@ def _written(file, path):
 
 
 def write_file(path: str | os.PathLike, content: bytes):
-    """Write a file in one go: whoever looks sees the old one, or the new one whole. Raises CpunmtError."""
+    """Writes a file at once: readers see either the old one or the complete new one. Raises CpunmtError."""
     with replacing_file(path) as file, told(path):
         file.write(content)
 
 
 class _RemovedError(Exception):
-    """A temporary file is not there any more."""
+    """A temporary file was removed by another process."""
 
 
 def write_durably(path: str | os.PathLike, content: bytes):
-    """As `write_file`, and when it returns, the file and its name are on the disk. Raises CpunmtError.
+    """Like `write_file`, but returns only when the file and its name are on the disk. Raises CpunmtError.
 
-    While it is written its temporary file is locked: `remove_abandoned` takes those of writers that are gone.
+    The temporary file is locked while it is written, so that `remove_abandoned` removes only those without a writer.
     """
     written = False
     while not written:
@@ -94,7 +94,7 @@ def write_durably(path: str | os.PathLike, content: bytes):
 
 
 def _lock(file: BinaryIO, how: int):
-    """Lock a file, where its file system can: on some clusters it cannot."""
+    """Locks a file, if its file system can: on some clusters it cannot."""
     try:
         fcntl.flock(file, how)
     except OSError as error:
@@ -103,7 +103,7 @@ def _lock(file: BinaryIO, how: int):
 
 
 def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
-    """Remove the temporary files of `write_durably` whose writers were killed, of names that begin so."""
+    """Removes temporary files of `write_durably` with these beginnings of names, if their writers were killed."""
     pattern = "|".join(re.escape(name[:_LONGEST]) for name in beginnings)
     abandoned = re.compile(rf"\.(?:{pattern}).*\.[0-9a-f]{{8}}\.part", re.DOTALL)
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -116,7 +116,7 @@ def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
 
 @contextlib.contextmanager
 def told(path, advice: Callable[[OSError], str] = lambda error: "") -> Iterator[None]:
-    """What goes wrong when `path` is written, as one CpunmtError, which ends with the advice."""
+    """Converts errors of writing to `path` to one CpunmtError, which ends with the advice."""
     try:
         yield
     except OSError as error:
@@ -124,12 +124,12 @@ def told(path, advice: Callable[[OSError], str] = lambda error: "") -> Iterator[
 
 
 def remedy(error: OSError) -> str:
-    """What to do about a file that cannot be written, in a few words."""
+    """Returns a short remedy for a file that cannot be written."""
     return "make room" if error.errno in _FULL else "check the folder"
 
 
 def sync(path: str | os.PathLike):
-    """Bring a file or directory onto the disk, before a name says that it is complete: power may fail after that."""
+    """Flushes a file or directory to the disk before its name marks it as complete: power may fail after that."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -138,7 +138,7 @@ def sync(path: str | os.PathLike):
 
 
 def check_file(path: str | os.PathLike, force: bool):
-    """Raise CpunmtError unless a file can be written to `path`; one that exists is replaced only by force."""
+    """Raises CpunmtError unless a file can be written to `path`; an existing one is replaced only by force."""
     target = Path(path)
     if str(path) == "-":
         raise CpunmtError("-: expected the name of a file; standard output tells what is done")
@@ -153,9 +153,9 @@ def check_file(path: str | os.PathLike, force: bool):
 
 
 def refuse_overwriting(outputs: Collection, inputs: Collection):
-    """Raise CpunmtError if one of the files to write is another one, or is, or holds, something that is read.
+    """Raises CpunmtError if an output is repeated, or is, or contains, one of the inputs.
 
-    Of both only what is not None counts.
+    None is ignored on both sides.
     """
     written = [os.path.realpath(os.fspath(path)) for path in outputs if path is not None]
     twice = next((path for path in written if written.count(path) > 1 and not _is_special(path)), None)
@@ -169,9 +169,9 @@ def refuse_overwriting(outputs: Collection, inputs: Collection):
 
 
 def check_directory(path: str | os.PathLike, force: bool, names: Collection[str]):
-    """Raise CpunmtError unless the directory can be made.
+    """Raises CpunmtError unless the directory can be made.
 
-    One that exists is replaced only by force, and only if it holds no other files than `names`.
+    An existing one is replaced only by force, and only if it holds no other files than `names`.
     """
     target = Path(os.path.realpath(path))
     if not os.path.lexists(target):
@@ -192,7 +192,7 @@ def check_directory(path: str | os.PathLike, force: bool, names: Collection[str]
 
 @contextlib.contextmanager
 def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[str]) -> Iterator[Path]:
-    """An empty folder to fill, which gets its name when all is written; after an error nothing of it is left.
+    """Makes an empty folder to fill, and renames it to `path` when all is written, or removes it after an error.
 
     Parameters: see `check_directory`. Raises CpunmtError as it does, and if the directory cannot be written.
     """
@@ -212,18 +212,18 @@ def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[
             finish(partial, lambda: shutil.rmtree(partial, ignore_errors=True))
             raise
         if there:
-            os.chmod(old, mode | stat.S_IRWXU)  # of a read-only directory nothing could be removed
+            os.chmod(old, mode | stat.S_IRWXU)  # nothing can be removed from a read-only directory
             finish(old, lambda: shutil.rmtree(old, ignore_errors=True))  # open memory maps of its files stay valid
             os.chmod(target, mode)
 
 
 def swap(partial: Path, target: Path, old: Path | None):
-    """Give the directory `partial` the name `target`; what has that name, if `old` is not None, becomes `old`.
+    """Renames the directory `partial` to `target`, and an earlier `target` to `old`, unless that is None.
 
-    Raises OSError; then all have the names that they had.
+    Raises OSError; then all keep their earlier names.
     """
     if old is None:
-        os.rename(partial, target)  # refuses a directory that appeared meanwhile
+        os.rename(partial, target)  # fails for a directory that appeared meanwhile
         return
     os.rename(target, old)
     try:
@@ -235,7 +235,7 @@ def swap(partial: Path, target: Path, old: Path | None):
 
 @contextlib.contextmanager
 def scratch_directory(beside: str | os.PathLike) -> Iterator[Path]:
-    """An empty folder on the disk of `beside`, which is gone afterwards. Raises OSError if it cannot be made."""
+    """Makes an empty folder on the disk of `beside`, and removes it afterwards. Raises OSError if it cannot be made."""
     folder = Path(_beside(os.path.realpath(beside), "scratch"))
     begin(folder, folder.mkdir)
     try:
@@ -257,7 +257,7 @@ def _status(path) -> os.stat_result | None:
 
 
 def _is_standard_output(path) -> bool:
-    """Whether what is written there would be mixed with what goes to standard output."""
+    """Returns whether output to the path would be mixed with standard output."""
     try:
         there, standard = os.stat(path), os.fstat(1)
     except OSError:
@@ -266,6 +266,6 @@ def _is_standard_output(path) -> bool:
 
 
 def _is_special(path) -> bool:
-    """Whether it is neither a file nor a directory: writing to it destroys nothing."""
+    """Returns whether the path is neither a file nor a directory: writing to it destroys nothing."""
     there = _status(path)
     return there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)

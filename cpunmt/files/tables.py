@@ -2,9 +2,9 @@
 
 
 def aligned(heading: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
-    """Columns of equal width, the first `left` of them to the left and the others to the right; no space at the end.
+    """Aligns columns, the first `left` of them to the left and the others to the right, without trailing spaces.
 
-    No lines where there are no rows.
+    Returns no lines if there are no rows.
     """
     if not rows:
         return []

@@ -1,8 +1,8 @@
-"""Where cpunmt keeps what it fetches and makes for a user, unless an environment variable names another place.
+"""Finds the folder for a user's downloads and compiled files, unless an environment variable names another place.
 
-platformdirs knows the places. On Linux its rule is the two lines below, so that a start does not import it (a test
-compares them). On a Mac it heeds XDG_DATA_HOME and XDG_CACHE_HOME too, which cpunmt did not before: what is in the
-former place stays there.
+platformdirs defines the places. On Linux its rule is the two lines below, so that a start does not import it (a test
+compares them). On a Mac it also uses XDG_DATA_HOME and XDG_CACHE_HOME, which earlier versions of cpunmt did not:
+files in the former place stay there.
 """
 
 import os
@@ -17,13 +17,13 @@ _FORMERLY_ON_MAC = {"data": "Library/Application Support", "cache": "Library/Cac
 
 
 def user_folder(kind: str) -> Path:
-    """cpunmt's folder of the user's "data" or "cache"; it need not exist.
+    """Returns cpunmt's folder in the user's "data" or "cache"; it need not exist.
 
-    Raises RuntimeError if there is no home: no HOME, and a user without an entry in the password file (a container).
+    Raises RuntimeError without a home: no HOME, and a user without an entry in the password file (a container).
     """
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
         variable, below_home = _XDG[kind]
-        chosen = os.environ.get(variable, "")  # one that is no absolute path counts as none
+        chosen = os.environ.get(variable, "")  # a relative path is ignored
         return Path(chosen if os.path.isabs(chosen) else Path.home() / below_home) / _NAME
     if sys.platform == "darwin" and (formerly := Path.home() / _FORMERLY_ON_MAC[kind] / _NAME).is_dir():
         return formerly

@@ -1,13 +1,13 @@
-"""A stream cut into lists, so that much can be done at once and little has to be kept."""
+"""Cuts a stream into lists, so that much is processed at once and little is stored."""
 
 import itertools
 from collections.abc import Iterable, Iterator
 
 
 def windows(items: Iterable, first: int, most: int) -> Iterator[list]:
-    """Items in lists of `first`, then twice as many each time, up to `most`; the last may be shorter.
+    """Yields items in lists of `first`, then twice as many each time, up to `most`; the last may be shorter.
 
-    If the source raises an Exception, what it has given comes first, and then the exception.
+    If the source raises an Exception, yields its earlier items first, and then raises.
     """
     items, size, raised, full = iter(items), first, None, True
     while raised is None and full:

@@ -1,8 +1,8 @@
-"""The lock under which things are made on first use: the compiled program, tables, threads, late imports.
+"""The lock for objects made on first use: the compiled program, tables, threads, late imports.
 
-A fork copies the memory of all threads, but only the thread that forks lives on: a lock that another one holds is
-never released in the child, which then waits for ever. So all that is made late is made under this one lock, and a
-fork waits until nobody holds it.
+A fork copies the memory of all threads, but only the forking thread lives on. A lock held by another thread is
+never released in the child, which would wait for ever. So all late objects are made under this one lock, and a
+fork waits until it is free.
 """
 
 import os
@@ -13,13 +13,13 @@ _held = [LOCK]
 
 
 def held_over_forks(lock: threading.Lock) -> threading.Lock:
-    """`lock`, which forks wait for too. It may be acquired under LOCK; LOCK may not be acquired under it."""
+    """Makes forks wait for `lock` too. It may be acquired under LOCK; LOCK may not be acquired under it."""
     _held.append(lock)
     return lock
 
 
 def _acquire():
-    for lock in _held:  # in the order in which others acquire them, or a fork and they would wait for each other
+    for lock in _held:  # in the order in which others acquire them, to avoid a deadlock with a fork
         lock.acquire()
 
 

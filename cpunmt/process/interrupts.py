@@ -1,11 +1,11 @@
-"""What the end of a process in the midst of its work must leave whole, or take away.
+"""Protects or removes unfinished work when a process ends.
 
-    with uncut: ...                            a section that the end waits for, a second at most
-    begin(path, make) ... finish(path, act)    between the two `path` is unfinished: the end removes it
-    end_by(ask)                                a signal calls `ask`, which may say that the work ends by itself soon
+with uncut: ...                            a section that the end waits for, a second at most
+begin(path, make) ... finish(path, act)    between the two `path` is unfinished: the end removes it
+end_by(ask)                                a signal calls `ask`, which may say that the work ends by itself soon
 
-A command works in a thread of its own, and its process ends when the main thread is interrupted (see `process`):
-nothing in the thread is unwound, whatever compiled code it is in. `abandon` does what is left to do.
+A command works in its own thread, and its process ends when the main thread is interrupted (see `process`).
+The thread is not unwound, even in compiled code, so `abandon` cleans up.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from cpunmt.process.first_use import held_over_forks
 uncut = held_over_forks(threading.Lock())
 _unfinished = set()  # paths
 _PATIENCE = 1.0  # seconds
-_asked = []  # who ends the work on a signal, at most one
+_asked = []  # the callable that ends the work on a signal, if any
 
-os.register_at_fork(after_in_child=_unfinished.clear)  # they are the parent's
+os.register_at_fork(after_in_child=_unfinished.clear)  # they belong to the parent
 
 
 def begin(path: str | os.PathLike, make: Callable):
-    """What `make` returns, which brings the file or directory `path` into being."""
+    """Returns the result of `make`, which creates the file or directory `path`, and marks `path` as unfinished."""
     with uncut:
         made = make()
         _unfinished.add(os.fspath(path))
@@ -34,7 +34,7 @@ def begin(path: str | os.PathLike, make: Callable):
 
 
 def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | None = None):
-    """`path` is not unfinished any more; `act` gives it its name, or removes it. What it leaves is to be removed."""
+    """Marks `path` as finished after `act`, which names or removes it. `leaves` is what `act` leaves to be removed."""
     with uncut:
         act()
         keep(path)
@@ -43,25 +43,25 @@ def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | N
 
 
 def keep(path: str | os.PathLike):
-    """`path` is not unfinished any more. To be called while `uncut` is held."""
+    """Marks `path` as finished. The caller must hold `uncut`."""
     _unfinished.discard(os.fspath(path))
 
 
 def end_by(ask: Callable[[], bool]):
-    """From now on a signal that ends programs calls `ask` in the main thread.
+    """Makes a signal that ends programs call `ask` in the main thread.
 
-    It says whether the work will end by itself; if not, as at a second signal, the process ends at once.
+    `ask` returns whether the work will end by itself; if not, or at a second signal, the process ends at once.
     """
     _asked[:] = [ask]
 
 
 def will_end() -> bool:
-    """Whether the work will end by itself, as it has been asked to by this call."""
+    """Returns whether the work will end by itself; this call asks it to."""
     return any(ask() for ask in _asked)
 
 
 def abandon():
-    """Remove what is unfinished. Whatever other threads would begin or finish now waits until the process is gone."""
+    """Removes unfinished files. Other threads that begin or finish one wait until the process has ended."""
     uncut.acquire(timeout=_PATIENCE)
     for path in list(_unfinished):
         deadline = time.monotonic() + _PATIENCE

@@ -1,12 +1,12 @@
 """Calls that run without Python's lock (compiled kernels, SentencePiece), and the end of the process.
 
-    with native:
-        ...                       one call, short enough that an exit may wait for it
+with native:
+    ...                       one call, short enough that an exit may wait for it
 
-While a daemon thread is in such a call, the interpreter must not be taken down around it: the memory that it works
-in would go, and on its way back Python ends the thread by unwinding its stack, which C++ code answers with abort().
-So an exit waits for the calls that run, and a thread that begins another one then waits until the process is gone;
-but if it goes on, something else that runs at the exit may be waiting for that thread, which is then let through.
+The interpreter must not be taken down while a daemon thread is in such a call. The memory of the call would
+disappear, and Python ends the returning thread by unwinding its stack, which makes C++ code call abort().
+So an exit waits for the running calls, and a thread that begins another one then waits for the end of the process.
+If the process goes on, another function of the exit may be waiting for that thread, so it continues.
 """
 
 import atexit
@@ -39,7 +39,7 @@ native = _Native()
 
 
 def is_ending() -> bool:
-    """Whether the process ends: threads that are started now may not get to work any more."""
+    """Returns whether the process is ending: new threads may not get to work."""
     return _ending is not None
 
 
@@ -53,4 +53,4 @@ def _end():
 
 
 atexit.register(_end)
-os.register_at_fork(after_in_child=_inside.clear)  # the other threads are not there
+os.register_at_fork(after_in_child=_inside.clear)  # the child has no other threads

@@ -1,8 +1,8 @@
-"""A command line as a process of its own: signals, a lack of memory, and its end.
+"""Runs a command line as a process: handles signals, lack of memory, and the end.
 
-    sys.exit(run("cpunmt", "cpunmt.commands.cli"))
+sys.exit(run("cpunmt", "cpunmt.commands.cli"))
 
-Nothing is imported here that takes time, so that an interrupt during the imports finds this module in charge.
+This module imports nothing slow, so that it already handles an interrupt during the other imports.
 """
 
 import contextlib
@@ -12,21 +12,20 @@ import signal
 import sys
 import threading
 
-_LOOK = 0.2  # seconds; a signal that comes just before Python waits is heard when it wakes
+_LOOK = 0.2  # seconds; a signal just before Python waits is handled after this time
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last is what a terminal sends when it is closed
 
 
 def run(name: str, module: str) -> int:
-    """Import `module` and call its `main()` in a thread, then end the process with the status that it returns.
+    """Imports `module`, calls its `main()` in a thread, and ends the process with the returned status.
 
-    A signal that ends programs ends this one at once, with status 128 + its number, whatever the thread is doing:
-    lines that are being written come out whole, files that are unfinished are removed; a server ends what it has begun
-    first (see `interrupts`). Anything else that ends the work, but for a mistake in the program, is one line on stderr
-    and status 1.
+    A signal that ends programs ends this one at once, with status 128 + its number. Lines being written are
+    completed and unfinished files removed; a server completes its requests first (see `interrupts`). Any other failure,
+    except a mistake in the program, is one line on stderr and status 1.
 
-    Returns the status only to a profiler or tracer, which has to write what it saw.
+    Returns the status only to a profiler or tracer, which has to write its report.
     """
-    if sys.stderr is None:  # closed by whoever started us
+    if sys.stderr is None:  # closed by the parent process
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
     _on_signals(os._exit)  # until there is something to clean up
     try:
@@ -76,14 +75,14 @@ def run(name: str, module: str) -> int:
 
 
 def _is_watched() -> bool:
-    """Whether a debugger, a profiler or a measurement of coverage is at work."""
+    """Returns whether a debugger, a profiler or a measurement of coverage is at work."""
     monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
     tools = map(monitoring.get_tool, range(6)) if monitoring else ()
     return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
 def _on_signals(end):
-    """Call `end(exit status)` on each signal that ends programs, unless it is ignored, as by nohup."""
+    """Calls `end(exit status)` on each signal that ends programs, unless it is ignored, as by nohup."""
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: end(128 + number))

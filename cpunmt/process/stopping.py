@@ -1,10 +1,10 @@
-"""Calls that end before they are done: their time is over, or nobody wants the result any more.
+"""Ends calls early: their time limit has passed, or their result is no longer wanted.
 
-    with under(watch):
-        ...                    whoever works calls `check()` from time to time, which raises
+with under(watch):
+    ...                    the work calls `check()` from time to time, which raises
 
-What a thread works under, its context says (`contextvars`), so that none of the layers between a call and the engine
-has to hand it down; workers get the context of whoever gives them work. A call within another one ends with that, too.
+The context of a thread (`contextvars`) holds its watches, so that no layer between a call and the engine passes them
+on; workers get the context of the submitting thread. A call within another one ends with that, too.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 
 
 class Watch:
-    """What a call may take, and whether it is wanted."""
+    """The limits of a call: its time, and whether its result is still wanted."""
 
     def __init__(self, time_limit: float | None = None, cancel: Callable[[], object] | None = None):
-        """`time_limit`: seconds from now; `cancel`: whether the call is to end. None: nothing ends it."""
+        """`time_limit`: seconds from now; `cancel`: returns whether the call is to end. None: no limit."""
         self._limit, self._cancel, self._left = time_limit, cancel, False
         self._end = math.inf if time_limit is None else time.monotonic() + time_limit
 
     def leave(self) -> None:
-        """Whoever asked for the result waits for it no longer."""
+        """Marks the result as no longer wanted."""
         self._left = True
 
     def error(self) -> CpunmtError | None:
-        """What is to be raised now, if the call is to end."""
+        """Returns the error to raise now if the call is to end, else None."""
         if self._left or (self._cancel is not None and self._asked(self._cancel)):
             return CancelledError("the call was cancelled before it was done")
         if time.monotonic() >= self._end:
@@ -43,7 +43,7 @@ class Watch:
         return None
 
     def _asked(self, cancel: Callable[[], object]) -> object:
-        """Calls `cancel`, without this watch: a translation that `cancel` makes would ask it again, without an end."""
+        """Calls `cancel` outside this watch: a translation within `cancel` would otherwise call it without end."""
         watches = _WATCHES.get()
         before = _WATCHES.set(watches[: watches.index(self)] if self in watches else watches)
         try:
@@ -53,26 +53,26 @@ class Watch:
 
 
 class SharedWork:
-    """Items that a worker makes together, each for somebody else, who may not want it any more."""
+    """Items that a worker makes together for different callers, each of whom may cancel."""
 
     def __init__(self, count: int, watch: Watch | None = None):
-        """`watch`: what the others are under, too."""
+        """`watch`: also applies to the other items."""
         self._count, self._watch = count, watch
         self._dropped: set[int] = set()
-        self.error: CpunmtError | None = None  # why all that is missing is so
-        self.missing: set[int] = set()  # items that are not made, or not as a whole
+        self.error: CpunmtError | None = None  # the cause of all missing items
+        self.missing: set[int] = set()  # items that are not made, or incomplete
 
     def drop(self, item: int) -> None:
-        """Nobody wants this one."""
+        """Cancels an item."""
         self._dropped.add(item)
 
     @property
     def is_unwanted(self) -> bool:
-        """Whether nobody wants any item."""
+        """Returns whether all items were cancelled."""
         return len(self._dropped) == self._count
 
     def unwanted(self) -> Collection[int]:
-        """The items that need not be made; with `missing` comes which of them were not."""
+        """Returns the items that were cancelled; `missing` lists those of them that were not made."""
         if self.error is None and self._watch is not None:
             self.error = self._watch.error()
         return self._dropped if self.error is None else range(self._count)
@@ -83,20 +83,20 @@ _WATCHES: ContextVar[tuple[Watch, ...]] = ContextVar("cpunmt watches", default=(
 
 
 def check() -> None:
-    """Raise CancelledError or TimeLimitError if the call that this thread works for is to end."""
+    """Raises CancelledError or TimeLimitError if the call that this thread works for is to end."""
     for watch in _WATCHES.get():
         if error := watch.error():
             raise error
 
 
 def is_watched() -> bool:
-    """Whether anything may end what this thread works for."""
+    """Returns whether any watch may end the work of this thread."""
     return bool(_WATCHES.get())
 
 
 @contextlib.contextmanager
 def under(watch: Watch | None) -> Iterator[None]:
-    """What is done within is under `watch` too; None: under what it was."""
+    """Applies `watch` to the work within, in addition to earlier watches; None adds nothing."""
     if watch is None:
         yield
         return
@@ -109,7 +109,7 @@ def under(watch: Watch | None) -> Iterator[None]:
 
 
 def watched(items: Iterator[T], watch: Watch | None) -> Iterator[T]:
-    """The items, each of which is made under `watch`; what is done with them is not."""
+    """Yields the items, each made under `watch`; the caller's code between them is not watched."""
     while True:
         with under(watch):
             try:

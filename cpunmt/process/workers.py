@@ -1,7 +1,7 @@
-"""Threads that translate batches side by side. Compiled code runs without Python's lock, so each has a core.
+"""Threads that translate batches in parallel. Compiled code runs without Python's lock, so each has a core.
 
-Not a ThreadPoolExecutor: that one can neither be started nor be used once the main thread has ended, which other
-threads of a program may outlive, and an exit waits for all that it was given. Here an exit waits for nobody.
+This is not a ThreadPoolExecutor, which can neither be started nor used once the main thread has ended, although other
+threads of a program may outlive it, and whose exit waits for all submitted work. Here an exit waits for no work.
 """
 
 import os
@@ -20,7 +20,7 @@ _WORKS_FOR: ContextVar[tuple["_Pool", ...]] = ContextVar("cpunmt pools", default
 
 
 class _Pool:
-    """Threads of one process, and the batches that wait for them: (future, function, arguments)."""
+    """The threads of one process, and the batches that wait for them: (future, function, arguments)."""
 
     def __init__(self, count: int, room: threading.Semaphore | None):
         from concurrent.futures import Future  # 10 ms that most processes need not spend
@@ -33,7 +33,7 @@ class _Pool:
             thread = threading.Thread(target=_work, args=(self.waiting,), name=f"cpunmt worker_{number}", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system allows no more of them: those that are there do the work
+            except RuntimeError:  # the system allows no more of them: the existing ones do the work
                 break
             self.threads.append(thread)
 
@@ -45,7 +45,7 @@ class _Pool:
 def _work(waiting):
     while (item := waiting.get()) is not None:
         _do(*item)
-        del item  # the last results are nobody's but the caller's
+        del item  # drop the reference to the last results
 
 
 def _do(future, function, arguments):
@@ -60,7 +60,7 @@ def _do(future, function, arguments):
 
 
 class Workers:
-    """`count` threads, started when there is work for them; with one, work is done by the thread that asks for it.
+    """`count` threads, started when there is work; with one, the calling thread does the work.
 
     Threads do not survive a fork: a child starts its own.
     """
@@ -72,17 +72,17 @@ class Workers:
         self._pool = None
 
     def map(self, function: Callable, items: Iterable, apart: bool = False) -> Iterator:
-        """`function` of each item, in order; `apart`: never called by this thread, which only waits.
+        """Returns `function` of each item, in order; `apart`: this thread only waits, and never calls the function.
 
-        Of one worker that thread lives for this call only: if the call is interrupted, it may be busy for a moment yet,
-        and another call need not wait for that.
+        With one worker, the thread for `apart` lives for this call only. After an interrupt it may be busy for a
+        moment, and another call need not wait for it.
         """
         if self.count > 1:
             return self._results(function, items)
         return Workers(1)._results(function, items) if apart else map(function, items)
 
     def _results(self, function, items):
-        """What is not done is left undone if one raises, if this thread is interrupted, or if nobody wants it."""
+        """Yields results. Skips the rest if one raises, this thread is interrupted, or the generator is closed."""
         futures, watch = deque(), Watch()
         try:
             with under(watch):
@@ -96,16 +96,17 @@ class Workers:
                 future.cancel()
 
     def submit(self, function: Callable, *arguments):
-        """A concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only one.
+        """Returns a concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only
+        one.
 
-        It does so in a copy of the context of this thread (`contextvars`). A function that a worker calls may submit
-        work of its own: that is done at once by the same worker, as all others may be waiting, too.
+        The worker uses a copy of this thread's context (`contextvars`). A function in a worker may submit more work,
+        which the same worker does at once, because all others may be waiting, too.
         """
         pool = self._pool
         if pool is None or pool.process != os.getpid():
             pool = self._started()
         future = pool.new_future()
-        if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # nobody else would do it
+        if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # no other thread would do it
             _do(future, function, arguments)
             return future
         if pool.room:
@@ -128,12 +129,12 @@ class Workers:
 
     @property
     def active(self) -> int:
-        """Batches that wait or are being translated by a worker."""
+        """Returns how many batches wait or are being translated by a worker."""
         pool = self._pool
         return len(pool.open) if pool and pool.process == os.getpid() else 0
 
     @property
     def queued(self) -> int:
-        """Batches that wait for a worker."""
+        """Returns how many batches wait for a worker."""
         pool = self._pool
         return sum(not future.running() for future in list(pool.open)) if self.active else 0

@@ -54,9 +54,7 @@ class Hypothesis:
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
     _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
-    _inner: tuple[tuple[str, Hypothesis], ...] = field(
-        default=(), compare=False
-    )  # of texts in markup: see `sentences_of`
+    _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # texts in markup: see `sentences_of`
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
