@@ -1,4 +1,4 @@
-"""Arguments of the public calls: each wrong one is one clear TypeError or ValueError, which names the item."""
+"""Checks arguments of public calls: each wrong one raises one clear TypeError or ValueError, which names the item."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ _PIECES = "a list of pieces"
 
 
 def expect(name: str, value: object, expected: list[object], reason: str) -> None:
-    """Raise ValueError unless `value` is one of `expected`."""
+    """Raises ValueError unless `value` is one of `expected`."""
     if not any(same(value, one) for one in expected):
         raise ValueError(f"{name} is {shown(value)}, expected {' or '.join(map(repr, expected))}: {reason}")
 
 
 def in_order(items: object, what: str, takes: str) -> Iterator[object]:
-    """The items of an iterable that has an order, and whose items are what it holds.
+    """Returns the items of an ordered iterable.
 
     Parameters
     ----------
-    what : what it is, for the message: "translate" or "target_prefix"
-    takes : what is expected there
+    what : name of the argument for the message: "translate" or "target_prefix"
+    takes : the expected type
 
-    Raises TypeError, which says what to give instead, for text, bytes, mappings, sets, data frames and what is no
-    iterable.
+    Raises TypeError with advice for text, bytes, mappings, sets, data frames and anything that is not iterable.
     """
-    if isinstance(items, list):  # most are
+    if isinstance(items, list):  # the usual type
         return iter(items)
     advice, kind = "", type(items)
     if isinstance(items, _BYTES):
@@ -47,7 +46,7 @@ def in_order(items: object, what: str, takes: str) -> Iterator[object]:
         advice = ", which has no order: give sorted(s), or a list"
     elif hasattr(kind, "columns") and hasattr(kind, "shape"):
         advice = ", whose items would be its columns: give one of them, df['column']"
-    elif hasattr(kind, "columns") and hasattr(kind, "collect"):  # of its type: one that is lazy computes its columns
+    elif hasattr(kind, "columns") and hasattr(kind, "collect"):  # `kind`, because a lazy item computes its columns
         advice = ", which holds no rows yet: collect() it, and give one column"
     elif isinstance(items, Iterable) and not isinstance(items, str) and getattr(items, "shape", None) != ():
         return iter(items)
@@ -55,28 +54,29 @@ def in_order(items: object, what: str, takes: str) -> Iterator[object]:
 
 
 def text_list(texts: object, caller: str, name: str = "text", most: int | None = None) -> list[str]:
-    """`texts` as a list, of the first `most` of them; TypeError for the first one that is no text, see `plain_text`."""
+    """Returns the first `most` of `texts` as a list; raises TypeError for the first item that is not text."""
     items = islice(in_order(texts, caller, "text or a list of texts"), most)
     return [plain_text(text, number, name) for number, text in enumerate(items)]
 
 
 def plain_text(text: object, number: int, name: str, expected: str = "str") -> str:
-    """The characters of a text: a subclass, such as an Enum's, may print as others. TypeError for what is no text."""
+    """Returns a text as plain str, because a subclass, such as an Enum's, may print differently. Raises TypeError for
+    others."""
     if not isinstance(text, str):
         raise wrong_item(name, number, text, expected)
     return str.__str__(text)
 
 
 def wrong_item(name: str, number: int, item: object, expected: str) -> TypeError:
-    """What to raise of an item that is not as expected, counted from 0: `text 3 is None, expected str`."""
+    """Makes the error for an unexpected item, counted from 0: `text 3 is None, expected str`."""
     said = shown(item) if item is None or isinstance(item, float | int) else type(item).__name__
     return TypeError(f"{name} {number} is {said}, expected {expected}; they are counted from 0")
 
 
 def piece_list(pieces: object, number: int, name: str = "sentence", most: int | None = None) -> list[str]:
-    """A sentence given as pieces, as a list of them, of which there may be more than `most` only in what is not read.
+    """Returns a sentence's pieces as a list, reading at most `most` of them.
 
-    `number`: which it is, for the message.
+    `number`: of the sentence, for the message.
     """
     if isinstance(pieces, str):
         raise TypeError(f"{name} {number} is str, expected {_PIECES}; translate and score take text")
@@ -88,19 +88,19 @@ def piece_list(pieces: object, number: int, name: str = "sentence", most: int | 
 
 
 def piece_lists(sentences: object, caller: str) -> list[list[str]]:
-    """Sentences given as pieces."""
+    """Checks sentences given as pieces."""
     takes = "a list of sentences, each a list of pieces"
     return [piece_list(pieces, number) for number, pieces in enumerate(in_order(sentences, caller, takes))]
 
 
 def source_ids(pieces: list[str], vocabulary: AnyVocabulary) -> list[int]:
-    """Ids of a sentence given as pieces, with one </s> at the end, whether it was there or not."""
+    """Returns the ids of a sentence given as pieces, with exactly one </s> at the end."""
     ids = vocabulary.ids(pieces)
     return ids if ids and ids[-1] == vocabulary.eos_id else [*ids, vocabulary.eos_id]
 
 
 def target_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
-    """Ids of target pieces, those of item `number` of `name`. The last one may be </s>, and no other."""
+    """Returns the ids of target pieces, item `number` of `name`. Only the last one may be </s>."""
     ids = vocabulary.ids(piece_list(pieces, number, name))
     if vocabulary.eos_id in ids[:-1]:
         raise ValueError(f"{name} {number} has </s> before its end; expected one at the end, or none")
@@ -108,13 +108,13 @@ def target_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str
 
 
 def ended_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str = "target") -> list[int]:
-    """The same, with one </s> at the end, whether it was there or not."""
+    """Like `target_ids`, with exactly one </s> at the end."""
     ids = target_ids(pieces, number, vocabulary, name)
     return ids if ids[-1:] == [vocabulary.eos_id] else [*ids, vocabulary.eos_id]
 
 
 def text_ids(text: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:
-    """Ids of a text, without </s>."""
+    """Returns the ids of a text, without </s>."""
     return vocabulary.encode(plain_text(text, number, name, "str or None"))[:-1]
 
 
@@ -122,16 +122,16 @@ IdsOf = Callable[[object, int, AnyVocabulary, str], list[int]]  # text_ids or ta
 
 
 class Prefixes:
-    """How translations must begin -> ids; None is the empty beginning."""
+    """Converts the required beginnings of translations to ids; None is an empty beginning."""
 
     def __init__(self, ids_of: IdsOf, vocabulary: AnyVocabulary, config: ModelConfig):
-        """`vocabulary`: the target's."""
+        """`vocabulary`: of the target."""
         self._ids_of, self._vocabulary, self._config = ids_of, vocabulary, config
 
     def ids(self, prefix: object, number: int = 0) -> list[int]:
-        """Ids of the prefix of sentence `number`.
+        """Returns the ids of the prefix of sentence `number`.
 
-        Raises ValueError if there are some, and the model begins at the end of the sentence.
+        Raises ValueError for a prefix if the model translates from right to left.
         """
         if prefix is None:
             return []
@@ -144,7 +144,7 @@ class Prefixes:
         return found
 
     def of_all(self, prefixes: object, count: int) -> list[list[int]]:
-        """Ids of each of `count` prefixes; one text is that of all. Raises ValueError for another count."""
+        """Returns the ids of each of `count` prefixes; one text applies to all. Raises ValueError for another count."""
         if prefixes is None:
             return [[]] * count
         if isinstance(prefixes, str) and self._ids_of is text_ids:

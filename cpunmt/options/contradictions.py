@@ -1,4 +1,4 @@
-"""Which options contradict each other: each such pair is one error that says what was expected."""
+"""Finds contradicting options: each pair is one error, which says what was expected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from cpunmt.engine.engine import Engine
 
 _DRAWN = "sampling_topk 0, which draws from all pieces, or more than 1"
-# Options that do something only beside another one: what that is where it is off, and what to give instead.
+# Options that act only together with another one: the value of that one when it is off, and the advice.
 _NEEDS = {
     "sampling_topp": ("sampling_topk", 1, _DRAWN),
     "sampling_temperature": ("sampling_topk", 1, _DRAWN),
@@ -20,7 +20,7 @@ _NEEDS = {
 
 
 def refuse_contradictions(options: Any, defaults: dict[str, object]) -> None:
-    """Raise ValueError for the first contradiction of `options`, which are Options whose values are checked.
+    """Raises ValueError for the first contradiction of `options`, which are Options with checked values.
 
     `defaults`: of each option.
     """
@@ -73,7 +73,7 @@ def _refuse_uneven_groups(options: Any) -> None:
 
 
 def _refuse_more_than_are_found(name: str, wanted: int, options: Any) -> None:
-    """Of a beam."""
+    """Raises ValueError if the beam finds fewer than `wanted` hypotheses."""
     if options.apart:
         return
     groups = options.num_beam_groups
@@ -100,7 +100,7 @@ def _refuse_reranking_of_none(options: Any) -> None:
 
 
 def refuse_missing(vocabulary: str | None, engine: Engine, path: object) -> None:
-    """Raise ValueError if the model at `path` lacks what is to be chosen from."""
+    """Raises ValueError if the model at `path` lacks the pieces that `vocabulary` selects."""
     for needs, has in ((("shortlist", "both"), engine.shortlist), (("clusters", "both"), engine.clusters)):
         if vocabulary in needs and has is None:
             kind = needs[0]

@@ -1,4 +1,4 @@
-"""Names of CTranslate2's module that are not here: what each is refused with, which says what to do instead."""
+"""Names of CTranslate2's module that cpunmt lacks, each with advice for the error message."""
 
 ABSENT = {
     "set_random_seed": "give the option seed to the call: samples are the same then, whatever was drawn before",
@@ -14,6 +14,6 @@ ABSENT = {
 
 
 def said_of(name: str) -> str:
-    """What to say of a name that the module has not."""
+    """Returns the message for a name that the module lacks."""
     advice = ABSENT.get(name)
     return f"cpunmt has no {name}; {advice}" if advice else f"module 'cpunmt' has no attribute {name!r}"

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 
 from cpunmt.values.checks import shown
 
-# What the option `tags` says of an element.
+# The roles of elements in the option `tags`.
 KEEP, SPLIT, WITHIN = "keep", "split", "inline"
-REST = "*"  # in XML: all that are not named
+REST = "*"  # in XML: all elements without a role of their own
 _MOST_NAMES = 1000
 _NAME = re.compile(r"[^\s<>&=,\"'/]{1,200}")
 
 
 def element_roles(value: object) -> tuple[tuple[str, str], ...]:
-    """The option `tags`, a mapping or "x=keep, par=split", as pairs of name and role.
+    """Returns the option `tags`, a mapping or "x=keep, par=split", as pairs of name and role.
 
-    Raises TypeError for what is neither, ValueError for a name that no element has, for another role, and for more than
-    1,000 names.
+    Raises TypeError for another type, ValueError for an impossible name, an unknown role, or more than 1,000 names.
     """
     if isinstance(value, str):
         value = [part.strip().split("=", 1) for part in value.split(",")]

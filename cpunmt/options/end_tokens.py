@@ -1,4 +1,4 @@
-"""What a translation ends with besides </s>: the option `end_token`, and the ids that it means to a model."""
+"""The option `end_token`: other ends of a translation besides </s>, and their ids in a model's vocabulary."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from cpunmt.values.checks import shown, whole
 from cpunmt.values.spelling import hint
 
 NAME = "end_token"
-MOST = 1000  # pieces: each is compared with what is said, at every step
+MOST = 1000  # pieces: each step compares the new piece with all
 _TAKES = "a piece, or a list of pieces or of their ids"
 
 
 class EndTokens(tuple[str | int, ...]):
-    """Pieces, or ids of pieces. `ids` is what they are to a model, without </s>; None: that is not known yet."""
+    """Pieces, or ids of pieces. `ids` are those of a model, without </s>; None before a model is known."""
 
     ids: tuple[int, ...] | None = None
 
 
 def end_tokens(value: object) -> EndTokens:
-    """What is given as the option, as a tuple.
+    """Returns the value of the option as a tuple.
 
-    Raises TypeError for what is no piece, and no list of pieces or ids; ValueError for none, and for more than 1,000.
+    Raises TypeError for other types than pieces and ids, ValueError for an empty list and for more than 1,000.
     """
     if isinstance(value, EndTokens):
         return value
@@ -41,10 +41,10 @@ def _item(item: object, number: int) -> str | int:
 
 
 def with_ids(tokens: object, vocabulary: AnyVocabulary) -> EndTokens:
-    """The option, with its ids in the target's vocabulary. Raises ValueError for what that has no piece for."""
+    """Returns the option with its ids in the target vocabulary. Raises ValueError for an unknown piece."""
     made = EndTokens(end_tokens(tokens))
     ids = [_id(item, number, vocabulary) for number, item in enumerate(made)]
-    made.ids = tuple(id_ for id_ in dict.fromkeys(ids) if id_ != vocabulary.eos_id)  # that one always ends
+    made.ids = tuple(id_ for id_ in dict.fromkeys(ids) if id_ != vocabulary.eos_id)  # </s> always ends a translation
     return made
 
 
@@ -55,7 +55,7 @@ def _id(item: str | int, number: int, vocabulary: AnyVocabulary) -> int:
         return item
     (id_,) = vocabulary.ids([item])
     if id_ == vocabulary.unk_id and item not in vocabulary.pieces([id_]):
-        word = f"{vocabulary.mark}{item}"  # the piece of a word has the mark of its beginning
+        word = f"{vocabulary.mark}{item}"  # the first piece of a word begins with the mark
         meant = hint(word) if item and vocabulary.ids([word]) != [vocabulary.unk_id] else ""
         raise ValueError(
             f"{NAME} {number} is {shown(item)}, expected a piece of the target vocabulary, as ▁Haus{meant}"

@@ -1,4 +1,4 @@
-"""What other engines call the options of a translation: names that are taken, and names that are told what is meant."""
+"""Other engines' names for options: accepted as aliases, or refused with a hint at ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from cpunmt.values.checks import choice, same, shown, switch, whole
 from cpunmt.values.spelling import did_you_mean, hint
 
-# Marian's command line: flag -> (option, what the flag sets it to, or None: the value that follows)
+# Marian's command line: flag -> (option, the value that the flag sets, or None: the value follows)
 MARIAN_FLAGS = {
     "-b": ("beam_size", None),
     "-n": ("length_penalty", None),
@@ -28,14 +28,14 @@ CTRANSLATE2_NAMES = {
     "return_attention": "return_alignments",
 }
 
-# Options of CTranslate2 that only `translate_batch` has, which reads them itself: the value at which they do nothing,
-# the only one accepted elsewhere, and what to do instead of another.
+# Options that only CTranslate2's `translate_batch` has, which reads them itself: the value that turns each off, the
+# only one accepted elsewhere, and advice for another value.
 CTRANSLATE2_OFF: dict[str, tuple[object, str]] = {
     "return_logits_vocab": (False, "translate_batch has it"),
     "callback": (None, "translate_batch and translate_iterable have it for pieces; of a text see generate_text"),
 }
 
-# What transformers, Marian and fairseq call them: refused, for their values may mean something else, with a hint.
+# Names in transformers, Marian and fairseq: refused with a hint, because their values may mean something else.
 MEANT = {
     "num_beams": "beam_size",
     "beam": "beam_size",
@@ -65,18 +65,18 @@ MEANT = {
     "mbr": "rerank",
     "num_samples": "num_candidates",
 }
-# Keywords of calls that are no options, and what others call them.
+# Keywords of calls besides the options, and other names for them.
 ENDS = ("time_limit", "cancel")
 MEANT_ENDS = {"max_time": "time_limit", "timeout": "time_limit", "deadline": "time_limit"}
 MEANT_FLAGS = {
     f"--{theirs}".replace("_", "-"): f"--{ours}".replace("_", "-")
     for theirs, ours in MEANT.items()
-    if not ours.startswith("return_")  # these have no flags
+    if not ours.startswith("return_")  # return_ options have no flags
 }
 
 
 def our_names(given: Mapping[str, Any], allowed: Collection[str]) -> dict[str, Any]:
-    """`given` under our names. Raises TypeError for an unknown name, ValueError for what we cannot do."""
+    """Renames `given` to our names. Raises TypeError for an unknown name, ValueError for an unsupported value."""
     found: dict[str, Any] = {}
     counts_tokens = choice("batch_type", given.get("batch_type", "examples"), ("examples", "tokens")) == "tokens"
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""One option of a translation: what it takes, and how that is checked."""
+"""Fields of `Options`, each with its allowed values and its check."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def option(
     takes: str | None = None,
     is_served: bool = False,
 ) -> Any:
-    """A field of Options. Without a range it is yes or no.
+    """Declares an option, a field of Options. Without a range it is yes or no.
 
-    `alone`: what its flag means when no value follows. `read`: makes of what is given, if it is none of `choices`, what
-    the option is, or raises. `takes`: what follows the flag of such an option, in a word. `is_served`: a client of a
-    server may give it, as it costs no more than a beam, and names neither files nor functions.
+    `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or
+    raises. `takes`: describes the flag's value in a word. `is_served`: a client of a server may set it,
+    because it costs no more than a beam, and names neither files nor functions.
     """
     about: dict[str, Any] = {
         "help": text,
@@ -49,49 +49,49 @@ def option(
 
 
 def split_function(value: object) -> object:
-    """What `split` is: a function, or one of its names."""
+    """Validates `split`: a function, or one of its names."""
     return as_key(value) if callable(value) else choice("split", value, NAMES)
 
 
 def protected_kinds(value: object) -> object:
-    """What `protect` is."""
+    """Validates and normalizes `protect`."""
     if isinstance(value, str) and value in ("all", "none"):
         return str(value)
-    with LOCK:  # most calls need neither this nor the next
+    with LOCK:  # most calls do not need this import
         from cpunmt.options.protect_option import protected
     return protected(value)
 
 
 def element_roles(value: object) -> object:
-    """What `tags` is."""
+    """Validates and normalizes `tags`."""
     with LOCK:
         from cpunmt.options.element_roles import element_roles
     return element_roles(value)
 
 
 def suppressed_sequences(value: object) -> object:
-    """What `suppress_sequences` is."""
+    """Validates and normalizes `suppress_sequences`."""
     with LOCK:
         from cpunmt.options.suppressed_sequences import suppressed
     return suppressed(value)
 
 
 def ending_tokens(value: object) -> object:
-    """What `end_token` is."""
+    """Validates and normalizes `end_token`."""
     with LOCK:
         from cpunmt.options.end_tokens import end_tokens
     return end_tokens(value)
 
 
 def glossary_terms(value: object) -> object:
-    """What `glossary` is."""
+    """Validates and normalizes `glossary`."""
     with LOCK:
         from cpunmt.options.glossary.glossary import glossary_of
     return glossary_of(value)
 
 
 def kind(option: dataclasses.Field[Any]) -> type:
-    """What an option takes on the command line: int, float, str or bool."""
+    """Returns the type of an option on the command line: int, float, str or bool."""
     rule = option.metadata
     if rule["choices"] or rule["read"]:
         return str

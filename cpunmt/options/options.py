@@ -1,4 +1,4 @@
-"""The options of a translation: one definition, from which API, command line and documentation come."""
+"""The options of a translation: one definition for the API, the command line and the documentation."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from cpunmt.values.fields import check_field, check_fields
 
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
-CANDIDATES = 32  # samples that are reranked, unless another number is asked for
+CANDIDATES = 32  # samples that are reranked by default
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to translate: what may be given by keyword to each call of a `Translator`, checked.
+    """Options of a translation, which every call of a `Translator` takes by keyword, with checked values.
 
     translator.translate(text, beam_size=4)
     translator.translate(text, options=Options(beam_size=4))
 
-    The first changes one of the model's own defaults, which are `translator.options`. The second is taken as a whole:
-    what it does not say is as in `Options()`, whatever the model's defaults are. To change some of those and keep the
-    others: `dataclasses.replace(translator.options, beam_size=4)`. Where both are given, keywords win.
+    The first call changes one of the model's own defaults, which are `translator.options`. The second ignores these
+    defaults: unset options have the values of `Options()`. To change some defaults and keep the others:
+    `dataclasses.replace(translator.options, beam_size=4)`. Keywords override `options`.
 
-    None means: what the model's config says, or else what is said below. Raises TypeError or ValueError, which names
-    the option, for a wrong value.
+    None means the value of the model's config, or else the default described below. Raises TypeError or ValueError,
+    which names the option, for a wrong value.
     """
 
     split: Literal["sentence", "paragraph", "line", "none"] | Splitter = option(  # noqa: RUF009
@@ -343,12 +343,12 @@ class Options:
 
     @property
     def apart(self) -> bool:
-        """Whether translations are searched each by itself, as samples and alternatives are, not as a beam."""
+        """Whether each translation is searched by itself, as samples and alternatives are, instead of in a beam."""
         return self.sampling_topk != 1 or self.return_alternatives
 
     @property
     def candidates(self) -> int:
-        """Translations that are searched, of which `num_hypotheses` are returned."""
+        """The number of translations that are searched; `num_hypotheses` of them are returned."""
         if self.rerank is None or self.num_candidates:
             return self.num_candidates or self.num_hypotheses
         if self.apart:
@@ -356,11 +356,11 @@ class Options:
         return min(self.beam_size, max(1, int(self.beam_size * (self.patience or 1) + 0.5)))
 
 
-# The keywords that calls take, for type checkers and editors. `Options` decides what they mean, and checks them.
+# The keywords of calls, for type checkers and editors. `Options` defines and checks them.
 
 
 class Settable(Protocol):
-    """A `threading.Event`, or what is like one."""
+    """A `threading.Event`, or an object like one."""
 
     def is_set(self) -> bool: ...
 
@@ -425,7 +425,7 @@ class _Search(_Scores, _Lengths, _Pieces, total=False):
 
 
 class _Texts(TypedDict, total=False):
-    """Options of texts: how they are cut, and what is done to each sentence before and after its translation."""
+    """Options of texts: how they are cut, and what happens to each sentence before and after its translation."""
 
     split: Literal["sentence", "paragraph", "line", "none"] | Callable[[str], Iterable[Sequence[int]]]
     html: bool
@@ -450,7 +450,7 @@ class _TheirScores(TypedDict, total=False):
 
 
 class _TheirSearch(_TheirScores, total=False):
-    """CTranslate2's names of what a search does. What cannot be done here takes only the value that turns it off."""
+    """CTranslate2's names of options of the search. Unsupported ones take only the value that turns them off."""
 
     max_decoding_length: int
     min_decoding_length: int
@@ -472,7 +472,7 @@ class Ends(TypedDict, total=False):
 
 
 class ScoringOptions(_Scores, _Sizes, Ends, total=False):
-    """Keywords of `score`: the fields of `Options` that say something about a translation that is given."""
+    """Keywords of `score`: the fields of `Options` that apply to a given translation."""
 
 
 class TranslationOptions(_Texts, _Search, _Sizes, Ends, total=False):
@@ -484,7 +484,7 @@ class BatchScoringOptions(_Scores, _TheirScores, _TheirSizes, Ends, total=False)
 
 
 class StreamScoringOptions(_Scores, _TheirScores, Ends, total=False):
-    """The same of `score_iterable`, where the sizes are arguments."""
+    """Keywords of `score_iterable`, where the sizes are arguments."""
 
     max_batch_tokens: int
 
@@ -494,7 +494,7 @@ class BatchOptions(_Search, _TheirBatch, _TheirSizes, Ends, total=False):
 
 
 class StreamOptions(_Texts, _Search, _TheirBatch, Ends, total=False):
-    """The same of `translate_iterable`, where the sizes are arguments."""
+    """Keywords of `translate_iterable`, where the sizes are arguments."""
 
     max_batch_tokens: int
 
@@ -508,7 +508,7 @@ class GenerationOptions(_Lengths, _Pieces, _TheirSearch, Ends, total=False):
 
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {one.name: one for one in _FIELDS}
-_AS_WIDE = ("num_hypotheses", "num_candidates")  # as these a beam is at least
+_AS_WIDE = ("num_hypotheses", "num_candidates")  # the beam is at least as wide
 TEXT_ONLY = tuple(_Texts.__annotations__)
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 SCORING = tuple(name for name in _KNOWN if name in ScoringOptions.__annotations__)
@@ -520,9 +520,9 @@ DEFAULTS = Options()
 def make_options(
     given: Mapping[str, Any], defaults: Options = DEFAULTS, allowed: Collection[str] | None = None
 ) -> Options:
-    """Options from keyword arguments, CTranslate2's names included; what is not given is as in `defaults`.
+    """Makes Options from keyword arguments, CTranslate2's names included; `defaults` provides the others.
 
-    More `num_hypotheses` or `num_candidates` than the beam of the defaults raise it, unless a `beam_size` is given too.
+    More `num_hypotheses` or `num_candidates` than the default beam widen it, unless `beam_size` is given too.
 
     Raises TypeError for a name that is unknown, or not among those `allowed`, TypeError or ValueError for a value.
     """
@@ -531,7 +531,7 @@ def make_options(
     allowed = allowed or _KNOWN
     if not given.keys() <= set(allowed):
         given = our_names(given, allowed)
-    # None is no value of its own: it means that nothing was given
+    # None means that the caller gave no value
     values = {name: value for name, value in given.items() if value is not None or _KNOWN[name].default is not None}
     if "beam_size" not in values:
         if values.get("sampling_topk", defaults.sampling_topk) != 1 or values.get(
@@ -544,6 +544,6 @@ def make_options(
 
 
 def model_options(config: ModelConfig) -> Options:
-    """The defaults of a model: a field of its config that is called like an option is that option's."""
+    """Returns the defaults of a model: fields of its config with the name of an option set that option."""
     said = {name: getattr(config, name) for name in _KNOWN if getattr(config, name, None) is not None}
     return dataclasses.replace(DEFAULTS, **said)

@@ -1,4 +1,4 @@
-"""What is to be kept: the option `protect`, read."""
+"""Validates the option `protect`: the parts of a text to keep."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from cpunmt.text.units import Protected
 from cpunmt.values.checks import as_key, shown
 from cpunmt.values.spelling import did_you_mean
 
-# In the order in which they are looked for. `tag` is found by a layer of its own, `unknown` by the vocabulary.
+# In the order of the search. A layer of its own finds `tag`, the vocabulary finds `unknown`.
 KINDS = (
     *("code", "placeholder", "email", "url", "path", "version", "date", "hash", "phone", "option", "identifier"),
     *("mention", "emoji", "unknown", "tag"),
 )
 
-MOST = 1000  # kinds, patterns and functions: each is looked for in every sentence
+MOST = 1000  # kinds, patterns and functions: every sentence is searched for each
 _EXPECTED = (
     f"'all', 'none', or a list of kinds ({', '.join(KINDS)}), of regular expressions (re.compile) and of functions"
 )
 
 
 def protected(value: Any) -> str | tuple[Protected, ...]:
-    """As text or a tuple: "all", "none", or kinds, patterns and functions, each once.
+    """Returns text or a tuple: "all", "none", or kinds, patterns and functions, each once.
 
-    Kinds in text have commas between them.
-
-    Raises TypeError or ValueError for anything else.
+    Commas separate kinds in text. Raises TypeError or ValueError for any other value.
     """
     if isinstance(value, str):
         given: list[Any] = [kind.strip() for kind in value.split(",")]

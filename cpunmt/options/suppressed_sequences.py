@@ -1,4 +1,4 @@
-"""What translations must not say: the option `suppress_sequences`, and the ids that it means to a model."""
+"""The option `suppress_sequences`: sequences that translations must not contain, and their ids in a vocabulary."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _TAKES = "a list of texts and of lists of pieces"
 
 
 class Suppressed(tuple[str | tuple[str, ...], ...]):
-    """Sequences, each a text or a tuple of pieces. `ids` is what they are to a model; None: that is not known yet."""
+    """Sequences, each a text or a tuple of pieces. `ids` are those of a model; None before a model is known."""
 
     ids: tuple[tuple[int, ...], ...] | None = None
 
 
 def suppressed(value: object) -> Suppressed:
-    """What is given as the option, as a tuple; text is texts with commas between.
+    """Returns the value of the option as a tuple; commas separate texts within text.
 
-    Raises TypeError for what is no list of texts and lists of pieces, ValueError for more than 10,000, and for one that
-    is empty or has more than 100 pieces.
+    Raises TypeError for other types than lists of texts and of pieces, ValueError for more than 10,000 sequences, and
+    for a sequence that is empty or has more than 100 pieces.
     """
     if isinstance(value, Suppressed):
         return value
@@ -39,7 +39,7 @@ def suppressed(value: object) -> Suppressed:
         for number, item in enumerate(items)
     ]
     for number, item in enumerate(found):
-        if not isinstance(item, str) and len(item) > LONGEST:  # it may be endless
+        if not isinstance(item, str) and len(item) > LONGEST:  # an iterable may be endless
             raise ValueError(f"{NAME} {number} has more than {LONGEST} pieces; give at most {LONGEST}")
         if not (item.strip() if isinstance(item, str) else item):
             raise ValueError(f"{NAME} {number} is empty, expected text or pieces; they are counted from 0")
@@ -47,9 +47,9 @@ def suppressed(value: object) -> Suppressed:
 
 
 def with_ids(sequences: object, vocabulary: AnyVocabulary, with_unknown: bool) -> Suppressed:
-    """The option, or None, with its ids in the target's vocabulary; `with_unknown`: <unk> is among them.
+    """Returns the option, or None, with its ids in the target vocabulary; `with_unknown`: <unk> is among them.
 
-    Raises ValueError for what the vocabulary cannot write, and for </s>.
+    Raises ValueError for pieces and characters outside the vocabulary, and for </s>.
     """
     made = Suppressed(suppressed(() if sequences is None else sequences))
     ids = [_ids(item, number, vocabulary) for number, item in enumerate(made)]

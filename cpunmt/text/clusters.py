@@ -16,12 +16,12 @@ _BLOCK = 1 << 12  # states that are compared with all centroids at once
 
 
 class Clusters:
-    """Centroids, and the active pieces of each as two flat arrays; `nearest` is the definition of what they mean.
+    """Centroids, and the active pieces of each as two flat arrays; `nearest` defines their meaning.
 
     Attributes
     ----------
     centroids : (K, model_dim) float32
-        In the space of decoder states: what the output layer reads. Read-only views of the mapped file when read from
+        In the space of decoder states, the input of the output layer. Read-only views of the mapped file when read from
         one, as are the next two.
     half_norms : (K,) float32
         |C|^2 / 2 of each.
@@ -32,11 +32,11 @@ class Clusters:
     vocab_size : int
         Of the target vocabulary.
     texts : dict of str
-        How they were made, and what was measured: only information.
+        How they were made, and measurements: only information.
     """
 
     def __init__(self, centroids, offsets, ids, vocab_size, eos_id, texts=None, where="clusters"):
-        """Take the arrays as they are, after checking them.
+        """Stores the arrays without copying, after checking them.
 
         Raises
         ------
@@ -67,17 +67,17 @@ class Clusters:
         begins[offsets] = True
         if not ((ids[1:] > ids[:-1]) | begins[1:-1]).all():
             raise _broken(where, "the target ids of a cluster are not ascending")
-        ends = np.searchsorted(np.flatnonzero(ids == eos_id), offsets)  # how many </s> come before each cluster
+        ends = np.searchsorted(np.flatnonzero(ids == eos_id), offsets)  # the number of </s> before each cluster
         if (ends[1:] == ends[:-1]).any():
             raise _broken(where, f"cluster {int(np.argmax(ends[1:] == ends[:-1]))} lacks </s>, piece {eos_id}")
 
     @property
     def sizes(self):
-        """Active pieces of each cluster: (K,) int64."""
+        """The number of active pieces of each cluster: (K,) int64."""
         return np.diff(self.offsets)
 
     def nearest(self, states):
-        """The cluster of each of float32 states (n, model_dim): (n,) int64."""
+        """Returns the cluster of each of float32 states (n, model_dim): (n,) int64."""
         found = np.empty(len(states), np.int64)
         for begin in range(0, len(states), _BLOCK):
             scores = states[begin : begin + _BLOCK] @ self.centroids.T
@@ -86,11 +86,11 @@ class Clusters:
         return found
 
     def active(self, cluster):
-        """The active pieces of a cluster: (n,) int32, ascending."""
+        """Returns the active pieces of a cluster: (n,) int32, ascending."""
         return self.ids[self.offsets[cluster] : self.offsets[cluster + 1]]
 
     def contain(self, clusters, pieces):
-        """Whether each of `pieces` (n,) is active in the one of `clusters` (n,) beside it: (n,) bool."""
+        """Returns whether each of `pieces` (n,) is active in the matching one of `clusters` (n,): (n,) bool."""
         owners = np.repeat(np.arange(len(self.centroids)), self.sizes)
         pairs = owners * self.vocab_size + self.ids  # ascending
         wanted = np.asarray(clusters, np.int64) * self.vocab_size + pieces

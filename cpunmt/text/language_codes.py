@@ -1,10 +1,10 @@
-"""Codes of languages, as clients and models write them, and the names of the languages."""
+"""Codes of languages in the spellings of clients and models, and the names of the languages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Code -> how else it is written. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
+# Code -> its other spellings. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
 # simplified one.
 _ALIKE = (
     ("zh", "zh-hans", "zh-cn", "zh-sg", "zho", "cmn"),
@@ -57,16 +57,17 @@ def preferred(code: str) -> str:
 
 
 def is_unspaced(language: str | None) -> bool | None:
-    """Whether sentences of a language follow one another without a space; None: unknown, or several languages."""
+    """Returns whether sentences of a language have no spaces between them; None: unknown, or several languages."""
     if language is None or "+" in language:  # of several, one of which a text names
         return None
     return first_part(language) in _UNSPACED
 
 
 def found_in(code: str, there: Iterable[str]) -> str | None:
-    """Returns the one of the codes that is meant: the same, another way to write it, the language or a variant of it.
+    """Returns the code in `there` that matches `code`: the same, another spelling, the language or a variant of it; or
+    None.
 
-    zh finds zh-Hans, zh-Hant-TW finds zt, en-GB finds en, pt finds pt-BR. None: none of them.
+    zh finds zh-Hans, zh-Hant-TW finds zt, en-GB finds en, pt finds pt-BR.
     """
     there = list(there)
     if code in there:

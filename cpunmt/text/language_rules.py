@@ -1,4 +1,4 @@
-"""What a language's abbreviations, ordinal numbers and first words of sentences say of a point."""
+"""A language's rules for a point: its abbreviations, ordinal numbers and first words of sentences."""
 
 import dataclasses
 import functools
@@ -12,15 +12,15 @@ _KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What a language says of the words around a point.
+    """The rules of a language for the words around a point.
 
     Attributes
     ----------
     kinds : of each abbreviation, without its last point: ALWAYS, UNLESS, NUMBERS or UNITS
     capitals : the same for texts in capitals; keys are in lower case
-    starters : words, in lower case, that begin a sentence after initials, numbers and what is UNLESS
+    starters : words, in lower case, that begin a sentence after initials, numbers and UNLESS abbreviations
     ordinals : whether a number with a point is an ordinal number
-    before_ordinals : words that show that one is
+    before_ordinals : words that mark an ordinal number
     language : its code, without a region; None: not known
     """
 
@@ -33,7 +33,8 @@ class Rules:
 
 
 def rules(language: str | None) -> Rules:
-    """Those of a language, as ISO 639 has it ("de", "pt-BR", "zh_Hant"); one that is not listed has what is common."""
+    """Returns the rules of a language by its ISO 639 code ("de", "pt-BR", "zh_Hant"), or the common rules if not
+    listed."""
     code = first_part(language or "") or None
     code = SAME.get(code, code)
     return _rules(code if code in LANGUAGES or code in ORDINALS.split() else code and "")

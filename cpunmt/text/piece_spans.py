@@ -1,6 +1,6 @@
-"""Where pieces stand in a text, in code points, through what normalization changes, joins and leaves out.
+"""Locates pieces in a text, in code points, despite characters that normalization changes, joins and drops.
 
-A span is (begin, end). White space belongs to no piece: its span is empty, or begins and ends with something else.
+A span is (begin, end). White space belongs to no piece: its span is empty, or excludes the white space around it.
 """
 
 import re
@@ -10,19 +10,19 @@ _WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 _SPACES = " " + _WORD
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # a piece of a vocabulary that falls back to bytes
 _UNKNOWN = " \u2047 "  # what SentencePiece writes for <unk>
-_SKIPPED = 16  # characters that are looked through for a piece that is not where it should be
+_SKIPPED = 16  # characters that are searched for a misplaced piece
 
 Span = tuple[int, int]
 
 
 def source_spans(text: str, pieces: Sequence[str], normalized: str, origins: Sequence[int]) -> list[Span]:
-    """Where each piece of a text stands in it. A piece that is part of a character stands on all of it.
+    """Returns the span of each piece of a text. The span of a part of a character is the whole character.
 
     Parameters
     ----------
-    pieces : of the text; one after the other they are `normalized`, but for bytes
+    pieces : of the text; joined they are `normalized`, except for bytes
     normalized : the text as SentencePiece cuts it
-    origins : for each character of that, and for its end, where in the text it comes from
+    origins : position in the text of the origin of each character of `normalized`, and of its end
     """
     found, last = [], len(origins) - 1
     ends = _ends(origins)
@@ -34,7 +34,7 @@ def source_spans(text: str, pieces: Sequence[str], normalized: str, origins: Seq
 
 
 def _ends(origins: Sequence[int]) -> list[int]:
-    """For each character of a normalized text where that which it comes from ends."""
+    """Returns the end of the origin of each character of a normalized text."""
     ends = list(origins[1:])
     for place in range(len(ends) - 2, -1, -1):
         if ends[place] == origins[place]:  # its neighbour comes from the same character
@@ -43,12 +43,12 @@ def _ends(origins: Sequence[int]) -> list[int]:
 
 
 def target_spans(pieces: Sequence[str], text: str) -> list[Span]:
-    """Where each of the pieces that `text` was made of stands in it; one that is not there has an empty span."""
+    """Returns the spans in `text` of the pieces that it was made of; the span of a missing one is empty."""
     return [_trimmed(text, begin, end) for begin, end in _walked([piece.replace(_WORD, " ") for piece in pieces], text)]
 
 
 def _walked(pieces: Sequence[str], text: str) -> list[Span]:
-    """Where each piece stands in a text that is these pieces one after the other, or nearly so."""
+    """Returns the span of each piece in a text that joins these pieces, exactly or nearly."""
     spans: list[Span] = []
     at = left = 0  # left: bytes of the character at `at` that are still to come
     for piece in pieces:
@@ -71,7 +71,7 @@ def _walked(pieces: Sequence[str], text: str) -> list[Span]:
 
 
 def _found(piece: str, text: str, at: int) -> Span:
-    """Where a piece stands that should be at `at`."""
+    """Returns the span of a piece that is expected at `at`."""
     if piece == "<unk>" and not text.startswith((piece, f" {piece}"), at):
         piece = _UNKNOWN
     for form in (piece, piece.lstrip(" "), piece.rstrip(" "), piece.strip(" ")):

@@ -1,8 +1,8 @@
-r"""Tables of a vocabulary, piece -> id, that nobody vouches for: JSON, Marian's YAML, or a line for each piece.
+r"""Reads untrusted tables of a vocabulary, piece -> id: JSON, Marian's YAML, or a line for each piece.
 
-Marian's `vocab.yml` is read by hand, one piece to a line: YAML itself would make `yes`, `null`, `1e3` and `~` into
-something that is no text, and takes seconds for what a real vocabulary has. Nothing but a quote, and # for a
-comment, is special at the beginning of a line. What is read:
+Marian's `vocab.yml` is parsed here, one piece to a line: a YAML parser would convert `yes`, `null`, `1e3` and `~` to
+other types, and takes seconds for a real vocabulary. Only a quote, and # for a comment, is special at the beginning of
+a line. Accepted lines:
 
     piece: 17        "piece\u00e9": 17        'it''s': 17        ? piece
                                                                  : 17
@@ -17,10 +17,10 @@ from cpunmt.files.input_files import parse_json
 
 _MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
 _MAX_PIECE = 1024  # characters
-_SPARE = 1000  # ids without a piece that a table may have, besides as many as pieces
+_SPARE = 1000  # unused ids that a table may have, besides one for each piece
 _MAPS = (".json", ".yml", ".yaml")
 _MAX_LINE = 1 << 14
-_TAG = re.compile(r"!(?:!str)? +")  # says: this is text
+_TAG = re.compile(r"!(?:!str)? +")  # marks text
 _QUOTED = re.compile(r"""\"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^']|'')*)'""", re.DOTALL)
 _ID = re.compile(r"[ \t]*:[ \t]+(?:!!int )?[\"']?([0-9]{1,9})[\"']?[ \t]*")
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
@@ -31,7 +31,7 @@ _ESCAPES = {
 
 
 def read_table(path) -> dict[str, int]:
-    """Piece -> id. A file that is called neither .json nor .yml has one piece to a line, the first of them id 0.
+    """Returns piece -> id. A file named neither .json nor .yml has one piece per line; the first has id 0.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _entries(content, where):
 
 
 def _entry(line, where, number):
-    """(piece, id) in a line, or None."""
+    """Returns (piece, id) of a line, or None."""
     tag = _TAG.match(line)
     line = line[tag.end() :] if tag else line
     quoted = _QUOTED.match(line)

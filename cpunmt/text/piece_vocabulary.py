@@ -1,4 +1,4 @@
-"""Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, a table gives them their ids."""
+"""Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, and a table gives their ids."""
 
 import os
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from cpunmt.text.word_vocabulary import WordVocabulary
 
 
 class PieceVocabulary(TableVocabulary):
-    """A text may begin with the language that it is to be translated into, `>>fra<<`: one piece, if the table has it.
+    """Vocabulary of OPUS-MT. A text may begin with its target language, `>>fra<<`: one piece, if the table has it.
 
     Attributes
     ----------
     languages : tuple of str
-        Such first pieces that the table has, sorted.
+        The language pieces of the table, sorted.
     """
 
     mark = WORD
 
     def __init__(self, pieces: str | os.PathLike[str], table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Load the SentencePiece model `pieces` and the `table`. Errors: those of both."""
+        """Loads the SentencePiece model `pieces` and the `table`. Errors: those of both."""
         super().__init__(table, size)
         self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
@@ -32,7 +32,7 @@ class PieceVocabulary(TableVocabulary):
         return [*self.ids(language), *found, self.eos_id] if found else [self.eos_id]
 
     def _language(self, text: str) -> tuple[list[str], str]:
-        """(first piece of `text` that names a language, or nothing; the rest of it)."""
+        """Returns (first piece of `text` if it names a language, or nothing; the rest of it)."""
         start = text.lstrip()
         if start.startswith(">>") and (end := start.find("<<", 2)) != -1 and start[: end + 2] in self._ids:
             return [start[: end + 2]], start[end + 2 :]

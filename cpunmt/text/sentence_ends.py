@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - characters of other scripts
-"""Whether a stop ends a sentence: judged by the characters before it and the word after it."""
+"""Decides whether a stop ends a sentence, by the characters before it and the word after it."""
 
 import re
 
@@ -33,14 +33,14 @@ _CAPITAL_TITLES = frozenset(("MR", "MRS", "MS", "DR", "ST", "PROF"))
 _HOURS = frozenset(("a.m", "p.m", "A.M", "P.M"))
 _AFTER_HOURS = re.compile(r"[ECMP][SD]?T|GMT|UTC|BST|CES?T|Eastern|Central|Mountain|Pacific|[A-Z][a-z]{2,5}day")
 
-# What stands for a word that is not seen, or is written without a capital; group 1 is a placeholder: {user}, %s
+# Stands for a word that is hidden, or is written without a capital; group 1 is a placeholder: {user}, %s
 _STAND_IN = re.compile(
     r"[\"'\u201c\u201e\u00ab(]?(?:(\$?\{{1,2} ?[\w.$-]{1,40} ?[,:!}]|%(?:\d\$)?[sdif@(])"
     r"|`{1,2}[^`\s][^`\n]{0,80}`|\#[^\W\d]|\[[^\[\]\n]{1,80}\]\(|[^\W_]{1,30}_\w"  # `code`, #tag, [link](, a_name
     r"|(?:https?|ftp)://|www\.)"
 )
 
-# Who says it, after a quotation that ends with "?" or "!"
+# The speaker, after a quotation that ends with "?" or "!"
 _QUOTES = "\"'\u201d\u2019\u00bb\u201c\u2018"
 _ENGLISH_SAID = re.compile(
     r"(?:[ \u00a0][A-Z][\w.-]{0,30}){0,3}[ \u00a0](?:said|says|say|asked|asks|ask|replied|replies|answered|wrote|writes"
@@ -60,7 +60,7 @@ _URDU_LETTERS = re.compile(
 
 
 def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
-    """Whether a candidate ends the sentence that begins at `begin`."""
+    """Returns whether a candidate ends the sentence that begins at `begin`."""
     at, after = found.span()
     if after == len(text):
         return True
@@ -93,7 +93,8 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
 
 
 def _is_capital(text, found, opening, word, known) -> bool:
-    """Whether a word in lower case may begin a sentence: "iPhone", Dutch "'s Avonds", scripts without capitals."""
+    """Returns whether a word in lower case may begin a sentence: "iPhone", Dutch "'s Avonds", scripts without
+    capitals."""
     if word[0].title() == word[0] or word[1:2].isupper():
         return True
     end = found.end(3)
@@ -101,7 +102,8 @@ def _is_capital(text, found, opening, word, known) -> bool:
 
 
 def _is_clear(text, found, begin, known) -> bool:
-    """Whether a candidate ends a sentence whatever follows: no abbreviation, ellipsis or quotation in a sentence."""
+    """Returns whether a candidate ends a sentence before any word: it is not an abbreviation, ellipsis or inner
+    quotation."""
     at, after = found.span()
     if text[at] != ".":
         return text[at] in "?!" and text[after - 1] not in _QUOTES
@@ -117,14 +119,14 @@ def _is_clear(text, found, begin, known) -> bool:
 
 
 def _is_said(text, found, word, known) -> bool:
-    """Whether what follows a quotation says whose it is: "Why?" I ask."""
+    """Returns whether the speaker of a quotation follows: "Why?" I ask."""
     if known.language not in ("en", None) or (word != "I" and word.lower() in known.starters):
         return False
     return word[:1].isupper() and _ENGLISH_SAID.match(text, found.end(3)) is not None
 
 
 def _ends_unspaced(text, found, stop) -> bool:
-    """The same for a stop that needs no white space after it."""
+    """Like `ends`, for a stop that needs no white space after it."""
     at, after = found.span()
     last = text[after - 1]
     if stop == ETHIOPIC_SPACE:
@@ -146,7 +148,7 @@ def _ends_unspaced(text, found, stop) -> bool:
 
 
 def _ends_without_space(text, found, stop) -> bool:
-    """The same for a stop that needs white space but has none: only between scripts that write none."""
+    """Like `ends`, for a stop without its usual white space: only between scripts that use none."""
     at, after = found.span()
     if after > at + 1 and _UNSPACED.search(text, at + 1, min(after, at + LOOK_BACK)):
         return _ends_unspaced(text, found, "\u3002")
@@ -163,11 +165,11 @@ _is_east_asian = re.compile(f"[{EAST_ASIAN}\u300c\u300e]").match  # or opens a q
 
 
 def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules) -> bool:
-    """Whether a sentence goes on after a point.
+    """Returns whether a sentence goes on after a point.
 
     Parameters
     ----------
-    window : what stands before the point, at most LOOK_BACK characters
+    window : the text before the point, at most LOOK_BACK characters
     length : of the sentence before the point
     word, after_word : the word after the point, and the character after that
     """
@@ -208,12 +210,12 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
 
 
 def _may_count(word) -> bool:
-    """Whether it may number something: a letter, no word, or a word in capitals."""
+    """Returns whether a word may number an item: a letter that is not a word, or a word in capitals."""
     return len(word) == 1 or word.isupper() or not word.isalpha()
 
 
 def _joined(rest, letters) -> str:
-    """Single letters with those before them: "z. B", "J. S"."""
+    """Joins single letters with those before them: "z. B", "J. S"."""
     if rest and rest[0][-1] == ".":
         for part in reversed(rest[0].rsplit(None, 4)[-4:]):
             part = part.lstrip(_TRIMMED)
@@ -244,7 +246,7 @@ def _shows_ordinal(rest, known) -> bool:
 
 
 def _kind_of_letters(letters, word, after_word, known) -> int | None:
-    """What single letters with points are: abbreviations of the language, initials, or neither (None)."""
+    """Classifies single letters with points: abbreviations of the language, initials, or neither (None)."""
     kind = known.kinds.get(letters)
     if kind not in (None, NUMBERS):
         return kind
@@ -265,7 +267,7 @@ def _kind_of_letters(letters, word, after_word, known) -> int | None:
 
 
 def _kind_of_capitals(before, word, known) -> int | None:
-    """The same in a text in capitals; in another a word in capitals is an acronym."""
+    """Like `_kind_of_letters`, for a text in capitals; in other texts a word in capitals is an acronym."""
     if before[0] >= _FIRST_CASELESS and _CASELESS_LETTERS.fullmatch(before):
         return UNLESS
     if len(before) < 2 or not before.isupper():

@@ -1,7 +1,7 @@
-"""The characters that sentences end with, and the patterns that find them: a table of the world's scripts.
+"""The characters that end sentences, and the patterns that find them, for the world's scripts.
 
-Every pattern here matches in time linear in what it takes, whatever it is given: after its first character none can
-fail, so there is nothing to go back to and try again.
+Every pattern here matches in time linear in the matched text: after its first character it cannot
+fail, so it never backtracks.
 """
 
 import functools
@@ -55,10 +55,11 @@ WORD = 30  # characters of the next word that are looked at
 
 
 def candidates(language: str | None) -> re.Pattern:
-    """Finds the end of a line with all white space that follows, or a run of stops with what closes.
+    """Compiles a pattern that finds the end of a line with all following white space, or a run of stops with closing
+    marks.
 
-    For stops, group 1 is the white space after it, 2 what opens, 3 the word after that: looked at, not taken. They
-    are None for a line.
+    For stops, group 1 is the white space after it, 2 the opening marks, 3 the next word: the match includes none of
+    them. All are None for a line.
     """
     return _candidates(_TYPED.get(language, ""))
 
@@ -84,5 +85,5 @@ def _candidates(typed) -> re.Pattern:
 
 @functools.cache
 def line_end() -> re.Pattern:
-    """One end of a line."""
+    """Returns a pattern for one end of a line."""
     return re.compile(rf"\r\n|[{LINE_ENDS}]")

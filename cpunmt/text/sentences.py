@@ -1,8 +1,8 @@
-"""Where the sentences of a text begin and end: rules, no model, for all scripts.
+"""Finds the sentences of a text by rules, without a model, for all scripts.
 
-A candidate is a run of stops with what closes after it (quotes, brackets, footnotes, emoji) and white space; where the
-script writes none, no white space. Blank lines always separate. Spans count code points; what lies between them is
-white space, and at the beginning of lines bullets and the numbers of lists:
+A candidate is a run of stops with closing marks (quotes, brackets, footnotes, emoji) and white space, unless the script
+uses none. Blank lines always separate. Spans count code points; the text between them is white space, and at the
+beginning of lines bullets and the numbers of lists:
 
     gap0 + sentence0 + gap1 + sentence1 + ... + last gap == text
 
@@ -17,13 +17,13 @@ from cpunmt.text.language_rules import Rules, rules
 from cpunmt.text.sentence_ends import ends
 from cpunmt.text.sentence_marks import BLANK, LINE_ENDS, SPACE, ZERO_WIDTH, candidates, line_end
 
-QUOTED = 400  # characters before a quotation mark in which its fellow is looked for
+QUOTED = 400  # characters before a quotation mark that are searched for the other one
 
 _BLANK_RUN = re.compile(rf"[{BLANK}]*")
 _SPACES = re.compile(rf"[{SPACE}]*")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
-# What may stand before the text of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
+# Possible beginnings of a line: bullets, marks of Markdown, "a)" "(12)" "1.2)", lines of dashes.
 _BULLETS = re.compile(
     rf"(?:(?:[\u2022\u2023\u25aa\u25ab\u25cf\u25e6\u25cb\u25a0\u25a1\u25b8\u25ba\u27a2\u27a4\u2043\u2219]"
     rf"|[-*+\u2010-\u2015\u00b7](?=\s|\Z)|\#{{1,6}}(?=\s|\Z)|>|\[[ xX]\](?=\s|\Z)"
@@ -36,9 +36,9 @@ _ITEM = re.compile(r"[\u2022\u2023\u25aa\u25cf\u25e6]|[-*+](?=\s|\Z)|#{1,6}(?=\s
 
 
 def sentence_spans(text: str, language: str | None = None, newline: bool = True) -> list[tuple[int, int]]:
-    """Begin and end of each sentence, in code points, ascending.
+    """Returns begin and end of each sentence, in code points, ascending.
 
-    No sentence is empty or begins or ends with white space.
+    Sentences are not empty, and have no white space at either end.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterat
     for found in places.finditer(text, begin):
         at = found.start()
         if at < begin:
-            continue  # looked at already
+            continue  # already examined
         if text[at] in LINE_ENDS:
             end = _stripped(text, begin, at)
             if end > begin:
@@ -91,14 +91,14 @@ def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterat
 
 
 def _stripped(text, begin, end) -> int:
-    """Where the text from `begin` to `end` ends without white space."""
+    """Returns the end of the text from `begin` to `end` without trailing white space."""
     while end > begin and (text[end - 1].isspace() or text[end - 1] in ZERO_WIDTH):
         end -= 1
     return end
 
 
 def _begin_of_line(text, at, known) -> tuple[int, int]:
-    """Where the text of a line begins, after bullets and the number of an item, and that number or 0."""
+    """Returns the beginning of a line's text, after bullets and the number of an item, and that number or 0."""
     if text[at : at + 2].isalpha():
         return at, 0
     at = _BLANK_RUN.match(text, at).end()
@@ -112,7 +112,7 @@ def _begin_of_line(text, at, known) -> tuple[int, int]:
 
 
 def _is_item(text, at, known) -> bool:
-    """Whether a number with a point before `at` is one of a list, not an ordinal number: "1. The", not "1. Mai"."""
+    """Returns whether a number with a point before `at` is an item's, not an ordinal number: "1. The", not "1. Mai"."""
     word = _FOLLOWING.match(text, at)[1]
     if known.ordinals:
         return word.lower() in known.starters
@@ -120,7 +120,7 @@ def _is_item(text, at, known) -> bool:
 
 
 def _separates(text, found, item, known) -> bool:
-    """Whether a line's end separates sentences where lines are wrapped: a blank line, the next item of a list."""
+    """Returns whether a line's end separates sentences in wrapped text: a blank line, or the next item of a list."""
     if "\u2029" in found[0] or len(line_end().findall(found[0])) > 1:
         return True
     following = _ITEM.match(text, found.end())

@@ -27,7 +27,7 @@ MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
 # Marian's table ends with the last piece that had a translation: of two real files one lacks a piece. In these one of
 # five among the last hundred has none, so it may be some pieces; another vocabulary's size differs by more.
-_MISSING = 64  # one of so many pieces may be missing
+_MISSING = 64  # one of this many pieces may be missing
 _MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
 _QUICKSAND = (1234567890).to_bytes(4, "little")
 
@@ -41,7 +41,7 @@ class ShortlistOptions(NamedTuple):
 
 
 class Shortlist:
-    """Candidate lists as two flat arrays; `candidates` is the definition of what they mean.
+    """Candidate lists as two flat arrays; `candidates` defines their meaning.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Shortlist:
     """
 
     def __init__(self, offsets, ids, first, best, vocab_size, where="shortlist"):
-        """Take the arrays as they are, after checking them.
+        """Stores the arrays without copying, after checking them.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Shortlist:
 
     @classmethod
     def load(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
-        """Read a shortlist of any form: binary or text (see `from_text`), as it is or packed with gzip or zstd."""
+        """Reads a shortlist of any form: binary or text (see `from_text`), plain or packed with gzip or zstd."""
         with open_expanded(path, "shortlist", MAX_TEXT) as file:
             start = file.read(8)
         if start == MAGIC.to_bytes(8, "little"):
@@ -92,7 +92,7 @@ class Shortlist:
 
     @classmethod
     def read(cls, path, source_size, target_size, sha256=None):
-        """Read Marian's binary form, memory-mapped (a packed one is expanded in memory).
+        """Reads Marian's binary form, memory-mapped (a packed one is expanded in memory).
 
         Parameters
         ----------
@@ -133,13 +133,13 @@ class Shortlist:
 
     @classmethod
     def from_text(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
-        """Read Marian's text form, lines of "target source probability", plain or packed.
+        """Reads Marian's text form, lines of "target source probability", plain or packed.
 
         Parameters
         ----------
         path : str or path-like
         source_vocabulary, target_vocabulary : Vocabulary
-            Pieces that they do not have count as <unk>.
+            Unknown pieces count as <unk>.
         first : int
             Number of target ids that are always candidates; at most the whole vocabulary.
         best : int
@@ -163,7 +163,8 @@ class Shortlist:
 
     @classmethod
     def from_pairs(cls, sources, targets, first, best, source_size, target_size, where="shortlist"):
-        """Of pairs of ids, (pairs,) each in any order, no two the same; `first` is cut to the target vocabulary."""
+        """Makes a shortlist from pairs of ids, (pairs,) each in any order, no two the same; cuts `first` to the
+        vocabulary."""
         order = np.lexsort((targets, sources))
         offsets = np.searchsorted(sources[order], np.arange(source_size + 1)).astype(np.int64)
         first = min(first, target_size)
@@ -171,7 +172,7 @@ class Shortlist:
 
     @classmethod
     def united(cls, shortlists):
-        """That of several for the same vocabularies, which has what any of them has; None of none."""
+        """Unites shortlists for the same vocabularies, or returns None for none."""
         if not shortlists:
             return None
         given = shortlists[0]
@@ -184,14 +185,14 @@ class Shortlist:
         return cls.from_pairs(pairs // size, pairs % size, first, best, words, size)
 
     def to_bytes(self):
-        """The shortlist in Marian's binary form."""
+        """Returns the shortlist in Marian's binary form."""
         sizes = np.array([self.first, self.best, self.offsets.size, self.ids.size], "<u8")
         body = sizes.tobytes() + self.offsets.astype("<u8").tobytes() + self.ids.astype("<u4").tobytes()
         checksum = checksum_of(np.frombuffer(body, np.uint8))
         return MAGIC.to_bytes(8, "little") + checksum.to_bytes(8, "little") + body
 
     def candidates(self, source_ids, shared):
-        """The target ids worth scoring for one sentence.
+        """Returns the target ids worth scoring for one sentence.
 
         Parameters
         ----------
@@ -224,9 +225,9 @@ class Shortlist:
 
 
 def most_probable(chosen, sources, targets, probabilities, best):
-    """Of pairs, by number: for each source the `best` most probable of those chosen, of equals the higher target.
+    """Selects by number, for each source, the `best` most probable of the chosen pairs; of equals the higher target.
 
-    They come by source, and then by falling probability.
+    The result is ordered by source, and then by falling probability.
     """
     chosen = chosen[np.lexsort((-targets[chosen], -probabilities[chosen], sources[chosen]))]
     rank = np.arange(chosen.size) - np.searchsorted(sources[chosen], sources[chosen])
@@ -234,16 +235,16 @@ def most_probable(chosen, sources, targets, probabilities, best):
 
 
 def checksum_of(content):
-    """Marian's checksum of a shortlist.
+    """Computes Marian's checksum of a shortlist.
 
     Parameters
     ----------
     content : (size,) uint8
-        All after the checksum field. Of an odd number of 4-byte words the last does not count.
+        The file after the checksum field. The last of an odd number of 4-byte words is ignored.
     """
     words = np.frombuffer(content[: content.size // 8 * 8], "<u8")
     checksum = 0
-    for start in range(0, words.size, 1 << 12):  # a list of all would take five times the file
+    for start in range(0, words.size, 1 << 12):  # a list of all words would take five times the file's size
         for word in (words[start : start + (1 << 12)] + np.uint64(0x9E3779B9)).tolist():
             checksum ^= (word + (checksum << 6) + (checksum >> 2)) & 0xFFFFFFFFFFFFFFFF
     return checksum

@@ -17,14 +17,14 @@ _MAX_LINE = 4096  # bytes
 
 
 def read_lexicon(path, source_vocabulary, target_vocabulary):
-    """Read the pairs of a text shortlist, in the order of the file; lines with NULL are skipped.
+    """Reads the pairs of a text shortlist, in the order of the file; lines with NULL are skipped.
 
     Parameters
     ----------
     path : str or path-like
         Gzipped if it starts so.
     source_vocabulary, target_vocabulary : Vocabulary
-        What is no piece of them becomes <unk>.
+        Unknown pieces become <unk>.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     ------
     ModelFileError
         The file is missing, packed and damaged, has a line of another kind, or is of another vocabulary: more
-        than half of its lines have a piece that these do not.
+        than half of its lines have an unknown piece.
     """
     targets, sources, probabilities = array("q"), array("q"), array("f")
     target_ids, source_ids = _ids_by_piece(target_vocabulary), _ids_by_piece(source_vocabulary)

@@ -1,4 +1,4 @@
-"""Vocabularies whose ids a table gives (`piece_table`): what all of them have. How a text is cut, each kind says."""
+"""The common part of vocabularies whose ids come from a table (`piece_table`). Subclasses cut the text."""
 
 import abc
 import json
@@ -25,19 +25,19 @@ class TableVocabulary(abc.ABC):
     size : int
         ids are 0 .. size - 1.
     eos_id, unk_id : int
-        As the table says: 0 and 1 in models trained with Marian.
+        From the table: 0 and 1 in models trained with Marian.
     path : Path
         Of the table.
     mark : str
-        What a piece begins with where a word begins; "" if every piece is a word.
+        The prefix of pieces at the beginning of a word; "" if every piece is a word.
     """
 
     mark: str
 
     def __init__(self, table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Load the `table`.
+        """Loads the `table`.
 
-        Ids from `size` on are left out: the model does not have them. An id without a piece reads as empty text.
+        Ids from `size` on are skipped: the model does not have them. An id without a piece reads as empty text.
 
         Raises
         ------
@@ -59,29 +59,29 @@ class TableVocabulary(abc.ABC):
         self._ids[_EOS] = self.eos_id
 
     def to_json(self) -> bytes:
-        """The table, as `read_table` reads it."""
+        """Returns the table in the form that `read_table` reads."""
         return json.dumps(self._ids, indent=0).encode()
 
     @abc.abstractmethod
     def encode(self, text: str) -> list[int]:
-        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
+        """Returns the ids of `text`, a list that ends with `eos_id`, which is alone for empty and blank text.
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Ids of each of `texts`: a list of lists."""
+        """Returns the ids of each of `texts`: a list of lists."""
         return [self.encode(text) for text in texts]
 
     @abc.abstractmethod
     def decode(self, ids: Ids) -> str:
-        """Text of `ids` (list or integer array) up to the first `eos_id`.
+        """Returns the text of `ids` (list or integer array) up to the first `eos_id`.
 
         Raises ValueError if an id is not in the vocabulary.
         """
 
     def pieces(self, ids: Ids) -> list[str]:
-        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
+        """Returns the piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         if ids and not 0 <= min(ids) <= max(ids) < self.size:
             raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
@@ -89,27 +89,28 @@ class TableVocabulary(abc.ABC):
 
     @abc.abstractmethod
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
+        """Returns the pieces of `text`, without </s>; an unknown one as it is spelled in the text."""
 
     @abc.abstractmethod
     def spans(self, text: str) -> list[Span]:
-        """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
+        """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
 
     def language_end(self, text: str) -> int:
-        """Where the text begins after the name of the language to translate into; 0 if it names none."""
+        """Returns the beginning of the text after the name of its target language; 0 without a name."""
         return 0
 
     @abc.abstractmethod
     def text_of(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, whether the vocabulary has them or not."""
+        """Returns the text of pieces, known or unknown."""
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
+        """Returns the id of each piece; `unk_id` for an unknown one. Does not add </s>."""
         return [self._ids.get(clean(piece), self.unk_id) for piece in pieces]
 
 
 def special_ids(table, path) -> tuple[int, int]:
-    """Ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if it has none."""
+    """Returns the ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if either is
+    missing."""
     named = {id_: piece for piece, id_ in table.items()}
     found = []
     for piece, (old, name) in _OLD_NAMES.items():

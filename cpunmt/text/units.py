@@ -1,4 +1,4 @@
-"""What is translated by itself: `split`, a name or a function, as spans of a text."""
+"""Splits a text into the units that are translated separately: the option `split`, a name or a function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cpunmt.text.piece_spans import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
-Protected = str | re.Pattern[str] | Splitter  # what is to be kept: "all", "none", a kind, a pattern or a function
+Protected = str | re.Pattern[str] | Splitter  # "all", "none", a kind, a pattern or a function
 
 NAMES = ("sentence", "paragraph", "line", "none")
 _PLAIN = re.compile("[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]+")
@@ -34,9 +34,9 @@ def is_plain(text: str) -> bool:
 
 
 def is_one(text: str) -> bool:
-    """Whether a text is one sentence at a glance, in whatever language: most are, and cost a few microseconds.
+    """Returns whether a text is clearly one sentence in any language; takes a few microseconds.
 
-    If so, `split` by any name gives it as a whole; if not, it may still be one.
+    If so, every named `split` returns the whole text; if not, the text may still be one sentence.
     """
     if is_plain(text):
         return True
@@ -45,7 +45,7 @@ def is_one(text: str) -> bool:
 
 
 def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
-    """Begin and end of each unit, ascending. None is empty or begins or ends with white space.
+    """Returns begin and end of each unit, ascending. Units are not empty, and have no white space at either end.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
         which may continue in the next line; "line": lines; "none": the whole text; or a function that takes the text
     language : of the text, for its abbreviations; None: not known
 
-    Raises ValueError if a function gives something else than ascending spans within the text.
+    Raises ValueError if a function returns anything but ascending spans within the text.
     """
     if isinstance(split, str) and is_one(text):
         return [(0, len(text))]
@@ -71,7 +71,7 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 
 @cache
 def _clean() -> re.Pattern[str]:
-    """Matches as much of a text in Latin letters as has no stop that can end a sentence, but at the text's end.
+    """Compiles a pattern for text in Latin letters without a stop that can end a sentence, except at the text's end.
 
     After a stop comes a letter or digit at once ("3.50", "e.g."), or a word in lower case ("the U.S. office"); or it
     is that of a title ("Dr. Smith") that all languages know. As the end of a match is open, nothing is tried twice.

@@ -31,16 +31,16 @@ class Vocabulary:
     size : int
         Number of pieces; ids are 0 .. size - 1.
     eos_id, unk_id : int
-        As the model says: 0 and 1 in models trained for Marian.
+        From the model: 0 and 1 in models trained for Marian.
     path : Path
     mark : str
-        What a piece begins with where a word begins.
+        The prefix of pieces at the beginning of a word.
     """
 
     mark = WORD
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Load `path`.
+        """Loads `path`.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class Vocabulary:
             The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
         """
         self.path = Path(path)
-        self._known = {}  # id -> piece, of ids that were asked for: SentencePiece takes ten times as long
+        self._known = {}  # id -> piece, of ids used so far: SentencePiece takes ten times as long
         self._processor = load_processor(path, add_eos=True)
         self.size = self._processor.get_piece_size()
         self.eos_id = self._processor.eos_id()
@@ -59,7 +59,7 @@ class Vocabulary:
             raise ModelFileError(f"{path}: the SentencePiece model has no </s>; train it with eos_id=0")
 
     def encode(self, text: str) -> list[int]:
-        """Ids of `text`, a list that ends with `eos_id`, and is nothing else for empty and blank text.
+        """Returns the ids of `text`, a list that ends with `eos_id`, which is alone for empty and blank text.
 
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
@@ -67,19 +67,19 @@ class Vocabulary:
             return self._processor.encode(clean(text))
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Ids of each of `texts`: a list of lists."""
+        """Returns the ids of each of `texts`: a list of lists."""
         # SentencePiece's own batch call starts threads, which do not survive a fork, and saves 2 us a text.
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Ids) -> str:
-        """Text of `ids` (list or integer array) up to the first `eos_id`, if there is one.
+        """Returns the text of `ids` (list or integer array) up to the first `eos_id`, if there is one.
 
         Raises
         ------
         ValueError
             An id is not in the vocabulary.
         ModelFileError
-            The vocabulary file makes text that is not UTF-8.
+            The vocabulary's pieces are not UTF-8.
         """
         try:
             return call_processor(self.path, self._processor.decode, before_end(ids, self.eos_id))
@@ -87,7 +87,7 @@ class Vocabulary:
             raise self._no_such_id() from None
 
     def pieces(self, ids: Ids) -> list[str]:
-        """The piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
+        """Returns the piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
         try:
             return [self._known.get(id_) or self._piece(id_) for id_ in ids]
@@ -98,20 +98,20 @@ class Vocabulary:
         return self._known.setdefault(id_, call_processor(self.path, self._processor.id_to_piece, id_))
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The id of each piece; `unk_id` for what is no piece. No </s> is added."""
+        """Returns the id of each piece; `unk_id` for an unknown one. Does not add </s>."""
         with native:
             return [self._processor.piece_to_id(clean(piece)) for piece in pieces]
 
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of `text`, without </s>; an unknown one as it stands in the text."""
+        """Returns the pieces of `text`, without </s>; an unknown one as it is spelled in the text."""
         return call_processor(self.path, self._processor.encode, clean(text), out_type=str)[:-1]
 
     def spans(self, text: str) -> list[Span]:
-        """Where each of `surfaces(text)` stands in `text`: begin and end in code points, ascending."""
+        """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
         return located(self.path, self._processor, clean(text), self.surfaces(text))
 
     def language_end(self, text: str) -> int:
-        """Where the text begins after the name of the language to translate into, `>>fra<<`; 0: it has none.
+        """Returns the beginning of the text after the name of its target language, `>>fra<<`; 0 without a name.
 
         A name is a piece that texts are never cut inside (SentencePiece: user-defined).
         """
@@ -123,9 +123,9 @@ class Vocabulary:
         return len(text) - len(rest) if id_ != self.unk_id and id_ in self.encode(name)[:2] else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
-        """The text of pieces, whether the vocabulary has them or not."""
+        """Returns the text of pieces, known or unknown."""
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
-        # SentencePiece takes an unknown piece for text, in which there is no mark
+        # SentencePiece takes an unknown piece for text without a mark
         spaced = [clean(p).replace(WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
         text = call_processor(self.path, self._processor.decode, spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
@@ -135,7 +135,7 @@ class Vocabulary:
 
 
 def load_processor(path: str | os.PathLike[str], **options: object) -> Any:
-    """The SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
+    """Loads the SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
     content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
@@ -152,9 +152,9 @@ def load_processor(path: str | os.PathLike[str], **options: object) -> Any:
 def call_processor(
     path: str | os.PathLike[str], method: Callable[..., Any], *arguments: object, **options: object
 ) -> Any:
-    """What a method of the SentencePiece model in the file `path` gives.
+    """Calls a method of the SentencePiece model in the file `path`.
 
-    Raises ModelFileError if that is no text, which may show only now.
+    Raises ModelFileError if a piece is not UTF-8, which may show only now.
     """
     try:
         with native:
@@ -164,20 +164,20 @@ def call_processor(
 
 
 def located(path: str | os.PathLike[str], processor: Any, text: str, pieces: Sequence[str]) -> list[Span]:
-    """Where each of the `pieces` into which a SentencePiece model cuts `text` stands in it."""
+    """Returns the spans in `text` of the `pieces` into which a SentencePiece model cuts it."""
     normalized, origins = call_processor(path, processor.normalize, text, with_offsets=True)
     return source_spans(text, pieces, normalized, origins)
 
 
 def before_end(ids: Ids, eos_id: int) -> list[int]:
-    """`ids` (list or integer array) up to the first `eos_id`, if there is one."""
+    """Returns `ids` (list or integer array) up to the first `eos_id`, if there is one."""
     ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     return ids[: ids.index(eos_id)] if eos_id in ids else ids
 
 
 def clean(text: str) -> str:
-    """`text` as plain str, without lone surrogates, which SentencePiece refuses."""
+    """Returns `text` as plain str, without lone surrogates, which SentencePiece refuses."""
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__}, expected str")
-    text = str.__str__(text)  # of a subclass, which may print as something else
+    text = str.__str__(text)  # a subclass may print differently
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

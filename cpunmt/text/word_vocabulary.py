@@ -1,7 +1,7 @@
-"""Text to ids and back for Marian's vocabularies of words: text that somebody has cut already, at its spaces.
+"""Text to ids and back for Marian's vocabularies of words: the text is already cut, at its spaces.
 
-As Marian does it: words are neither cut nor joined here. Subwords of a text that subword-nmt has cut (`play@@ ing`) are
-words too, and whoever cut them joins them again.
+As in Marian, words are neither cut nor joined here. Subwords of subword-nmt (`play@@ ing`) are
+words too, and the caller joins them again.
 """
 
 import os
@@ -16,11 +16,11 @@ from cpunmt.text.vocabulary import WORD, Ids, before_end, clean
 # Marian cuts at spaces alone. A line that it reads holds no line breaks, and its words hardly the other ones.
 _GAP = re.compile("[ \t\n\v\f\r]+")
 _TOKEN = re.compile("[^ \t\n\v\f\r]+")
-_SUSPICIOUS = 0.1  # share of words with SentencePiece's mark from which on they are its pieces
+_SUSPICIOUS = 0.1  # share of words with SentencePiece's mark that marks a table of its pieces
 
 
 class WordVocabulary(TableVocabulary):
-    """Words, and <unk> for all others."""
+    """Vocabulary of words, with <unk> for all others."""
 
     mark = ""
 
@@ -34,7 +34,7 @@ class WordVocabulary(TableVocabulary):
             )
 
     def encode(self, text: str) -> list[int]:
-        # a text that says </s> does not end there
+        # a text that contains </s> does not end there
         found = [self.unk_id if id_ == self.eos_id else id_ for id_ in self.ids(self.surfaces(text))]
         return [*found, self.eos_id]
 

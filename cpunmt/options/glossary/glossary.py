@@ -1,4 +1,4 @@
-"""Terms and how they are to be translated: `Glossary`."""
+"""Terms and their required translations: `Glossary`."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\ud800-\udfff]")  # a
 
 
 class Glossary(Mapping[str, str]):
-    """How terms are to be translated: a mapping that nothing changes, and threads may share.
+    """Required translations of terms: an immutable mapping that threads may share.
 
     Glossary({"train station": "Bahnhof"})
     Glossary.from_tsv("terms.tsv")
 
-    A term is found in a sentence where it stands as whole words, as it is written; at the beginning of a sentence
-    with a capital, and in capitals. Of terms that begin at the same place the longest counts. In scripts that have no
-    space between words it is found anywhere. White space in a term stands for any white space.
+    A term matches whole words of a sentence as it is written; at the beginning of a sentence also with a capital, and
+    anywhere in capitals. The longest of the terms that begin at one place wins. In scripts without spaces between words
+    a term matches anywhere. White space in a term matches any white space.
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
-        """Of a mapping from terms to their translations.
+        """`terms`: a mapping from terms to their translations.
 
-        Raises TypeError for anything but text, ValueError, which names the term, for one that is empty, longer than
-        400 characters or 64 words and spaces, or has control characters, for two that differ in white space alone,
-        and for more than 200,000.
+        Raises TypeError for anything but text. Raises ValueError, which names the term, for a term that is empty,
+        longer than 400 characters or 64 words and spaces, or has control characters, for two that differ in white space
+        alone, and for more than 200,000.
         """
         if not isinstance(terms, Mapping):
             raise TypeError(f"glossary is {type(terms).__name__}, expected a dict of terms or a cpunmt.Glossary")
@@ -56,10 +56,10 @@ class Glossary(Mapping[str, str]):
 
     @classmethod
     def from_tsv(cls, path: str | os.PathLike[str]) -> Glossary:
-        """Read a file of lines with a term, a tab and its translation, in UTF-8; blank lines do not count.
+        """Reads a file of lines with a term, a tab and its translation, in UTF-8; skips blank lines.
 
-        Raises CpunmtError, which names the file and the line, for one that cannot be read, is larger than 32 MiB, has
-        another kind of line, a term as in `Glossary`, or two translations of one.
+        Raises CpunmtError, which names the file and the line, for a file that cannot be read or is larger than 32 MiB,
+        another kind of line, a term that `Glossary` refuses, or two translations of one term.
         """
         try:
             with open(path, "rb") as file:
@@ -89,7 +89,7 @@ class Glossary(Mapping[str, str]):
         return glossary
 
     def matches(self, text: str) -> list[Match]:
-        """The terms in a sentence, from left to right, none of which overlap."""
+        """Returns the terms in a sentence, from left to right, without overlaps."""
         return self._matcher.matches(text)
 
     def __getitem__(self, term: str) -> str:
@@ -120,7 +120,8 @@ class Glossary(Mapping[str, str]):
 
 
 def glossary_of(value: object) -> Glossary | None:
-    """What `glossary=` is given: None, a Glossary, a mapping, or the path of a file; errors as of `Glossary`."""
+    """Returns the value of `glossary=`: from None, a Glossary, a mapping, or the path of a file; errors as of
+    `Glossary`."""
     if value is None or isinstance(value, Glossary):
         return value
     if isinstance(value, str | os.PathLike):
@@ -133,7 +134,7 @@ def glossary_of(value: object) -> Glossary | None:
 
 
 def _problem(source: str, target: str) -> str | None:
-    """What is wrong with a term, as a message; None if nothing is."""
+    """Returns the error message for a term; None if the term is valid."""
     for text, what in ((source, "term"), (target, f"translation of {shown(source)}")):
         if not text.strip():
             return f"the {what} is empty; expected text" if what != "term" else "a term is empty; expected text"
@@ -149,7 +150,7 @@ def _problem(source: str, target: str) -> str | None:
 
 
 def _rows(content: bytes, path: str) -> Iterator[tuple[int, str, str]]:
-    """(number, term, translation) of each line that is not blank."""
+    """Yields (number, term, translation) of each line that is not blank."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(content.split(b"\n"), 1):
         try:

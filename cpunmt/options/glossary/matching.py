@@ -1,4 +1,4 @@
-"""Terms of a glossary in a sentence: the longest at each place, in time that grows with the sentence alone."""
+"""Finds terms of a glossary in a sentence: the longest at each place, in time linear in the sentence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from cpunmt.options.glossary.words import capitalised, is_word, one_space, token_texts, tokens
 
-MOST_TOKENS = 64  # of a term, spaces too: from each word of a sentence no more are looked at
-LOUD = 5  # so many letters in capitals are a word in capitals; fewer may be an abbreviation, as "US" is
+MOST_TOKENS = 64  # of a term, spaces included: the most that are compared from each word of a sentence
+LOUD = 5  # letters of a word in capitals; a shorter one may be an abbreviation, such as "US"
 
 
 class Match(NamedTuple):
@@ -16,12 +16,12 @@ class Match(NamedTuple):
 
     begin: int
     end: int
-    term: tuple[str, str]  # it and its translation, as the glossary has them
-    target: str  # the translation as it is to stand in the target: of a term in capitals in capitals too
+    term: tuple[str, str]  # the term and its translation, as in the glossary
+    target: str  # the translation as it is written in the target: in capitals for a term in capitals
 
 
 class _Node:
-    """What may follow the words so far, and the terms that they are."""
+    """The possible next words after a sequence of words, and the terms that end with it."""
 
     __slots__ = ("after", "terms")
 
@@ -31,12 +31,12 @@ class _Node:
 
 
 class Matcher:
-    """A tree of the terms' words. Read only."""
+    """A read-only tree of the terms' words."""
 
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
-        """Of (source, target), each with one space where it has white space, and MOST_TOKENS at most."""
+        """`terms`: (source, target), with single spaces for white space, and MOST_TOKENS at most."""
         self._root = _Node()
-        for source, target in sorted(terms):  # of two for the same words the first counts, in whatever order they came
+        for source, target in sorted(terms):  # of two terms with the same words the first one wins, in any input order
             node = self._root
             for token, _, _ in tokens(source):
                 word = token.casefold()
@@ -44,10 +44,10 @@ class Matcher:
             node.terms = (*node.terms, (source, target))
 
     def matches(self, text: str) -> list[Match]:
-        """The terms in `text`, from left to right: of those that begin at one place the longest; none overlap.
+        """Returns the terms in `text`, from left to right: the longest at each place, without overlaps.
 
         A term matches as it is written. At the beginning of a sentence its first letter may be a capital, and it may
-        be written in capitals, if it has `LOUD` letters or the whole text is.
+        be written in capitals, if it has `LOUD` letters or the whole text is in capitals.
         """
         found: list[Match] = []
         first = self._root.after
@@ -70,7 +70,7 @@ class Matcher:
     def _longest(
         self, text: str, given: list[tuple[str, int, int]], folded: list[str], place: int, initial: bool, quiet: bool
     ) -> tuple[Match, int] | None:
-        """The longest term that begins at a token, and the number of the token after it."""
+        """Returns the longest term that begins at a token, and the number of the token after it."""
         node, begin, found = self._root, given[place][1], None
         for number in range(place, min(len(given), place + MOST_TOKENS)):
             after = node.after.get(folded[number])
@@ -88,7 +88,7 @@ class Matcher:
 def _chosen(
     terms: tuple[tuple[str, str], ...], surface: str, initial: bool, quiet: bool
 ) -> tuple[tuple[str, str], str] | None:
-    """The term that stands as `surface` in a text, and its translation in capitals if it does; None if none does."""
+    """Returns the term that `surface` spells, with its translation in capitals for a surface in capitals; or None."""
     for term in terms:
         if term[0] == surface:
             return term, term[1]

@@ -1,4 +1,4 @@
-"""Words as a glossary sees them: a term begins and ends where they do."""
+"""Splits text into the words at which terms of a glossary may begin and end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from cpunmt.text.scripts import UNSPACED
 
-# Signs that belong to the letter before them, which Python counts among neither letters nor digits.
+# Signs that belong to the letter before them, which Python counts neither as letters nor as digits.
 _SIGNS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0\u07eb-\u07f3\u0816-\u082d\u0859-\u085b"
@@ -23,40 +23,40 @@ _UNSPACED_SIGNS = (
 
 @cache
 def _tokens() -> re.Pattern[str]:
-    """Compiled late: it takes 3 ms, and most runs have no glossary."""
+    """Compiles the pattern on first use: it takes 3 ms, and most runs have no glossary."""
     mark = f"[{_SIGNS}{_UNSPACED_SIGNS}]"
     word = f"(?:[^\\W{UNSPACED}]+|[{_SIGNS}]+)+(?:(?<=n)['\u2019]t\\b)?"
     return re.compile(f"{word}|\\s+|[{UNSPACED}]{mark}*|.", re.DOTALL)
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
-    """(token, begin, end) of all of `text`: words, white space, and each other character alone.
+    """Returns (token, begin, end) for all of `text`: words, white space, and each other character alone.
 
-    A letter of a script without spaces is a word. "don't" is one word; of "dog's" the dog is one.
+    A letter of a script without spaces is a word. "don't" is one word; of "dog's" only dog is one.
     """
     return [(match.group(), *match.span()) for match in _tokens().finditer(text)]
 
 
 def token_texts(text: str) -> list[str]:
-    """The tokens alone, in a third of the time."""
+    """Returns the tokens alone, in a third of the time."""
     return _tokens().findall(text)
 
 
 def is_word(token: str) -> bool:
-    """Whether a token has a letter or digit: is no white space, punctuation or symbol."""
+    """Returns whether a token has a letter or digit, unlike white space, punctuation and symbols."""
     return any(map(str.isalnum, token))
 
 
 def one_space(text: str) -> str:
-    """`text` without white space around it, and one space for what there is inside."""
+    """Strips `text`, and replaces each inner run of white space by one space."""
     return " ".join(text.split())
 
 
 def capitalised(text: str) -> str:
-    """`text` as it stands at the beginning of a sentence."""
+    """Returns `text` as it is written at the beginning of a sentence."""
     return text[:1].upper() + text[1:] if text[:1].islower() else text
 
 
 def is_spaced(text: str) -> bool:
-    """Whether the last character of `text` is of a script that has spaces between words."""
+    """Returns whether the last character of `text` belongs to a script with spaces between words."""
     return not re.match(f"[{UNSPACED}]", text[-1:])
