@@ -1,7 +1,7 @@
-"""All kernels, compiled to one object file.
+"""Compiles all kernels to one object file.
 
-Needs Numba. With `Target` None it is for this process's path, tuned for this very processor where that is its best; a
-wheel's programs are compiled for a target that any processor of the path has (`tools/programs.py`).
+Needs Numba. If `Target` is None, it compiles for this process's path, tuned for this processor if that is its best; a
+wheel's programs are compiled for a target that any processor of the path supports (`tools/programs.py`).
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from cpunmt.engine.program_files import content
 from cpunmt.simd import isa, processor
 
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
-_OURS = "cpunmt."  # in modules whose names begin so
+_OURS = "cpunmt."  # prefix of the names of our modules
 
 
 # The program of a process that compiles for its path and writes the content of the program file
@@ -37,7 +37,7 @@ class CannotCompileError(Exception):
 
 
 class Target(NamedTuple):
-    """What LLVM compiles for, in its names."""
+    """A processor and its features, in LLVM's names."""
 
     cpu: str
     features: str
@@ -51,10 +51,10 @@ class Built(NamedTuple):
 
 
 def build(progress=iter, foreign: bool = False, target: Target | None = None) -> Built:
-    """Compile every kernel. `progress` is handed the list, to count along (tqdm).
+    """Compiles every kernel. `progress` wraps the list, to count along (tqdm).
 
-    `foreign`: kernels that others than cpunmt have defined in this process, too: a benchmark's.
-    `target`: another than this processor; then the process is to compile for nothing else.
+    `foreign`: includes kernels that other code, such as a benchmark, defined in this process.
+    `target`: instead of this processor; then the process must not compile for any other.
     """
     with default_settings(*(target or ())), _rarely_collecting():
         for entry in ENTRIES:
@@ -64,7 +64,7 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
         initialize_llvm()
         kernels = [kernel for kernel in jit.KERNELS.values() if foreign or kernel.function.__module__.startswith(_OURS)]
         modules = {kernel.name: kernel.compile() for kernel in progress(kernels)}
-        first, *others = sorted(modules)  # the same bytes, whatever was imported first
+        first, *others = sorted(modules)  # the same bytes for any order of imports
         linked = modules[first]
         for name in others:
             linked.link_in(modules[name])
@@ -96,7 +96,7 @@ def build_content(progress=iter) -> bytes:
 
 
 def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:
-    """Object code of a module, for this process's path."""
+    """Returns object code of a module, for this process's path."""
     cpu, features = target or isa.target_cpu(isa.current())
     if _lacks_multiply_add(features):
         multiply_add.define(linked)
@@ -107,14 +107,15 @@ def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:
 
 
 def _lacks_multiply_add(features: str) -> bool:
-    """Whether LLVM would call a library; every path but the generic one has the instruction."""
+    """Returns whether LLVM would call a library; every path but the generic one has the instruction."""
     generic = isa.current() is isa.Isa.GENERIC and processor.machine() != "aarch64"
     return generic and "+fma" not in features.split(",")
 
 
 @contextlib.contextmanager
 def _rarely_collecting():
-    """Numba makes millions of objects that live on: to look for garbage among them takes a tenth of the time."""
+    """Delays the garbage collector: Numba makes millions of lasting objects, and searching them takes a tenth of the
+    time."""
     usual = gc.get_threshold()
     gc.set_threshold(20_000, 50, 1_000)
     try:
@@ -124,5 +125,5 @@ def _rarely_collecting():
 
 
 def llvm_version() -> str:
-    """Of the LLVM that compiles."""
+    """Returns the version of the LLVM that compiles."""
     return ".".join(map(str, llvm.llvm_version_info))

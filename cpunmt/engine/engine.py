@@ -24,13 +24,13 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH
 
-REFILL = 0.5  # share of the slots that are free before they are filled again; found by bench/top_up
-KEPT = 16  # workspaces that are kept for later calls at most,
-USUAL = 32 << 20  # each not larger than so many bytes and four times the weights: what is larger is given back
+REFILL = 0.5  # share of the slots that must be free before they are filled; from bench/top_up
+KEPT = 16  # the most workspaces kept for later calls,
+USUAL = 32 << 20  # each of at most this many bytes, or four times the weights: larger ones are freed
 
 
 def _names(record: np.dtype) -> list[str]:
-    """Of all fields of a record, those of records inside it as "outer.inner", in the order of their places."""
+    """Returns all fields of a record in order of their addresses, those of inner records as "outer.inner"."""
     found = []
     for name in record.names:
         inner = record[name].names
@@ -46,32 +46,32 @@ class Hypothesis(NamedTuple):
     """One translation of a sentence."""
 
     ids: list[int]  # target pieces, with the final </s>, or other end, unless the length limit cut it off
-    log_prob: float  # sum over the pieces, </s> included; as the score no number, if the search is not scored
+    log_prob: float  # sum over the pieces, </s> included; like the score NaN, if the search is not scored
     score: float
     truncated: bool  # the length limit was reached
     token_log_probs: list[float] | None  # of each piece
     attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
-    logits: np.ndarray | None = None  # float32 [pieces, vocabulary]: what each was chosen by; -inf: no candidate
+    logits: np.ndarray | None = None  # float32 [pieces, vocabulary]: each piece was chosen by a row; -inf: no candidate
 
 
 class Engine:
     """Runs a Model, or several as an ensemble (see search.ensemble), with or without a Shortlist.
 
-    Safe to share between threads: memory belongs to a call. `model` is the first one.
+    Threads may share it: each call has its own memory. `model` is the first one.
     """
 
     def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Any] | None = None):
-        """Several models have the same pieces and ids, source and target, and weights that add up to 1.
+        """Several models must have the same pieces and ids, source and target, and weights that add up to 1.
 
-        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). It is that of all models. `clusters`
-        are those of one model's states, by target language: see StateClusters.
+        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). All models share it. `clusters` are
+        those of one model's states, by target language: see StateClusters.
         """
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
         self.shortlist, self.clusters = shortlist, clusters
         self._state_clusters = None
         self._program = program.load()
-        with LOCK:  # it depends on CPUNMT_ISA, which may name what there is not: no matter for an import
+        with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
         # of finished calls, by their address. Each change is one operation of a dict, which is atomic without Python's
@@ -79,7 +79,7 @@ class Engine:
         self._workspaces: dict[int, Workspace] = {}
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
-        # of an ensemble what suits all
+        # suits all models of an ensemble
         self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
@@ -106,21 +106,22 @@ class Engine:
         unwanted: Unwanted | None = None,
         refill: float = REFILL,
     ) -> list[list[Hypothesis]]:
-        """Translations in order: of each sentence at least one hypothesis, the best first, all different.
+        """Translates sentences; returns for each at least one hypothesis, the best first, all different.
 
         Parameters
         ----------
         sources : one sequence of source ids per sentence, each with its final </s>
-        limits : at most this many target ids for each, </s> included; not less than its prefix has
-        prefixes : None, or for each sentence the ids that its translations begin with. A piece that is not among
-            the sentence's candidates has log-probability minus infinity, and so have they.
-        slots : sentences side by side; changes speed only
-        tell : is told each piece of a greedy search when it is found, and ends a sentence there by returning True
+        limits : the most target ids of each, </s> included; not less than its prefix has
+        prefixes : None, or for each sentence the ids that its translations begin with. A piece outside
+            the sentence's candidates has log-probability minus infinity, and so have its translations.
+        slots : sentences decoded in parallel; changes speed only
+        tell : called with each piece of a greedy search; returns True to end the sentence there
         refill : share of the slots, 0 to 1, that must be free before the next sentences take their places: 0 as soon
             as one is, 1 when all are; changes speed only
-        unwanted : is asked several times a second; a sentence that it names has no hypothesis, unless it is done
+        unwanted : called several times a second; returns sentences to drop, which have no hypothesis unless they are
+            done
 
-        Raises CancelledError or TimeLimitError where `process.stopping` says so.
+        Raises CancelledError or TimeLimitError if `process.stopping` does.
         """
         if not sources:
             return []
@@ -154,13 +155,14 @@ class Engine:
         return results
 
     def usual_slots(self, search: Search) -> int:
-        """Sentences side by side where a call does not say: hypotheses are twice as many, if one has more than one."""
+        """Returns the default number of parallel sentences: with more than one hypothesis each, there are twice as many
+        hypotheses."""
         return min(self._slots, max(1, 2 * self._slots // search.beam_size))
 
     def pieces(self, source: list[int], limit: int, search: Search, prefix=None) -> Iterator[tuple[int, float]]:
-        """(piece, its log-probability), one by one as they are found, of a sentence that is searched greedily.
+        """Yields (piece, its log-probability) as they are chosen, for a greedily searched sentence.
 
-        They are those of `translate`, whose arguments these are, each for one sentence.
+        They equal those of `translate`; the arguments are the same, each for one sentence.
         """
         record, workspace, _made, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
         found = workspace.history[0, :, 0]  # the first slot that is taken is 0
@@ -177,9 +179,10 @@ class Engine:
     def _prepared(
         self, sources, limits, search, prefixes, slots, refill=REFILL
     ) -> tuple[array, Workspace, Made, tuple]:
-        """What compiled code reads and writes of a call, whose arguments are those of `translate`.
+        """Makes the arrays that compiled code reads and writes for a call; the arguments are those of `translate`.
 
-        Returns a BATCH record, the memory, and what the record points to: it must live as long as compiled code runs.
+        Returns a BATCH record, the memory, and the objects that the record points to, which must outlive the compiled
+        call.
         """
         count = len(sources)
         listed, clustered = not search.full and self.shortlist is not None, search.clusters
@@ -257,21 +260,22 @@ class Engine:
         return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets)
 
     def _keep(self, workspace: Workspace):
-        """For a later call; the oldest goes where there are many, or those of one kind would be all, for ever."""
+        """Stores a workspace for a later call, and drops the oldest if there are many, so that other sizes get a
+        place."""
         if workspace.bytes <= self._usual:
             self._workspaces[workspace.address] = workspace
             for address in list(self._workspaces)[:-KEPT]:
                 self._workspaces.pop(address, None)
 
     def _search(self, search: Search, steps: int):
-        """Address of the SEARCH record, and what scores of 0 to `steps` pieces are divided by."""
+        """Returns the address of the SEARCH record, and the divisors of scores of 0 to `steps` pieces."""
         found = self._searches.get(search)
         if found is None:
             record, kept = search_record(search)
             if len(self._searches) > 100:
                 self._searches.clear()
             found = record.ctypes.data, (record, kept)
-            if not search.suppressed:  # which may be long, and others at each call
+            if not search.suppressed:  # sequences may be long, and different in each call
                 self._searches[search] = found
         normalizers = self._powers.get(search.length_penalty)
         if normalizers is None or len(normalizers) <= steps:
@@ -282,12 +286,12 @@ class Engine:
         return found, normalizers
 
     def _most_candidates(self, longest: int) -> int:
-        """No sentence of `longest` pieces has more candidates than this."""
+        """Returns the most candidates that a sentence of `longest` pieces can have."""
         most = self.shortlist.first + (self._longest_list + 1) * longest + records.CANDIDATES_MULTIPLE
         return min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE)
 
     def _workspace(self, wanted: Size) -> Workspace:
-        """One that no call uses, at least as large as asked for."""
+        """Returns an unused workspace that is at least as large as `wanted`."""
         for workspace in reversed(list(self._workspaces.values())):
             have = workspace.size
             if (have.candidates == 0, have[-2:]) != (wanted.candidates == 0, wanted[-2:]):
@@ -299,12 +303,12 @@ class Engine:
             made = self._rounded(Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)]))
             if made.bytes <= self._usual:
                 return made
-            self._keep(workspace)  # what is made will not stay in its place
+            self._keep(workspace)  # the new one will not stay in its place
             break
         return self._rounded(wanted)
 
     def _rounded(self, wanted: Size) -> Workspace:
-        """A new one, with some room to spare for calls that are a little larger."""
+        """Makes a new workspace, with some spare room for slightly larger calls."""
         source, candidates = -(-wanted.source // 32) * 32, -(-wanted.candidates // 256) * 256
         steps, tokens = -(-wanted.steps // 64) * 64, -(-wanted.tokens // 32) * 32
         return Workspace(
@@ -312,7 +316,7 @@ class Engine:
         )
 
     def _clustered(self) -> StateClusters:
-        """Made on first use. Raises ValueError where there are no clusters."""
+        """Makes the clusters on first use. Raises ValueError if the model has none."""
         if self.clusters is None:
             raise ValueError("the search is over clusters, but there are none")
         with native, LOCK:
@@ -321,7 +325,8 @@ class Engine:
         return self._state_clusters
 
     def _output(self):
-        """Address of the LINEAR records of the output layers over the whole vocabulary; packed on first use."""
+        """Returns the address of the LINEAR records of the output layers over the whole vocabulary; packs them on first
+        use."""
         with native, LOCK:
             if self._full_output is None:
                 packed = [self._pack_output(member.model) for member in self._members]

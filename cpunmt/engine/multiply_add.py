@@ -4,10 +4,10 @@ LLVM would call fmaf of the C library for each float, so that the program needed
 Here it is arithmetic of doubles on whole vectors, which has the same bits.
 
 The product of two floats is exact in a double (48 of 53 bits). The sum with z is rounded there, which would be one
-rounding too many; so it is rounded to odd instead: if it is inexact, the last bit of what truncation gives is set. A
-float, whose precision is less than half of that, is then rounded from it as from the exact sum (Boldo and Melquiond
-2008, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, theorem 1 and section 4).
-What the sum lost is known exactly (Knuth's TwoSum), and no product of floats leaves a double's range.
+rounding too many. So it is rounded to odd instead: if it is inexact, the last bit of the truncated sum is set. A float,
+whose precision is less than half of that, is then rounded from it as from the exact sum (Boldo and Melquiond 2008,
+Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, theorem 1 and section 4). The
+rounding error of the sum is known exactly (Knuth's TwoSum), and no product of floats leaves a double's range.
 """
 
 import re
@@ -46,7 +46,7 @@ define hidden {floats} @{name}({floats} %x, {floats} %y, {floats} %z) noinline n
 
 
 def definition(name: str, lanes: int) -> str:
-    """LLVM code of a function `name` of three vectors of `lanes` floats."""
+    """Returns LLVM code of a function `name` of three vectors of `lanes` floats."""
     kinds = {"floats": "float", "doubles": "double", "words": "i64", "bools": "i1"}
     return _DEFINITION.format(
         name=name,
@@ -69,12 +69,12 @@ define hidden float @{name}(float %x, float %y, float %z) nounwind {{
 
 
 def define(module: llvm.ModuleRef) -> None:
-    """Let `module` call functions of its own wherever it would want the instruction."""
+    """Makes `module` call its own functions instead of the missing instruction."""
     for function in [function for function in module.functions if function.name.startswith("llvm.fma.")]:
         found = _INTRINSIC.fullmatch(function.name)
         if not found:
             raise TypeError(f"{function.name}: only floats are multiplied and added without the instruction")
         lanes = found[1]
-        function.name = f"fused_multiply_add_{lanes or 'float'}"  # an intrinsic no more
+        function.name = f"fused_multiply_add_{lanes or 'float'}"  # not an intrinsic any more
         code = definition(function.name, int(lanes)) if lanes else _scalar(function.name)
         module.link_in(llvm.parse_assembly(code))

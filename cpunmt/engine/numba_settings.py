@@ -1,7 +1,7 @@
-"""Numba as it is by default, while the program is compiled.
+"""Restores Numba's default settings while the program is compiled.
 
 NUMBA_* variables of the environment are for a user's own functions. Some of them would change our machine code, others
-end in the middle of it: so none is seen while it is compiled, and all hold again afterwards.
+stop its compilation. So all are hidden during compilation, and apply again afterwards.
 """
 
 import contextlib
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from cpunmt.errors import CpunmtError
 
-# What shapes machine code, and its default. Numba's code generator is made with the first four, once in a process.
-# Of some processors it does not use AVX: then ENABLE_AVX is the bool False, which nobody can set.
+# Settings that shape machine code, and their defaults. Numba creates its code generator with the first four, once in a
+# process. On some processors it does not use AVX: then ENABLE_AVX is the bool False, which no variable can set.
 _BOUND = {"CPU_NAME": None, "CPU_FEATURES": None, "ENABLE_AVX": True, "OPT": 3}
 _SHAPING = {
     **_BOUND,
@@ -27,9 +27,9 @@ _FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings anew only where var
 
 @contextlib.contextmanager
 def default_settings(cpu: str | None = None, features: str | None = None) -> Iterator[None]:
-    """`cpu`, `features`: what to compile for, in LLVM's names; this processor if they are None.
+    """Applies default settings. `cpu`, `features`: the compilation target, in LLVM's names; None: this processor.
 
-    Raises CpunmtError for settings that cannot be taken back: those of a file, or of an earlier import of Numba.
+    Raises CpunmtError for settings that cannot be undone: those of a file, or of an earlier import of Numba.
     """
     given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("NUMBA_")}
     target = {"CPU_NAME": cpu, "CPU_FEATURES": features}
@@ -70,7 +70,7 @@ def default_settings(cpu: str | None = None, features: str | None = None) -> Ite
 
 
 def _other(defaults, found) -> dict:
-    """The settings that are not the default."""
+    """Returns the settings that are not the default."""
     return {
         name: found[name]
         for name, default in defaults.items()

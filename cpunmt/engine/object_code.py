@@ -1,4 +1,4 @@
-"""Machine code as an object file, which LLVM puts into memory: of a compiled program, and of the one that is kept."""
+"""Loads machine code from an object file into memory, by LLVM: a program just compiled, or a stored one."""
 
 import functools
 
@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 
 @functools.cache
 def initialize_llvm() -> None:
-    """Once in a process, before anything is compiled or loaded."""
+    """Initializes LLVM, once in a process, before any compiling or loading."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
@@ -18,16 +18,16 @@ class ObjectCode:
     def __init__(self, code: bytes):
         initialize_llvm()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
-        # use_lmm: all sections in one piece of memory. Without it each lies where there is room, and in a process whose
-        # memory is in pieces that may be too far away for an address in the code, which ends the process.
+        # use_lmm: puts all sections into one piece of memory. Otherwise a section may be too far away for an address in
+        # the code, if the process's memory is fragmented, which ends the process.
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def function(self, symbol: str, prototype):
-        """What `prototype` (ctypes.CFUNCTYPE) calls by the name `symbol`."""
+        """Returns the function `symbol` as a callable of type `prototype` (ctypes.CFUNCTYPE)."""
         return prototype(self._engine.get_function_address(symbol))
 
     def data(self, symbol: str) -> int:
-        """Address of a variable."""
+        """Returns the address of a variable."""
         return self._engine.get_global_value_address(symbol)

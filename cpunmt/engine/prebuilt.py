@@ -1,14 +1,14 @@
-"""The programs that a wheel brings: a shared object for each path, which the operating system's loader maps.
+"""The programs in a wheel: a shared object for each path, mapped by the operating system's loader.
 
 `prebuilt/` beside this file holds them and a manifest, both made by `tools/programs.py`; a checkout has them only after
-`make wheel`. They need nothing from outside, not even a C library, and neither Numba nor LLVM.
+`make wheel`. They have no dependencies: no C library, neither Numba nor LLVM.
 
 programs.json:
-    sources     digest of the sources that they were compiled from (`sources.sources_digest`)
+    sources     digest of their sources (`sources.sources_digest`)
     system      sys.platform
     machine     as `processor.machine` says
     complete    whether every path of that machine is there; setup.py makes a wheel of no others
-    tools       name -> version of what has compiled and linked them
+    tools       name -> version of the compilers and linkers
     programs    path -> {"file", "sha256", "cpu", "features", "signatures": {kernel: letters}}
 """
 
@@ -28,11 +28,11 @@ MANIFEST = "programs.json"
 
 
 class Unfit(Exception):
-    """There is no prebuilt program that can be used; the message says why."""
+    """No usable prebuilt program exists; the message says why."""
 
 
 class Damaged(Unfit):
-    """There should be one: a file has changed, or cannot be loaded."""
+    """An installed program is damaged: a file has changed, or cannot be loaded."""
 
 
 class SharedObject:
@@ -42,7 +42,7 @@ class SharedObject:
         self._loaded = ctypes.CDLL(str(path))
 
     def function(self, symbol: str, prototype):
-        """What `prototype` (ctypes.CFUNCTYPE) calls by the name `symbol`."""
+        """Returns the function `symbol` as a callable of type `prototype` (ctypes.CFUNCTYPE)."""
         return prototype((symbol, self._loaded))
 
 
@@ -55,7 +55,7 @@ class Prebuilt(NamedTuple):
 
 
 def find(path: Isa) -> Prebuilt:
-    """The prebuilt program of an instruction set, of exactly these sources. Raises Unfit."""
+    """Finds the prebuilt program of an instruction set, from exactly these sources. Raises Unfit."""
     folder = FOLDER
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())

@@ -3,9 +3,9 @@
     program = load()
     program.translate(model, batch, workspace)
 
-It is the one that this machine has compiled and kept (`cpunmt warmup`), or the one that the wheel has brought, or it is
-compiled now, once for all models, and kept for later starts. Only the last imports Numba and the kernels, only the
-first and the last import LLVM.
+The program comes from this machine's cache (`cpunmt warmup`) or from the wheel. Otherwise it is compiled now, once for
+all models, and stored for later starts. Only compiling imports Numba and the kernels; a program of the wheel does not
+need LLVM either.
 """
 
 import ctypes
@@ -35,9 +35,8 @@ class Program:
 
     def __init__(self, code, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None):
         """`code`: an ObjectCode or a SharedObject. `signatures` maps a kernel's name to one letter for its result
-        and one for each argument.
-        """
-        self._code = code  # the machine code stays in memory with it
+        and one for each argument."""
+        self._code = code  # keeps the machine code in memory
         self.origin, self.path = origin, path
         for name, letters in signatures.items():
             if hasattr(self, name):
@@ -62,9 +61,9 @@ def _address(array: np.ndarray) -> int:
 
 
 def load() -> Program:
-    """The program for this process's instruction set; compiles it, and says so on stderr, where there is none yet.
+    """Loads the program for this process's instruction set; if there is none yet, compiles it, with a line on stderr.
 
-    Raises CpunmtError if there is none and nothing that compiles one.
+    Raises CpunmtError if there is none, and no compiler.
     """
     with native, LOCK:
         return _load_once()
@@ -96,7 +95,7 @@ def _load() -> Program:
 
 
 def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
-    """The program that a cache file holds."""
+    """Loads the program in a cache file."""
     from cpunmt.engine.object_code import ObjectCode  # LLVM, which a prebuilt program does without
 
     code, signatures = parts(data)
@@ -106,7 +105,7 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
 def _build(progress=iter) -> bytes | None:
     """Returns the content of a new program file; None if LLVM cannot compile for this path.
 
-    The process then uses another path, and stderr says so.
+    Then the process uses another path, with a line on stderr.
     """
     try:
         from cpunmt.engine.compiler import CannotCompileError, build_content
@@ -133,16 +132,16 @@ def _nothing_compiles(unfit: prebuilt.Unfit) -> CpunmtError:
 
 
 def can_compile() -> bool:
-    """Whether Numba is installed."""
+    """Returns whether Numba is installed."""
     return cache_file() is not None
 
 
 def warm_up(progress=iter) -> Path | None:
-    """Compile the program for this very processor and keep it, unless that has been done.
+    """Compiles the program for this very processor and stores it, unless that has been done.
 
-    Returns its file; None if it cannot be kept (stderr says why).
+    Returns its file; None if it cannot be stored (stderr says why).
 
-    Without Numba it is the file of the wheel's program, and stderr says that nothing was compiled. Raises CpunmtError
+    Without Numba it returns the file of the wheel's program, and a line on stderr says so. Raises CpunmtError
     if there is none.
     """
     path = cache_file()

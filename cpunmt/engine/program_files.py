@@ -1,9 +1,9 @@
 """The file of a compiled program: one for each set of sources, compilers, path and kind of processor.
 
-It holds machine code, which runs when it is called: so its folder must belong to the user and be closed to others
+It holds machine code, which runs when it is called. So its folder must belong to the user and be closed to others
 (mode 0700), or it is not used.
 
-    CPUNMT_CACHE_DIR    where the file lies; default: cpunmt in the user's cache folder
+CPUNMT_CACHE_DIR    folder of the file; default: cpunmt in the user's cache folder
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _DIGEST = 32  # bytes
 
 @functools.cache
 def program_digest() -> str | None:
-    """Of those, of the compilers and of this processor; None where there are no compilers.
+    """Returns a digest of the sources, the compilers and this processor; None without compilers.
 
     Raises CpunmtError if there are compilers, but the sources cannot be read.
     """
@@ -54,9 +54,9 @@ def program_digest() -> str | None:
 
 
 def version_of(package: str) -> str | None:
-    """A text that changes with the version of numba or llvmlite; None if it is not installed.
+    """Returns a text that changes with the version of numba or llvmlite; None if it is not installed.
 
-    Neither is imported for it: that takes 300 ms, and to ask what is told of packages 15 ms.
+    It does not import them, which takes 300 ms, or ask for their metadata, which takes 15 ms.
     """
     try:
         found = importlib.util.find_spec(package)
@@ -75,38 +75,38 @@ def version_of(package: str) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept."""
+    """Returns the folder for compiled programs."""
     chosen = os.environ.get("CPUNMT_CACHE_DIR")
     if chosen:
         return Path(chosen)
     try:
         return user_folder("cache")
-    except RuntimeError:  # there is no home
+    except RuntimeError:  # without a home
         import tempfile
 
         return Path(tempfile.gettempdir()) / f"cpunmt-{os.getuid()}"
 
 
 def cache_file() -> Path | None:
-    """The file of this machine's program; None where there are no compilers, which its name tells."""
+    """Returns the file of this machine's program; None without compilers, whose versions are in its name."""
     digest = program_digest()
     return digest and cache_folder() / f"{isa.current().value}-{digest}.program"
 
 
 def content(code: bytes, signatures: dict[str, str]) -> bytes:
-    """What such a file holds."""
+    """Returns the content of such a file."""
     body = json.dumps(signatures).encode() + b"\n" + code
     return _MAGIC + hashlib.sha256(body).digest() + body
 
 
 def parts(data: bytes) -> tuple[bytes, dict[str, str]]:
-    """(code, signatures) of a file's content."""
+    """Returns (code, signatures) of a file's content."""
     signatures, _, code = data[len(_MAGIC) + _DIGEST :].partition(b"\n")
     return code, json.loads(signatures)
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a cache file; None if there is none, it is damaged, or others could have written it."""
+    """Reads a cache file; returns None if it is missing, damaged, or others could have written it."""
     try:
         with _opened_folder(path.parent) as folder:
             if not _private(os.fstat(folder)):
@@ -123,9 +123,9 @@ def read(path: Path) -> bytes | None:
 
 @contextlib.contextmanager
 def _opened_folder(path: Path):
-    """Its descriptor, so that the folder that is checked is the one that is read, whatever its name leads to later.
+    """Returns a descriptor of the folder, so that the checked folder is the one that is read, even if its name changes.
 
-    It may be a link of the user's own.
+    The name may be a link of the user's own.
     """
     folder = os.open(os.path.realpath(path), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -135,12 +135,12 @@ def _opened_folder(path: Path):
 
 
 def _private(status: os.stat_result) -> bool:
-    """Whether only this user can write in the folder of that status."""
+    """Returns whether only this user can write in the folder of that status."""
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def write(path: Path, data: bytes) -> bool:
-    """Keep `data` for later starts; where that is impossible, say so and go on. Whether it is kept."""
+    """Stores `data` for later starts, or warns on stderr. Returns whether it was stored."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not _private(path.parent.stat()):

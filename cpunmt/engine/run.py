@@ -1,4 +1,4 @@
-"""A batch through compiled code, call by call: between two of them Python hears interrupts, tells and is asked."""
+"""Runs a batch in several calls of compiled code; between them Python handles interrupts and calls callbacks."""
 
 import time
 from array import array
@@ -13,12 +13,12 @@ from cpunmt.process import stopping
 from cpunmt.process.native_calls import native
 
 BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
-LONGEST_CALL = 0.2  # as long as it surely takes less than so many seconds: an interrupt waits for it
+LONGEST_CALL = 0.2  # seconds: while calls surely stay shorter than this, because an interrupt waits for them
 ONE_STEP = 1  # the budget of a call that ends with the next step
 
 
 class Step(NamedTuple):
-    """A piece that a sentence has just been given."""
+    """A piece that a sentence has just received."""
 
     sentence: int
     piece: int
@@ -26,12 +26,12 @@ class Step(NamedTuple):
     is_last: bool  # the translation ends with it
 
 
-Tell = Callable[[Step], object]  # whether the sentence is to end there
-Unwanted = Callable[[], Collection[int]]  # sentences whose translation nobody wants any more
+Tell = Callable[[Step], object]  # returns whether the sentence is to end there
+Unwanted = Callable[[], Collection[int]]  # sentences whose translation is no longer wanted
 
 
 class Made(NamedTuple):
-    """What compiled code writes, and where, as in a BATCH record; what is not wanted is None."""
+    """The output arrays of compiled code, and their offsets, as in a BATCH record; None for an output that is off."""
 
     places: array  # output_offsets
     limits: array
@@ -48,9 +48,9 @@ class Made(NamedTuple):
 def run(
     program: Program, record: array, workspace: Workspace, made: Made, tell: Tell | None, unwanted: Unwanted | None
 ) -> set[int]:
-    """Translate a batch, whose BATCH record it is; the sentences that were dropped, as they were unwanted.
+    """Translates a batch, given its BATCH record; returns the sentences that were dropped as unwanted.
 
-    Raises what `process.stopping` says. An interrupt is handled between two calls, an exit waits for one.
+    Raises the errors of `process.stopping`. An interrupt is handled between two calls, an exit waits for one.
     """
     batch_at, begin, more = record.buffer_info()[0], 1, True
     budget = BUDGET if tell is None else ONE_STEP
@@ -59,7 +59,7 @@ def run(
     while more:
         stopping.check()
         if unwanted is not None and (named := unwanted()) and not _drop(named, dropped, made):
-            record[0] = 0 if begin else int(workspace.record[0]["waiting"])  # what has not begun never does
+            record[0] = 0 if begin else int(workspace.record[0]["waiting"])  # sentences that have not begun never do
         began = time.perf_counter()
         with native:
             more = program.translate(batch_at, workspace.address, begin, budget)
@@ -75,7 +75,7 @@ def run(
 
 
 def _drop(named: Collection[int], dropped: set[int], made: Made) -> bool:
-    """Let the sentences that are named, and not done, end with their next step. Whether any other is not done."""
+    """Ends the named, unfinished sentences with their next step. Returns whether any other is unfinished."""
     ranks = len(made.lengths) // len(made.limits)
     undone = {sentence for sentence, length in enumerate(made.lengths[::ranks]) if not length}
     for sentence in undone.intersection(named) - dropped:
@@ -85,16 +85,17 @@ def _drop(named: Collection[int], dropped: set[int], made: Made) -> bool:
 
 
 class _Steps:
-    """The pieces of sentences that are searched greedily, each once."""
+    """Yields the pieces of greedily searched sentences, each once."""
 
     def __init__(self, workspace: Workspace, sentences: int):
-        """Of a search that has not begun, and goes on by one step in each call of compiled code."""
+        """The search must not have begun, and each call of compiled code must make one step."""
         self._slots, self._history = workspace.sentences, workspace.history
         self._slots["step"] = 0  # of an earlier search
         self._told = [0] * sentences
 
     def found(self) -> list[Step]:
-        """What the last call found, by sentence. Slots that became free in it are as they were left."""
+        """Returns the pieces of the last call, by sentence. Slots that became free in it still hold their last
+        values."""
         new = []
         of_slots = zip(*(self._slots[name].tolist() for name in ("sentence", "step", "live")), strict=True)
         for slot, (sentence, step, live) in enumerate(of_slots):

@@ -1,4 +1,4 @@
-"""How to search: what a caller says, and the record that compiled code reads."""
+"""The settings of a search: a caller's, and the record that compiled code reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cpunmt.search.records import SEARCH
 
 
 class Search(NamedTuple):
-    """How to search.
+    """The settings of a search.
 
     score of a hypothesis = (log_prob - word_penalty * n) / n ** length_penalty + coverage_penalty * coverage,
     where n counts its pieces and coverage is that of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14).
@@ -24,16 +24,16 @@ class Search(NamedTuple):
     word_penalty: float = 0.0
     coverage_penalty: float = 0.0
     min_length: int = 0  # pieces before </s>
-    full: bool = False  # choose from the whole vocabulary, not from the shortlist's candidates
+    full: bool = False  # choose from the whole vocabulary, not only from the shortlist's candidates
     clusters: bool = False  # choose from the pieces of the state's cluster; if not `full`, also from the shortlist's
-    token_log_probs: bool = False  # tell them
-    attention: bool = False  # tell it
-    vocab_logits: bool = False  # tell what each piece was chosen by; of a beam of 1, see `forcing`
-    scored: bool = True  # False: log-probabilities and scores are not told, and of one hypothesis not even made
+    token_log_probs: bool = False  # return them
+    attention: bool = False  # return it
+    vocab_logits: bool = False  # return the logits of each piece; for a beam of 1, see `forcing`
+    scored: bool = True  # False: log-probabilities and scores are not returned; for one hypothesis not even computed
     stepwise: bool = (
         False  # look at whole rows of logits, not at blocks of them (search.fused_output): to time and test
     )
-    to_the_end: bool = False  # search on when nothing can change any more (search.early_stop): to time and test that
+    to_the_end: bool = False  # search on although the result cannot change (search.early_stop): to time and test that
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0
     suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
@@ -42,9 +42,9 @@ class Search(NamedTuple):
     num_beam_groups: int = 1  # see search.diverse_beams: as many beams of beam_size / num_beam_groups
     diversity_penalty: float = 0.0
     prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
-    return_alternatives: bool = False  # beam_size hypotheses that differ behind the prefix, each searched greedily
-    min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, but for the best one
-    sampling_topk: int = 1  # see search.sampling; 1: nothing is drawn, else beam_size hypotheses are, each by itself
+    return_alternatives: bool = False  # beam_size hypotheses that differ after the prefix, each searched greedily
+    min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, except the best one
+    sampling_topk: int = 1  # see search.sampling; 1: none are drawn, else each of beam_size hypotheses by itself
     sampling_topp: float = 1.0
     sampling_temperature: float = 1.0
     seed: int = 0
@@ -56,18 +56,18 @@ class Search(NamedTuple):
 
     @property
     def most_ended(self) -> int:
-        """Hypotheses that a beam which does not shrink ends with, at least; of all groups together."""
+        """The least number of ended hypotheses at which a beam that does not shrink stops; of all groups together."""
         groups = self.num_beam_groups
         return groups * max(1, int(self.beam_size // groups * self.patience + 0.5))
 
     @property
     def room(self) -> int:
-        """Of one sentence and step hypotheses at most, and of a sentence those that have ended."""
+        """The most hypotheses of one sentence and step, and the most ended hypotheses of a sentence."""
         return self.beam_size if not self.patience else self.beam_size + max(self.beam_size, self.most_ended)
 
     @property
     def normalized(self) -> bool:
-        """Whether log-probabilities are made."""
+        """Whether log-probabilities are computed."""
         return self.scored or self.beam_size > 1 or self.token_log_probs or self.patience > 0 or self.whole_logits
 
     @property
@@ -77,7 +77,7 @@ class Search(NamedTuple):
 
     @property
     def whole_logits(self) -> bool:
-        """Whether logits are changed, or looked at more than once: no row of them is scored and forgotten in blocks."""
+        """Whether logits are changed, or read more than once: then their rows are not scored in blocks."""
         changed = self.restricted or self.repetition_penalty != 1 or self.prefix_bias_beta > 0
         twice = self.sampling or self.vocab_logits or (self.patience > 0 and bool(self.end_pieces))
         return self.stepwise or changed or twice
@@ -89,7 +89,7 @@ class Search(NamedTuple):
 
     @property
     def forcing(self) -> Search:
-        """What gives a translation, forced as a prefix, the log-probabilities that this search gave its pieces."""
+        """The search that, with a translation forced as prefix, reproduces the log-probabilities of this search."""
         plain = Search(
             repetition_penalty=self.repetition_penalty, full=self.full, clusters=self.clusters, stepwise=self.stepwise
         )
@@ -100,7 +100,7 @@ GREEDY = Search()
 
 
 def search_record(search: Search) -> tuple[np.ndarray, object]:
-    """A SEARCH record, and what it points to."""
+    """Makes a SEARCH record; returns it with the objects that it points to."""
     flat = np.array([piece for sequence in search.suppressed for piece in sequence] or [0], np.int32)
     ends = np.array(search.end_pieces or [0], np.int32)
     offsets = np.array([0, *itertools.accumulate(map(len, search.suppressed))], np.int64)

@@ -1,7 +1,7 @@
-"""Which sources shape machine code: a program of others is never used.
+"""Digest of the sources that shape machine code: a program of other sources is never used.
 
-Alone in a file, and without imports of ours, because setup.py reads it too. Hidden names are no sources: Emacs locks
-softmax.py with a link `.#softmax.py` that leads nowhere, notebooks keep copies in `.ipynb_checkpoints`.
+This file imports none of our modules, because setup.py reads it too. It skips hidden names: Emacs locks
+softmax.py with a dangling link `.#softmax.py`, notebooks keep copies in `.ipynb_checkpoints`.
 """
 
 import functools
@@ -28,7 +28,8 @@ class NoSources(OSError):
 
 @functools.cache
 def sources_digest() -> str:
-    """Of the sources that shape machine code, as they are installed. A module that a kernel imports must be one.
+    """Returns a digest of the installed sources that shape machine code. It must include every module that kernels
+    import.
 
     Raises NoSources.
     """

@@ -1,4 +1,4 @@
-"""What compiled code reads of clusters of decoder states (text.clusters, search.output.candidates)."""
+"""Clusters of decoder states in the form that compiled code reads (text.clusters, search.output.candidates)."""
 
 import ctypes
 from array import array
@@ -12,8 +12,8 @@ from cpunmt.kernels.matmul.packing import pack, panels
 from cpunmt.model.model import Model
 from cpunmt.search.records import CLUSTERS
 
-OTHERS = -1  # stands for the sources that name no target language with clusters of its own
-LOWEST = -3e38  # kernels.softmax.LOWEST, which belongs to what is compiled
+OTHERS = -1  # stands for sources without a target language that has its own clusters
+LOWEST = -3e38  # equals kernels.softmax.LOWEST, which only compiled code imports
 
 
 class _Everything(NamedTuple):
@@ -26,15 +26,15 @@ class _Everything(NamedTuple):
 
 
 class StateClusters:
-    """`address` of CLUSTERS records, one for each set; `numbers`: which of them belongs to which source piece."""
+    """`address` of CLUSTERS records, one for each set; `numbers` maps a source piece to its record."""
 
     def __init__(self, sets: Mapping[int, Any], model: Model):
-        """`sets` by the source piece that names their target language; OTHERS: of sources that name none of them.
+        """`sets` by the source piece that names their target language; OTHERS: for sources that name none of them.
 
         A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
         text.clusters.
 
-        Without one for OTHERS those choose from the whole vocabulary: a single cluster of all pieces.
+        Without a set for OTHERS, those sources choose from the whole vocabulary: a single cluster of all pieces.
         """
         size, depth = model.config.vocab_size, model.config.architecture.model_dim
         if OTHERS not in sets:
@@ -48,7 +48,7 @@ class StateClusters:
         self.address = record.ctypes.data
 
     def chosen(self, sources: Sequence[Sequence[int]]) -> tuple[array, int]:
-        """The set of each of `sources`, int64 [sentences]; and how many pieces the largest cluster of these has.
+        """Returns the set of each of `sources`, int64 [sentences], and the number of pieces in their largest cluster.
 
         A source names its language by its first piece, or by the second one: SentencePiece may put a space before it.
         """
@@ -60,7 +60,7 @@ class StateClusters:
 
 
 def _fill(record, clusters):
-    """Write one CLUSTERS record; returns what it points to."""
+    """Writes one CLUSTERS record; returns the objects that it points to."""
     count, depth = clusters.centroids.shape
     layer, bias = record["centroids"], np.full(16 * panels(count), LOWEST, np.float32)
     bias[:count] = -clusters.half_norms
@@ -73,7 +73,7 @@ def _fill(record, clusters):
 
 
 def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarray:
-    """ENTRY [pieces] of a table's vectors [pieces]; those that its scheme does not have may be left out."""
+    """Makes ENTRY [pieces] of a table's vectors [pieces]; those that its scheme lacks may be left out."""
     found = np.zeros(len(bias), records.ENTRY)
     for name, vector in (("scale", scales), ("total", totals), ("bias", bias), ("start", start)):
         if vector is not None:
@@ -82,7 +82,7 @@ def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarra
 
 
 def _entries_of(model: Model) -> np.ndarray:
-    """Those of the output table."""
+    """Makes the entries of the output table."""
     table, size, vectors = model.record[0]["output"], model.config.vocab_size, {}
     for name in ("bias", "scales", "totals", "start"):
         if table[name]:

@@ -1,4 +1,4 @@
-"""The memory of one call: allocated before it, carved up here, never touched by two calls at once."""
+"""The memory of one call: allocated before it, divided here, and used by one call at a time."""
 
 import mmap
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from cpunmt.model.model import Model
 from cpunmt.model.tensors import output_table
 from cpunmt.search.records import ENDED, FUSED_ROWS, HYPOTHESIS, ITEM, LOGITS, MEMBER, SLOT, WORKSPACE
 
-LOGIT_ROWS = 16  # that share an output layer and are scored at once
-# Bytes. Larger buffers are the system's own pages: where they are freed into the C library's heap, what is allocated
-# between them keeps it from ever getting smaller.
+LOGIT_ROWS = 16  # rows that share an output layer and are scored at once
+# Bytes. Larger buffers get their own pages from the system: on the C library's heap, memory allocated between them
+# would keep the heap from shrinking.
 _PAGES, _HUGE_PAGES = 1 << 18, 1 << 22
 
 
@@ -27,20 +27,20 @@ class Member(NamedTuple):
     """One of the models that search together."""
 
     model: Model
-    weight: float = 1.0  # of its log-probabilities; those of all add up to 1
+    weight: float = 1.0  # of its log-probabilities; all weights add up to 1
 
 
 class Size(NamedTuple):
-    """What a Workspace has room for."""
+    """The capacity of a Workspace."""
 
-    slots: int  # sentences side by side
+    slots: int  # sentences decoded in parallel
     beam: int  # hypotheses of each
     steps: int  # pieces of each
     tokens: int  # source pieces encoded at once
     source: int  # pieces of the longest source
-    candidates: int  # target pieces that a sentence chooses from; 0: the whole vocabulary
-    attention: int  # 1: attention is kept
-    by_row: int = 0  # 1: each hypothesis chooses from pieces of its own, 2: and from its sentence's
+    candidates: int  # the most target pieces a sentence chooses from; 0: the whole vocabulary
+    attention: int  # 1: attention is stored
+    by_row: int = 0  # 1: each hypothesis has its own candidates, 2: and its sentence's
 
 
 class Workspace:
@@ -49,11 +49,11 @@ class Workspace:
     Two of them are `history` and `sentences`.
     `memories` are the records of the architectures, one of each model.
 
-    Memory is reserved, not used: the operating system gives pages to what a call really touches.
+    Memory is only reserved: the operating system provides the pages that a call touches.
     """
 
     def __init__(self, members: Sequence[Member], size: Size):
-        from cpunmt.simd import tile_shapes  # which an engine has imported, not those who import this module
+        from cpunmt.simd import tile_shapes  # imported by engines, not by all importers of this module
 
         self.size = size
         config = members[0].model.config  # all have its pieces
@@ -128,7 +128,7 @@ class Workspace:
                 buffer("own_logits", float32, live, records.BLOCK)
 
     def _member(self, fields, member, wanted, layers):
-        """Fill in a MEMBER record. `layers`: how many output layers of its own it has, each of how many panels."""
+        """Fills in a MEMBER record. `layers`: (number of its own output layers, panels of each)."""
         config = member.model.config
         memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
         self.memories.append(memory.record)
@@ -141,7 +141,7 @@ class Workspace:
             fields["outputs"] = outputs.ctypes.data
 
     def _buffer(self, dtype, *shape):
-        """Uninitialized array, aligned to a cache line, with a line to spare at the end."""
+        """Returns an uninitialized array, aligned to a cache line, with a spare line at the end."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = np.empty(size + 128, np.uint8) if size < _PAGES else _own_pages(size + 128)
         self.bytes += memory.nbytes
@@ -154,21 +154,21 @@ class Workspace:
 def _own_pages(size: int) -> np.ndarray:
     """Maps `size` bytes of memory, which the system takes back with the array: uint8 [size]."""
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    pages = mmap.mmap(-1, size, **private)  # else a forked child would write to the same pages
+    pages = mmap.mmap(-1, size, **private)  # otherwise a forked child would write to the same pages
     if size >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy does
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8)
 
 
 def _multiplied(config: ModelConfig) -> str:
-    """What the output layer's weights are multiplied as."""
+    """Returns the type of the integers that the output layer multiplies."""
     return SCHEMES[config.scheme_of(output_table(config))]
 
 
 def output_layers(config: ModelConfig, count: int, panels: int, allocate: Callable) -> np.ndarray:
-    """LINEAR [count], each with room for so many panels of the output layer, which `gather_output` fills in.
+    """Makes LINEAR [count], each with room for `panels` panels of the output layer, which `gather_output` fills in.
 
-    `allocate(dtype, *shape)` gives an uninitialized array that lives as long as they do.
+    `allocate(dtype, *shape)` returns an uninitialized array that lives as long as they do.
     """
     scheme, depth = records.MULTIPLIED[_multiplied(config)], config.architecture.model_dim
     sizes = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}

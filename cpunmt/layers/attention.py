@@ -1,4 +1,4 @@
-"""Attention layers: the encoder's over its own sentence, and what follows the heads of any of them."""
+"""Attention layers: the encoder's self-attention, and the projection after the heads of any attention."""
 
 from cpunmt.kernels.attention import self_attention
 from cpunmt.kernels.copying import copy_floats
@@ -13,7 +13,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def projected(weights: address, settings: address, scratch: address, rows: count):
-    """y = context W + b: what follows the heads of attention; y = context where the model has no such layer."""
+    """y = context W + b: the projection after the heads of attention; y = context if the model has none."""
     w = at(SCRATCH, scratch, 0)
     if at(LINEAR, weights, 0).panels == 0:
         copy_floats(w.context, rows * at(SETTINGS, settings, 0).model_dim, w.y)

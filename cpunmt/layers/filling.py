@@ -1,4 +1,4 @@
-"""Fills the records of layers in from a packed model's tensors; whoever has made it keeps it, and so their arrays."""
+"""Fills in the records of layers from a packed model's tensors, and keeps the arrays alive."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,30 +12,31 @@ from cpunmt.layers.stored import Linear
 from cpunmt.layers.weights import linear_weights, table_weights
 from cpunmt.simd import isa
 
-LEAST = -128  # what a quantized 0 is where no number is negative
+LEAST = -128  # the quantized 0 of activations without negative numbers
 
 
 class RecordFiller:
     """Records of one model. Addresses in them are valid as long as this object."""
 
     def __init__(self, tensors: Mapping[str, np.ndarray], scheme_of: Callable, is_static: Callable):
-        """`scheme_of(name)`: how a matrix is stored; `is_static(name)`: whether its input's scale was found before."""
+        """`scheme_of(name)`: storage of a matrix; `is_static(name)`: whether the model stores the scale of its
+        input."""
         self.tensors = tensors
         self._scheme_of, self._is_static = scheme_of, is_static
         self._tables = {}  # name -> Weights
         self._kept = []  # arrays that records point to
 
     def keep(self, array: np.ndarray) -> int:
-        """The address of an array that is kept."""
+        """Keeps an array alive and returns its address."""
         self._kept.append(array)
         return array.ctypes.data
 
     def address(self, name: str) -> int:
-        """Of a tensor."""
+        """Returns the address of a tensor."""
         return self.tensors[name].ctypes.data
 
     def linear(self, record, layer: Linear):
-        """Fill in a LINEAR record."""
+        """Fills in a LINEAR record."""
         scheme, static = self._scheme_of(layer.name), self._is_static(layer.name)
         weights = linear_weights(self.tensors, layer, scheme)
         record["depth"], record["panels"] = layer.depth, panels(layer.columns)
@@ -55,13 +56,13 @@ class RecordFiller:
             record["multiplier"] = self.tensors[f"{layer.name}.multiplier"][0]
 
     def norm(self, record, prefix: str):
-        """Fill in a NORM record, but for what reads it."""
+        """Fills in a NORM record, except for its reader."""
         record["scale"], record["bias"] = self.address(f"{prefix}.scale"), self.address(f"{prefix}.bias")
 
     def layer(self, record, linears: Mapping[str, Linear], norms: Mapping[str, str]):
-        """Fill in the record of a whole layer, from Linears and prefixes of norms by the paths of their fields.
+        """Fills in the record of a whole layer, from Linears and prefixes of norms by the paths of their fields.
 
-        In a path that ends in a number, the record before it is a FEED_FORWARD, of which that is in the middle.
+        If a path ends in a number, the record before it is a FEED_FORWARD, and the number counts its middle layers.
         """
         middles = {}  # path of a FEED_FORWARD -> its LINEARs, in order
         for path, linear in linears.items():
@@ -85,13 +86,13 @@ class RecordFiller:
             self.norm(_inside(record, path), prefix)
 
     def table(self, record, name: str):
-        """Fill in a TABLE record that looks pieces up."""
+        """Fills in a TABLE record for embeddings."""
         weights = self._table(name)
         record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights._replace(sums=None), weights.scales, False)
 
     def output(self, record, name: str) -> np.float32:
-        """Fill in a TABLE record of an output layer; returns what its input is multiplied with, see LINEAR."""
+        """Fills in a TABLE record of an output layer; returns the multiplier of its input, see LINEAR."""
         weights, static = self._table(name), self._is_static(name)
         record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights, self.tensors["output.scale"] if static else weights.scales, static)
@@ -106,9 +107,9 @@ class RecordFiller:
         return self._tables[name]
 
     def _multiplied(self, record, weights, scales, static):
-        """Fill in what integers need beside them: fields that LINEAR and TABLE records share.
+        """Fills in the fields for integer products that LINEAR and TABLE records share.
 
-        Sums begin with what takes the offset away that activations are stored with, and adds STATIC_OFFSET.
+        Sums begin with a term that removes the storage offset of activations, and adds STATIC_OFFSET.
         """
         record["scheme"] = weights.scheme
         if weights.scales is not None:

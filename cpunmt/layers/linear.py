@@ -1,7 +1,7 @@
 """Affine maps, each in a scheme of its own.
 
-An activation is a float row; beside it, where its reader multiplies integers, stands its quantized form. Whoever makes
-a row quantizes it for its reader while it is hot (`kernels/layer_norm`, `quantize` below).
+An activation is a float row. If its reader multiplies integers, its quantized form is stored beside it, made
+while the row is in the cache (`kernels/layer_norm`, `quantize` below).
 """
 
 import numpy as np
@@ -59,7 +59,7 @@ def linear_of(weights: address, x: address, rows: count, scratch: address, out: 
 
 @kernel
 def row_bytes(scheme: count, depth: count) -> count:
-    """Of a row of `depth` activations that is quantized for a reader of that scheme."""
+    """Returns the bytes of a row of `depth` activations that is quantized for a reader of that scheme."""
     return 2 * depth if scheme == INT16 else PLANES * depth
 
 
@@ -73,7 +73,7 @@ def quantize_again(
     quantized: address,
     row_scales: address,
 ):
-    """The same where x has been quantized for a reader of the given scheme and multiplier: if this one differs."""
+    """Quantizes x again if this reader's scheme and multiplier differ from those of the first quantization."""
     reader = at(LINEAR, weights, 0)
     if reader.scheme != scheme or reader.multiplier != multiplier:
         quantize(weights, x, rows, quantized, row_scales)
@@ -81,7 +81,7 @@ def quantize_again(
 
 @kernel
 def cut_panels(weights: address, first: count, panels: count, part: address) -> count:
-    """Make the LINEAR record `part` of a layer's panels from `first` on, at most `panels`; returns how many."""
+    """Makes `part` a LINEAR record of at most `panels` panels of a layer, from `first` on; returns how many."""
     w, p = at(LINEAR, weights, 0), at(LINEAR, part, 0)
     bytes_before = 16 * first * w.depth * _WEIGHT_BYTES[w.scheme]
     p.scheme, p.depth, p.panels = w.scheme, w.depth, lesser(panels, w.panels - first)

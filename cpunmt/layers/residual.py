@@ -1,10 +1,10 @@
-"""What stands around every block: what it reads, and how its output joins the residual stream.
+"""The surroundings of every block: its input, and how its output joins the residual stream.
 
-    before    the block reads x, or norm(x) where the model says so ("pre-norm"; Marian's preprocess n)
-    after     x becomes norm(x + y) mostly (Marian's postprocess "an"), or what other letters say in their order:
-              a adds the block's input, n normalizes, h is a highway connection to the block's input
+before    the block reads x, or norm(x) in models with "pre-norm" (Marian's preprocess n)
+after     x becomes norm(x + y) in most models (Marian's postprocess "an"), or follows the letters in their order:
+a adds the block's input, n normalizes, h is a highway connection to the block's input
 
-x is quantized as soon as it is there: by `after`, or by `before` where that makes what the block reads.
+x is quantized as soon as it is computed: by `after`, or by `before` if that computes the block's input.
 """
 
 from cpunmt.kernels.copying import copy_floats
@@ -25,7 +25,7 @@ ADD_AND_NORMALIZE = ADD + 4 * NORMALIZE
 
 @kernel
 def finish(norm: address, settings: address, scratch: address, rows: count):
-    """What follows the embeddings, and the last layer: x = norm(x), if there is a norm; x is quantized."""
+    """Finishes the embeddings or the last layer: x = norm(x), if there is a norm; quantizes x."""
     s, w, n = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(NORM, norm, 0)
     if n.scale != 0:
         residual_layer_norm(settings, norm, w.x, 0, rows, w.x, w.quantized, w.row_scales)
@@ -35,7 +35,7 @@ def finish(norm: address, settings: address, scratch: address, rows: count):
 
 @kernel
 def before_block(residual: address, settings: address, scratch: address, rows: count):
-    """Make the scratch memory's `input` from x, quantized too, unless they are the same."""
+    """Makes the scratch memory's `input` from x, quantized too, unless they are the same."""
     w = at(SCRATCH, scratch, 0)
     if at(SETTINGS, settings, 0).preprocess:
         norm = address_of(at(RESIDUAL, residual, 0).before)
@@ -44,7 +44,7 @@ def before_block(residual: address, settings: address, scratch: address, rows: c
 
 @kernel
 def after_block(residual: address, settings: address, scratch: address, rows: count):
-    """Make x from the block's input x and output y, quantized too, unless the next block reads something else."""
+    """Makes x from the block's input x and output y, quantized too, unless the next block reads something else."""
     s, w, r = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(RESIDUAL, residual, 0)
     norm = address_of(r.after)
     quantized = w.quantized if s.preprocess == 0 else 0

@@ -1,4 +1,4 @@
-"""What a packed file holds of a linear layer or a table: the names, types and shapes of its tensors.
+"""The tensors of a linear layer or a table in a packed file: their names, types and shapes.
 
 A packed linear layer is some tensors (C = columns, padded to whole panels of 16; layouts: kernels/matmul/packing):
 
@@ -9,8 +9,8 @@ A packed linear layer is some tensors (C = columns, padded to whole panels of 16
     NAME.scale       float32 [C]       of integers
     NAME.sums        int32 [C]         int8 only: sum of each column's integers
     NAME.bias        float32 [C]
-    NAME.multiplier  float32 [1]       int8 and 4 bits, if activation_scales is "static": what x is multiplied with
-                                       before it is rounded; scale and bias are those of schemes.int8.static_scales
+    NAME.multiplier  float32 [1]       int8 and 4 bits, if activation_scales is "static": the factor of x before
+                     rounding; scale and bias are those of schemes.int8.static_scales
 
 A table has a row for each piece: it looks pieces up, and as the output layer it also has "output.bias" (float32).
 
@@ -45,11 +45,11 @@ class Linear(NamedTuple):
     parts: tuple[tuple[str, str | None], ...]
     depth: int
     widths: tuple[int, ...]  # columns of each part
-    rectified: bool = False  # x is what a ReLU has made: no number is negative, and many are 0
+    rectified: bool = False  # x is the output of a ReLU: not negative, and often 0
 
     @property
     def by_depth_bytes(self) -> int:
-        """Memory of the weights as an 8-bit product reads them that skips zeros: see packing.by_depth."""
+        """Returns the memory of the weights in the layout of 8-bit products that skip zeros: see packing.by_depth."""
         return self.depth * PANEL * BLOCK * -(-panels(self.columns) // BLOCK) if self.rectified else 0
 
     @property
@@ -57,12 +57,13 @@ class Linear(NamedTuple):
         return sum(self.widths)
 
     def split(self, columns: np.ndarray) -> list[np.ndarray]:
-        """An array whose last axis is `columns`, as an array of each part."""
+        """Splits an array, whose last axis is `columns`, into an array for each part."""
         return np.split(columns, np.cumsum(self.widths)[:-1], axis=-1)
 
 
 def linear(block: str, depth: int, parts: Mapping[str, int], name: str | None = None, without_bias=()) -> Linear:
-    """The Linear `name` of a block, of parts (name -> columns) side by side; those of `without_bias` have no bias."""
+    """Makes the Linear `name` of a block, of parts (name -> columns) side by side; those of `without_bias` have no
+    bias."""
     tensors = tuple(
         (f"{block}.{part}.weight", None if part in without_bias else f"{block}.{part}.bias") for part in parts
     )
@@ -72,7 +73,7 @@ def linear(block: str, depth: int, parts: Mapping[str, int], name: str | None = 
 def feed_forward_linears(
     block: str, d: int, width: int, depth: int, activation: str, last: bool = True
 ) -> dict[str, Linear]:
-    """`depth` affine maps from d to `width`, from there to itself, and back: fields of FEED_FORWARD -> Linear.
+    """Makes `depth` affine maps from d to `width`, within `width`, and back: fields of FEED_FORWARD -> Linear.
 
     Between two stands an activation, "relu" among others. `last` False leaves out the one back.
     """
@@ -85,7 +86,7 @@ def feed_forward_linears(
 
 
 def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:
-    """Of a packed linear layer; `static`: its input's scale was found beforehand."""
+    """Returns the tensors of a packed linear layer; `static`: the model stores its input's scale."""
     count = panels(layer.columns)
     inside = {
         "int8": (layer.depth // GROUP, PANEL, GROUP),
@@ -99,12 +100,12 @@ def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:
 
 
 def table_tensors(name: str, size: int, width: int, scheme: str, output: bool) -> Tensors:
-    """Of a packed table of `size` rows; `output`: it is the output layer."""
+    """Returns the tensors of a packed table of `size` rows; `output`: it is the output layer."""
     per_byte = 2 if scheme in CODEBOOKS else 1
     return {f"{name}.weight": (_STORED[scheme], (size, width // per_byte))} | _beside(name, scheme, size, output)
 
 
 def _beside(name, scheme, size, sums) -> Tensors:
-    """What integers need beside them."""
+    """Returns the additional tensors of integers."""
     found = {f"{name}.scale": (_FLOAT32, (size,))} if SCHEMES[scheme] != "float32" else {}
     return found | ({f"{name}.sums": (_INT32, (size,))} if scheme == "int8" and sums else {})

@@ -1,4 +1,4 @@
-"""Stored weights -> what compiled code multiplies: decoded where they are small on disk only, and proved safe.
+"""Converts stored weights to the operands of compiled code: decodes compact formats, and proves that sums fit.
 
 stored     int8, int16, float32    as they are: the file's own memory
            float16                 float32
@@ -16,7 +16,7 @@ from cpunmt.kernels.matmul.packing import GROUP, PANEL
 from cpunmt.layers.schemes import CODEBOOKS, int8, int16
 from cpunmt.layers.stored import Linear
 
-_WORDS = 128  # numbers of 8 bits whose sum needs no more than 16
+_WORDS = 128  # 8-bit numbers whose sum fits 16 bits
 
 
 class Weights(NamedTuple):
@@ -27,15 +27,15 @@ class Weights(NamedTuple):
     scales: np.ndarray | None = None  # float32 [columns]
     sums: np.ndarray | None = None  # int32 [columns]: of the integers; INT8 only
     codes: np.ndarray | None = None  # of 4 bits
-    levels: np.ndarray | None = None  # int8 [16]: what each code means
+    levels: np.ndarray | None = None  # int8 [16]: the level of each code
 
     def totals(self) -> np.ndarray | None:
-        """Sum of each column's real weights, float32 [columns]; INT8 only."""
+        """Returns the sum of each column's real weights, float32 [columns]; INT8 only."""
         return None if self.sums is None else self.scales * self.sums.astype(np.float32)
 
 
 def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: str) -> Weights:
-    """Of a linear layer, from what `stored.linear_tensors` lists.
+    """Returns the weights of a linear layer, from the tensors of `stored.linear_tensors`.
 
     Raises ModelFileError for int16 weights whose sums could overflow, and for int8 weights that instruction sets
     could multiply differently: -128, or sums that are not those of the weights.
@@ -44,7 +44,7 @@ def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: st
 
 
 def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str) -> Weights:
-    """Of a table of pieces, likewise; `sums` are there for the output layer only."""
+    """Returns the weights of a table of pieces; only the output layer has `sums`."""
     return _weights(tensors, name, scheme, tensors[f"{name}.weight"].shape[1], in_panels=False)
 
 
@@ -71,7 +71,7 @@ def _weights(tensors, name, scheme, depth, in_panels):
 
 
 def panel_sums(values: np.ndarray) -> np.ndarray:
-    """Sum of each column of int8 panels [panels, groups, PANEL, GROUP]: int32 [columns]."""
+    """Adds up each column of int8 panels [panels, groups, PANEL, GROUP]: int32 [columns]."""
     count, groups, _, _ = values.shape
     lanes = values.reshape(count, groups, PANEL * GROUP)
     sums = np.zeros((count, PANEL * GROUP), np.int32)
@@ -81,7 +81,7 @@ def panel_sums(values: np.ndarray) -> np.ndarray:
 
 
 def row_sums(values: np.ndarray) -> np.ndarray:
-    """Sum of each row of int8 [rows, columns]: int32 [rows]."""
+    """Adds up each row of int8 [rows, columns]: int32 [rows]."""
     sums = np.zeros(len(values), np.int32)
     for first in range(0, values.shape[1], _WORDS):
         sums += np.add.reduce(values[:, first : first + _WORDS], axis=1, dtype=np.int16)
@@ -89,7 +89,7 @@ def row_sums(values: np.ndarray) -> np.ndarray:
 
 
 def _prove_int8(name, values, sums, expected):
-    """Refuse int8 weights whose products could differ between instruction sets."""
+    """Refuses int8 weights whose products could differ between instruction sets."""
     if values.size and values.min() < -int8.LARGEST:
         raise ModelFileError(
             f"{name}.weight: an 8-bit weight of -128, expected -127 to 127: its magnitude has no place in 8 bits; pack "
@@ -100,7 +100,7 @@ def _prove_int8(name, values, sums, expected):
 
 
 def _prove(name, values, axes, depth):
-    """Refuse int16 weights that some activations could make overflow."""
+    """Refuses int16 weights whose products with some activations could overflow."""
     reach = int16.activation_reach(depth)
     if not int16.overflow_free(values, reach, axes):
         raise ModelFileError(

@@ -1,4 +1,4 @@
-"""4 bits with the levels that suit weights best: weight = scale * level.
+"""4 bits with the optimal levels for weights: weight = scale * level.
 
 The levels are those of the best quantizer of a normal distribution with 16 of them (Max 1960,
 https://doi.org/10.1109/TIT.1960.1057548, table I), the largest scaled to 127. A column's weights are close to normal:

@@ -15,7 +15,7 @@ _REFINED = 8  # rounds of Lloyd's iteration, from the best of them
 def quantize_columns(
     weights: np.ndarray, levels: np.ndarray, per_tensor: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest levels, and the scales that make the sum of squared errors least.
+    """Finds the nearest levels, and the scales that minimize the sum of squared errors.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def quantize_columns(
 
 
 def nearest(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """The level nearest to each x, the larger of two that are equally near: int8 like `x`."""
+    """Returns the level nearest to each x, the larger of two equally near: int8 like `x`."""
     order = np.unique(levels)
     return order[np.searchsorted(_borders(order), x, side="right")]
 
 
 def best_scales(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """The scale of each column that loses the least: sum_k (w[k, c] - scale[c] level)^2.
+    """Returns the scale of each column with the least error: sum_k (w[k, c] - scale[c] level)^2.
 
     For given levels the best scale is a quotient of sums, for a given scale the best level is the nearest. Each in
     turn (Aji and Heafield 2020, https://aclanthology.org/2020.ngt-1.4) ends in one of many local optima,
@@ -81,9 +81,9 @@ def _best_scale(column, levels, borders, widest):
 
 
 def numbers(q: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Which level each int8 is, the first of equal ones: uint8 like `q`; `levels[numbers]` is `q` again.
+    """Returns the index of each int8's level, the first of equal ones: uint8 like `q`; `levels[numbers]` is `q` again.
 
-    Raises ValueError for an integer that is no level.
+    Raises ValueError for an integer that is not a level.
     """
     found = np.full(256, 255, np.uint8)
     for number in range(len(levels) - 1, -1, -1):
@@ -95,6 +95,6 @@ def numbers(q: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 
 def _borders(levels):
-    """Halfway between neighbours."""
+    """Returns the midpoints between neighbours."""
     levels = levels.astype(np.float64)
     return (levels[1:] + levels[:-1]) / 2

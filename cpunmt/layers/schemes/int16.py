@@ -1,10 +1,11 @@
 """float32 weights -> int16 weights and one scale per output column, so fine that no int32 sum can overflow.
 
-A product multiplies these with activations that are integers of at most `reach` in absolute value. Whatever they are,
+A product multiplies these with activations that are integers of at most `reach` in absolute value. For all such
+activations,
 
     |sum_k a[k] q[k, c]| <= reach * sum_k |q[k, c]| <= 2^31 - 1
 
-is what the columns' scales are made for, rounding included, and what loading a model checks again. A bound on each
+is guaranteed by the columns' scales, rounding included, and checked again when a model is loaded. A bound on each
 weight alone, as in Devlin 2017 (https://arxiv.org/abs/1705.01991, section 4.1), would leave 10 bits for both at the
 depths of feed-forward networks: few weights are near the largest, so this one leaves 12 to 14.
 """
@@ -13,13 +14,13 @@ import numpy as np
 
 LARGEST = 32767
 LARGEST_SUM = 2**31 - 1
-DEVLIN_BITS, DEVLIN_REACH = 10, 1.0  # of a weight's fraction; what training clips weights to
+DEVLIN_BITS, DEVLIN_REACH = 10, 1.0  # fraction bits of a weight, and the range to which training clips weights
 # more bits for activations where a sum is short: the errors of both operands are about equal
 _REACHES = ((512, 4095), (2048, 2047), (8192, 1023))
 
 
 def activation_reach(depth: int) -> int:
-    """The largest absolute value of an integer activation that is summed over `depth` products."""
+    """Returns the largest absolute value of integer activations in sums of `depth` products."""
     return next((reach for longest, reach in _REACHES if depth <= longest), 511)
 
 
@@ -59,7 +60,7 @@ def fixed_point(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarr
 
 
 def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) -> bool:
-    """Whether no product of activations up to `reach` with a column of `q` can leave int32.
+    """Returns whether all sums of activations up to `reach` times a column of `q` fit int32.
 
     `axis` : along which a column's integers lie. Exact: partial sums in any order are covered too, and so is
     -32768, whose absolute value is no int16 and is not allowed.
@@ -72,7 +73,7 @@ def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) ->
 
 
 def _room(depth, reach) -> float:
-    """What a column's absolute values may add up to before they are rounded."""
+    """Returns the largest sum of a column's absolute values before rounding."""
     room = LARGEST_SUM // (reach or activation_reach(depth)) - depth / 2 - 1
     if room < 1:
         raise ValueError(f"sums of {depth} products with activations up to {reach} leave no bits for the weights")
@@ -80,7 +81,7 @@ def _room(depth, reach) -> float:
 
 
 def _representable(wanted) -> np.ndarray:
-    """float32 scales, none smaller than `wanted`; 1 where there is nothing to scale."""
+    """Returns float32 scales, none smaller than `wanted`; 1 for empty columns."""
     scales = wanted.astype(np.float32)
     scales = np.where(scales < wanted, np.nextafter(scales, np.float32(np.inf)), scales)
     return np.where(scales > 0, scales, np.float32(1))

@@ -9,7 +9,7 @@ nothing measurable, and one with outliers can lose most of its weights' energy (
 import numpy as np
 
 LARGEST = 127
-STATIC_OFFSET = 127  # that activations with a scale found beforehand have when they are summed; see static_scales
+STATIC_OFFSET = 127  # offset in the sums of activations with a stored scale; see static_scales
 
 
 def quantize_columns(weights: np.ndarray, sigmas: float | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ def quantize_columns(weights: np.ndarray, sigmas: float | None = None) -> tuple[
 
 
 def column_scales(weights: np.ndarray, sigmas: float | None = None) -> np.ndarray:
-    """What an integer of each column stands for: float32 (columns,).
+    """Returns the scale of each column's integers: float32 (columns,).
 
     range[c] = min(max_k |w[k, c]|, sigmas * std_k(w[k, c]))       sigmas None: the maximum alone
     scale[c] = range[c] / 127                                      1 for a column of zeros
@@ -47,24 +47,24 @@ def column_scales(weights: np.ndarray, sigmas: float | None = None) -> np.ndarra
 
 
 def nearest(x: np.ndarray) -> np.ndarray:
-    """The integer nearest to each x, half to even, in [-127, 127]: int8 like `x`."""
+    """Returns the integer nearest to each x, half to even, in [-127, 127]: int8 like `x`."""
     return np.clip(np.rint(x), -LARGEST, LARGEST).astype(np.int8)
 
 
 def static_scales(sums, multipliers, alpha, bias) -> tuple[np.ndarray, np.ndarray]:
-    """What makes floats of products whose activations have one scale that was found beforehand, rounded as in Marian.
+    """Returns the factors and biases that convert products to floats if the activations' scale is stored, as in Marian.
 
         y[c] = float(sum_k (q[k] + 127) w[k, c]) * scale[c] + bias'[c]
 
-    Marian multiplies unsigned activations and takes the offset back with the bias. That is the same number but for
-    its rounding, which moves an activation of most sentences to the next integer: with any other rounding one
-    translation in seven of a small model comes out otherwise.
+    Marian multiplies unsigned activations and removes the offset with the bias. Only the rounding differs, but in most
+    sentences it moves an activation to the next integer: any other rounding changes one translation in seven of a small
+    model.
 
     Parameters
     ----------
     sums : int32 [columns], of each column's integers
-    multipliers : float32 [columns], what the weights were multiplied with
-    alpha : what the activations are multiplied with
+    multipliers : float32 [columns], factors of the weights
+    alpha : factor of the activations
     bias : float32 [columns]
 
     Returns
