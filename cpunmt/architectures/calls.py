@@ -1,4 +1,4 @@
-"""What the search calls of an architecture, whichever it is: see `families`."""
+"""The calls from the search to any architecture: see `families`."""
 
 from importlib import import_module
 
@@ -18,20 +18,20 @@ _encode, _start, _step = _of_all("encode", "encode"), _of_all("step", "start"), 
 
 @kernel
 def encode(model: address, memory: address, ids: address, offsets: address, slots: address, n: count):
-    """Encode `n` sentences into slots."""
+    """Encodes `n` sentences into slots."""
     m = at(MODEL, model, 0)
     _encode(m.family, m.network, memory, ids, offsets, slots, n)
 
 
 @kernel
 def start(model: address, memory: address, slot: count) -> count:
-    """The parent of a hypothesis that begins in a slot."""
+    """Returns the parent of a hypothesis that begins in a slot."""
     m = at(MODEL, model, 0)
     return _start(m.family, m.network, memory, slot)
 
 
 @kernel
 def step(model: address, memory: address, rows: address, n: count):
-    """One step of ROW records [n]."""
+    """Computes one step of ROW records [n]."""
     m = at(MODEL, model, 0)
     _step(m.family, m.network, memory, rows, n)

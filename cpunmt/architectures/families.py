@@ -1,20 +1,20 @@
-"""The families of models, and what all other rooms know of one.
+"""The families of models, and their contract with all other rooms.
 
 A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers:
 
-    config      a frozen dataclass: what its models are made of; `model_dim` is the width of pieces' vectors and of what
-                the output layer reads
+    config      a frozen dataclass, the structure of its models; `model_dim` is the width of pieces' vectors and of the
+                input of the output layer
     linears     (config) -> [Linear]: its linear layers, in the order of use
     norms       (config) -> [prefix]: its layer norms, tensors `prefix.scale` and `prefix.bias`, float32 [model_dim]
     others      (config) -> {name: shape}: its float32 tensors that are neither
     network     (config, filler, tables, reader) -> an object with `address`, of the family's record of its weights, and
-                `reserve(positions)`, called before sources or targets of so many pieces are computed.
+                `reserve(positions)`, called before sources or targets of that length are computed.
                 `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
-                `reader` (scheme, multiplier) is what the output layer wants its input quantized for
+                `reader` is the (scheme, multiplier) with which the output layer's input is quantized
     tokens      source pieces that are encoded at once, about: enough rows for full speed, few enough for the caches
-    most_kept   (config, source pieces, target pieces) -> bytes at most of what a network keeps while it translates
-    memory      (config, size, allocate) -> Memory: what one call works in; a cell or layer says itself how many bytes
-                of state a row leaves for the next step
+    most_kept   (config, source pieces, target pieces) -> the most bytes that a network stores while it translates
+    memory      (config, size, allocate) -> Memory: memory of one call; a cell or layer defines how many bytes of state
+                a row leaves for the next step
 
 and as compiled code, of `network` and `memory` (addresses of its records):
 
@@ -23,11 +23,11 @@ and as compiled code, of `network` and `memory` (addresses of its records):
     NAME_start in step.py       (network, memory, slot) -> row
         the parent of a hypothesis that begins in a slot
     NAME_step in step.py        (network, memory, rows, n)
-        one step of ROW records [n]: reads the state that each row's `parent` has left, or what `start` promised, leaves
-        the row's own state for the next step, and writes float32 [n, model_dim] to `hidden`, quantized for the output
-        layer too. A row's results depend on its own history alone, never on its neighbours
+        one step of ROW records [n]: reads the state that each row's `parent` has left, or the parent that `start`
+        returned, leaves the row's own state for the next step, and writes float32 [n, model_dim] to `hidden`, quantized
+        for the output layer too. A row's results depend on its own history alone, never on its neighbours
 
-The definition of what it computes is quantize.reference.
+quantize.reference defines the results.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ from cpunmt.architectures.transformer.network import TransformerNetwork
 
 
 class Family(NamedTuple):
-    """See above."""
+    """The contract of a family, described above."""
 
     config: type
     linears: Callable
@@ -81,7 +81,7 @@ FAMILIES = {
 
 
 def family_name(config) -> str:
-    """Of a family's config. Raises TypeError for anything else."""
+    """Returns the name of a config's family. Raises TypeError for anything else."""
     for name, family in FAMILIES.items():
         if type(config) is family.config:
             return name
@@ -89,5 +89,5 @@ def family_name(config) -> str:
 
 
 def family_of(config) -> Family:
-    """The same; its family."""
+    """Returns the family of a config. Raises TypeError for anything else."""
     return FAMILIES[family_name(config)]

@@ -1,4 +1,4 @@
-"""What an architecture's working memory is asked to hold, and what it is."""
+"""The size and the parts of an architecture's working memory."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 class MemorySize(NamedTuple):
-    """What a call's memory has room for."""
+    """The capacity of a call's memory."""
 
-    slots: int  # sentences side by side
+    slots: int  # sentences decoded in parallel
     beam: int  # hypotheses of each
     steps: int  # pieces of each
     rows: int  # of any product at once

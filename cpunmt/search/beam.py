@@ -1,14 +1,14 @@
 """Beam search: one compiled loop translates a batch. Greedy search is the beam of one hypothesis.
 
-Sentences are decoded side by side, each with up to `beam_size` hypotheses, one row of the decoder's products each.
-A sentence that ends leaves at once; when no more than so many are left, `refill` of the BATCH, the next sentences are
+Sentences are decoded in parallel, each with up to `beam_size` hypotheses. Each hypothesis is a row of the decoder's
+products. A sentence that ends leaves at once. When at most `refill` sentences of the BATCH are left, the next ones are
 encoded and take the free places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation
 does not depend on its batch.
 
-Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and what a
-hypothesis has said is a chain of items in the history of its sentence.
+Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and the pieces of a
+hypothesis are a chain of items in the history of its sentence.
 
-All that it knows between two steps is in the workspace, so that it can stop there and be called again: Python
+The workspace holds the whole state between two steps. So the search can stop there and be called again, because Python
 handles an interrupt only outside compiled code.
 """
 
@@ -26,12 +26,12 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def translate(batch: address, workspace: address, begin: count, budget: count) -> count:
-    """Translate a BATCH with the models and in the memory of a WORKSPACE, or as much of it as the budget allows.
+    """Translates a BATCH with the models and in the memory of a WORKSPACE, or as much of it as the budget allows.
 
-    begin     1: from the beginning; 0: from where the call before stopped
+    begin     1: from the beginning; 0: from the end of the last call
     budget    rows that are encoded or decoded before it returns, at least those of one step or of some sentences
 
-    Returns 1 if there is more to do, else 0.
+    Returns 1 if work is left, else 0.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     model = at(MEMBER, w.members, 0).model  # all have its pieces

@@ -1,4 +1,4 @@
-"""Diverse beams: several beams of a sentence, each of which avoids what those before it say at the same step.
+"""Diverse beams: several beams of a sentence, each of which avoids the pieces of the beams before it at the same step.
 
 A beam of `beam_size` is `num_beam_groups` groups of equally many hypotheses (Vijayakumar et al. 2016,
 https://arxiv.org/abs/1610.02424, with the Hamming diversity). At each step they choose one after the other, each among
@@ -6,13 +6,13 @@ its own hypotheses as a beam does; the first is a beam search of its own. A hypo
 
     log_prob - diversity_penalty * sum over its pieces of c
 
-where c is with how many hypotheses the groups before had gone on with that piece at that step; `</s>` and other ends
-count nothing. As in transformers the penalties of earlier steps stay. They only choose: log-probabilities and scores
-are the model's, and those rank what is returned. What several groups have found is returned once.
+where c counts the hypotheses of earlier groups that went on with that piece at that step; `</s>` and other ends do not
+count. As in transformers the penalties of earlier steps stay. They only choose: log-probabilities and scores are the
+model's, and those rank the returned translations. Translations of several groups are returned once.
 
-Behind a prefix all groups begin with the one hypothesis that there is. A group ends like a beam of its size: it
-shrinks, or with patience is over once its share of `most_ended` have ended. So many of each are kept, the best by that
-rank, normalized as a score is.
+After a prefix all groups begin with its single hypothesis. A group ends like a beam of its size: it shrinks, or with
+patience is over once its share of `most_ended` have ended. Each group keeps that many, the best by this rank,
+normalized like a score.
 """
 
 import numpy as np
@@ -26,12 +26,12 @@ from cpunmt.search.step import add_child, end_hypothesis, is_end
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i32
 from cpunmt.simd.jit import address, count, kernel, real
 
-WORST = np.float32(-2.9e38)  # of what a continuation is ranked by, which may be no number: above LOWEST, which is taken
+WORST = np.float32(-2.9e38)  # lowest rank of a continuation, instead of NaN; above LOWEST, which marks taken ones
 
 
 @kernel
 def ended_of(workspace: address, slot: count, group: count) -> count:
-    """How many hypotheses of a group have ended."""
+    """Returns how many hypotheses of a group have ended."""
     w, found = at(WORKSPACE, workspace, 0), 0
     for i in range(at(SLOT, w.sentences, slot).ended):
         if at(ENDED, w.ended, slot * w.beam + i).group == group:
@@ -41,7 +41,8 @@ def ended_of(workspace: address, slot: count, group: count) -> count:
 
 @kernel
 def penalty_of(batch: address, workspace: address, row: count, piece: count, others: count) -> real:
-    """The penalties of a hypothesis with one more piece, where earlier groups go on with int32 `w.others` [others]."""
+    """Returns the penalties of a hypothesis extended by `piece`; earlier groups go on with int32 `w.others`
+    [others]."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, same = at(HYPOTHESIS, w.hypotheses, row), 0
     for i in range(others):
@@ -53,7 +54,7 @@ def penalty_of(batch: address, workspace: address, row: count, piece: count, oth
 
 @kernel
 def weigh_group(batch: address, workspace: address, slot: count, first: count, rows: count, others: count):
-    """Write to `w.totals` what each continuation of a group's rows is ranked by."""
+    """Writes the rank of each continuation of a group's rows to `w.totals`."""
     w = at(WORKSPACE, workspace, 0)
     for i in range(rows):
         row = first + i
@@ -67,9 +68,9 @@ def weigh_group(batch: address, workspace: address, slot: count, first: count, r
 
 @kernel
 def take_best(workspace: address, first: count, rows: count) -> count:
-    """Which of `w.totals` is the largest, and is now taken: i * w.beam + place; -1 if none is left.
+    """Takes the largest of `w.totals`; returns its i * w.beam + place, or -1 if none is left.
 
-    Of equals it is that of the first row, and there of the lowest column.
+    Of equals it takes that of the first row, and there of the lowest column.
     """
     w, best, most = at(WORKSPACE, workspace, 0), -1, LOWEST
     for i in range(rows):
@@ -88,7 +89,7 @@ def take_best(workspace: address, first: count, rows: count) -> count:
 
 @kernel
 def is_same(workspace: address, slot: count, one: count, other: count) -> count:
-    """Whether two hypotheses that have ended have the same pieces."""
+    """Returns whether two ended hypotheses have the same pieces."""
     w = at(WORKSPACE, workspace, 0)
     a, b = at(ENDED, w.ended, slot * w.beam + one), at(ENDED, w.ended, slot * w.beam + other)
     if a.step != b.step:
@@ -105,7 +106,7 @@ def is_same(workspace: address, slot: count, one: count, other: count) -> count:
 
 @kernel
 def is_among_best(batch: address, workspace: address, slot: count, number: count, most: count) -> count:
-    """Whether a hypothesis that has ended is among the `most` best of its group, by its score less the penalties."""
+    """Returns whether an ended hypothesis is among the `most` best of its group, by its score less the penalties."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     own, better = at(ENDED, w.ended, slot * w.beam + number), 0
     score = own.score - own.penalty / load_f32(b.normalizers, own.step + 1)
@@ -120,7 +121,7 @@ def is_among_best(batch: address, workspace: address, slot: count, number: count
 
 @kernel
 def gather_groups(batch: address, workspace: address, slot: count, most: count):
-    """Of the hypotheses of each group that have ended keep the `most` best, and what several groups keep once."""
+    """Keeps the `most` best ended hypotheses of each group, and only one of equal ones in several groups."""
     w = at(WORKSPACE, workspace, 0)
     s, kept = at(SLOT, w.sentences, slot), 0
     for i in range(s.ended):
@@ -142,7 +143,7 @@ def gather_groups(batch: address, workspace: address, slot: count, most: count):
 def select_groups(
     model: address, batch: address, workspace: address, slot: count, first: count, next_row: count
 ) -> count:
-    """`step.select` of a sentence that nothing is forced upon at this step, with groups."""
+    """Does `step.select` with groups for a sentence whose step is not forced."""
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
     groups, rows, step = search.num_beam_groups, s.live, s.step

@@ -1,4 +1,4 @@
-"""When a sentence is settled: nothing that its search would still find can be among the translations that are returned.
+"""Stops early when a sentence is settled: its search cannot find another translation that would be returned.
 
 A hypothesis that goes on has L, the sum of its s pieces' log-probabilities. It ends with s < n <= limit pieces, and
 its score is then, with word penalty w, length penalty a and coverage penalty c,

@@ -1,7 +1,7 @@
-"""The models of a search, one or several: encoded and stepped side by side, and what they say made one.
+"""Runs the models of a search, one or several, side by side, and combines their outputs.
 
-Several are an ensemble. Model k, of weight v_k, gives a piece y after what has been said the logit s_k(y), and has the
-log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
+Several are an ensemble. Model k, of weight v_k, gives a piece y, after the earlier pieces, the logit s_k(y), and has
+the log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
 
     log p(y) = s(y) - z = sum over k of v_k log p_k(y),    s = sum of v_k s_k,    z = sum of v_k z_k
 
@@ -28,7 +28,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def encode_sentences(batch: address, workspace: address, first: count, n: count):
-    """Encode `n` sentences of a batch, from number `first` on, into the slots that they have been given."""
+    """Encodes `n` sentences of a batch, from number `first` on, into their slots."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     for number in range(w.models):
         member = at(MEMBER, w.members, number)
@@ -57,9 +57,9 @@ def step_rows(workspace: address, n: count):
 
 @kernel
 def row_logits(batch: address, workspace: address, row: count, number: count) -> address:
-    """Where the logits of `row` are, of all models made one; `number` as of `own_logits`.
+    """Returns the address of the logits of `row`, combined from all models; `number` as of `own_logits`.
 
-    They are float32 [row_columns]; may be overwritten. What is subtracted from them is its hypothesis's `normalizer`.
+    They are float32 [row_columns], and may be overwritten. The `normalizer` of the hypothesis is subtracted from them.
     """
     w = at(WORKSPACE, workspace, 0)
     columns, logits = row_columns(batch, workspace, row), own_logits(batch, workspace, 0, row, number)

@@ -1,4 +1,4 @@
-"""The best continuations of hypotheses, found while their logits are made: no row of these is ever whole.
+"""Finds the best continuations of hypotheses while their logits are computed, without storing whole rows of logits.
 
 Fused output (Hoang et al. 2018): the output layer is multiplied in blocks of columns, and each row's block is looked at
 while it is in the nearest cache (kernels/fused_top_k). So all rows of a step share one pass over the weights, and
@@ -33,7 +33,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def begin_choice(batch: address, workspace: address, row: count):
-    """Say what is looked for in the logits of a row."""
+    """Sets what to look for in the logits of a row."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     r, wanted, search = at(ROW, w.rows, row), at(WANTED, w.wanted, row), at(SEARCH, b.search, 0)
     s = at(SLOT, w.sentences, r.slot)
@@ -55,21 +55,21 @@ def begin_choice(batch: address, workspace: address, row: count):
 
 @kernel
 def end_choice(batch: address, workspace: address, row: count):
-    """Tell a row's hypothesis what has been found."""
+    """Stores the result of the search in a row's hypothesis."""
     w = at(WORKSPACE, workspace, 0)
     h, wanted = at(HYPOTHESIS, w.hypotheses, row), at(WANTED, w.wanted, row)
     h.normalizer = end_row(address_of(wanted))
     h.taken, h.found = 0, wanted.found
     if wanted.k > 0:
         drop_improbable(batch, workspace, row)
-    elif wanted.only < 0:  # forced, but no candidate
+    elif wanted.only < 0:  # forced, but not a candidate
         store_i64(wanted.columns, 0, -1)
         store_f32(wanted.scores, 0, MINUS_INFINITY)
 
 
 @kernel
 def row_behind(workspace: address, first: count, end: count) -> count:
-    """Of the rows from `first` to `end` the one whose next candidate is the lowest piece; -1 if none has any left."""
+    """Returns the row from `first` to `end` whose next candidate is the lowest piece; -1 if no candidate is left."""
     w = at(WORKSPACE, workspace, 0)
     found, lowest = -1, 0
     for row in range(first, end):
@@ -83,7 +83,7 @@ def row_behind(workspace: address, first: count, end: count) -> count:
 
 @kernel
 def take_next(workspace: address, row: count, together: count, most: count):
-    """Look at the next candidates of `together` rows that have the same ones: at most so many, a multiple of BLOCK."""
+    """Reads at most `most` (a multiple of BLOCK) next candidates of `together` rows that have the same ones."""
     w = at(WORKSPACE, workspace, 0)
     member, h, begin = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, row), load_i64(w.own_counts, row)
     m, size = at(MODEL, member.model, 0), lesser(most, h.candidates - begin)
@@ -98,10 +98,10 @@ def take_next(workspace: address, row: count, together: count, most: count):
 
 @kernel
 def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
-    """The same where each row has candidates of its own.
+    """Does the same if each row has candidates of its own.
 
-    Neighbours that have the same ones are scored together. All others go through the table side by side, the one that
-    is behind first: so a piece's row that several have is read from memory once, and from a cache by the others.
+    Neighbours with the same candidates are scored together. All others go through the table side by side, the one that
+    is behind first: so a piece's row is read from memory once, and later from a cache.
     """
     w = at(WORKSPACE, workspace, 0)
     end, groups = first + lesser(FUSED_ROWS, rows - first), 0
@@ -109,7 +109,7 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
         begin_choice(batch, workspace, row)
         h = at(HYPOTHESIS, w.hypotheses, row)
         if row > first and at(HYPOTHESIS, w.hypotheses, row - 1).pieces == h.pieces:
-            store_i64(w.own_counts, row, h.candidates)  # the first of them counts for all
+            store_i64(w.own_counts, row, h.candidates)  # the count of the first row applies to all
         else:
             store_i64(w.own_counts, row, 0)
             groups += 1
@@ -128,9 +128,10 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
 
 @kernel
 def choose_fused(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Find the best continuations of the next of `rows` hypotheses, from row `first` on; returns of how many.
+    """Finds the best continuations of the next of `rows` hypotheses, from row `first` on; returns how many rows it
+    handled.
 
-    They are FUSED_ROWS at most that share an output layer: any, or where each sentence has its own those of one.
+    At most FUSED_ROWS rows that share an output layer: any rows, or those of one sentence if each has its own layer.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.clusters != 0:

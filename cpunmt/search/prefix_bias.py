@@ -1,7 +1,7 @@
 """A prefix that a translation should begin with, but need not.
 
-As long as a hypothesis has said what the prefix says, the probability p of each piece becomes (1 - b) p, and that of
-the prefix's next piece (1 - b) p + b. A piece that is no candidate is not favoured.
+As long as the pieces of a hypothesis equal the prefix, the probability p of each piece becomes (1 - b) p, and that of
+the prefix's next piece (1 - b) p + b. A piece that is not a candidate is not favoured.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ from cpunmt.simd.vector import broadcast, first_lane
 
 @kernel
 def bias_prefix(batch: address, workspace: address, row: count, logits: address):
-    """Change a hypothesis's logits and their `normalizer` so that their difference is the biased log-probability.
+    """Changes a hypothesis's logits and their `normalizer` so that their difference is the biased log-probability.
 
-    All other pieces than the favoured one lose the same, which the normalizer takes.
+    The normalizer accounts for the loss that all other pieces share.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)

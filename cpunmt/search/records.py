@@ -1,14 +1,14 @@
-"""The records of the search: what is asked for, what is known of sentences and hypotheses, and its working memory."""
+"""The records of the search: its settings, the state of sentences and hypotheses, and its working memory."""
 
 import numpy as np
 
 from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
 
-# Of fused_output: logits of all rows in one block, unless that would be less than kernels.records.BLOCK of each; and
-# rows at most that share one pass over the weights.
+# Of fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each; and the most rows that
+# share one pass over the weights.
 LOGITS, FUSED_ROWS = 16384, 128
 
-# How to search: see engine.Search.
+# Settings of the search: see engine.Search.
 SEARCH = record(
     ("beam_size", COUNT),
     ("num_hypotheses", COUNT),
@@ -18,7 +18,7 @@ SEARCH = record(
     ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
     ("whole_logits", COUNT),  # 1: a hypothesis's logits are looked at when all are there: see fused_output
     ("normalized", COUNT),  # 0: log-probabilities are not wanted, and not needed to choose
-    ("repetition_penalty", np.float32),  # 1: none
+    ("repetition_penalty", np.float32),  # 1: no penalty
     ("restricted", COUNT),  # 1: some pieces are forbidden
     ("no_repeat_ngram_size", COUNT),  # 0: any n-gram may be repeated
     ("suppressed", ADDRESS),  # int32: sequences of pieces that are not said, one after the other
@@ -27,26 +27,26 @@ SEARCH = record(
     ("end_pieces", ADDRESS),  # int32 [end_count]: pieces with which a translation ends too, as with </s>
     ("end_count", COUNT),
     ("full_beam", COUNT),  # 1: the beam does not shrink, and
-    ("most_ended", COUNT),  # the search is over once so many hypotheses have ended
-    ("num_beam_groups", COUNT),  # of a beam; 1: there are none. See diverse_beams
+    ("most_ended", COUNT),  # the search is over once this many hypotheses have ended
+    ("num_beam_groups", COUNT),  # of a beam; 1: no groups. See diverse_beams
     ("diversity_penalty", np.float32),
     ("prefix_bias", np.float32),  # 0: what a prefix says is forced
     ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
     ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
     ("sampling", COUNT),  # 1: pieces are drawn
-    ("sampling_topk", COUNT),  # from so many, 0: from all
+    ("sampling_topk", COUNT),  # from this many pieces, 0: from all
     ("sampling_topp", np.float32),
     ("inverse_temperature", np.float32),
     ("seed", COUNT),
 )
 
-# What one call translates, and where it writes. N = num_hypotheses. All fields are int64: see engine.
+# The inputs of one call, and its outputs. N = num_hypotheses. All fields are int64: see engine.
 BATCH = record(
     ("sentences", COUNT),
-    ("slots", COUNT),  # of them are decoded side by side
-    ("refill", COUNT),  # free slots are filled again once no more than so many are in use
+    ("slots", COUNT),  # of them are decoded in parallel
+    ("refill", COUNT),  # free slots are filled again once at most this many are in use
     ("search", ADDRESS),  # a SEARCH record
-    ("normalizers", ADDRESS),  # float32 [longest limit + 1]: what a score of n pieces is divided by
+    ("normalizers", ADDRESS),  # float32 [longest limit + 1]: the divisor of a score of n pieces
     ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
     ("offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `ids`
     ("prefixes", ADDRESS),  # int32: the pieces that each translation must begin with
@@ -58,16 +58,16 @@ BATCH = record(
     (
         "vocab_logits",
         ADDRESS,
-    ),  # float32 [output_offsets[-1], vocab_size]: what each was chosen by; 0: not wanted
+    ),  # float32 [output_offsets[-1], vocab_size]: each piece was chosen by a row; 0: not wanted
     ("attention_offsets", ADDRESS),  # int64 [sentences + 1]: as above in `attention`, float32 [N, limit, source]
     ("attention", ADDRESS),  # float32 [attention_offsets[-1]]; 0: not wanted
-    ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: there is no such hypothesis
+    ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: no such hypothesis
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
     ("listed", COUNT),  # 1: each sentence has candidates of its shortlist
     ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
-    ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: none: what a hypothesis chooses from does not depend on its state
+    ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: candidates do not depend on the state
     ("cluster_sets", ADDRESS),  # int64 [sentences]: which of them is each sentence's
 )
 
@@ -78,7 +78,7 @@ CLUSTERS = record(
     ("ids", ADDRESS),  # int32 [offsets[-1]], ascending in each cluster; </s> is in all
 )
 
-# A sentence that is being decoded. It owns a slot: what the architecture has encoded, candidates and a history.
+# A sentence that is being decoded. It owns a slot: the encoded source, candidates and a history.
 SLOT = record(
     ("sentence", COUNT),
     ("source_length", COUNT),
@@ -87,12 +87,12 @@ SLOT = record(
     ("ended", COUNT),  # hypotheses that do not
     ("candidates", COUNT),  # pieces it chooses from
     ("unk_column", COUNT),  # where <unk> is among them, or -1
-    ("outside", COUNT),  # 1: its prefix has a piece that is no candidate
-    ("clusters", ADDRESS),  # CLUSTERS: its set; not there unless there are clusters
-    ("key", COUNT),  # 64 bits of its source, which chance depends on; not there unless pieces are drawn
+    ("outside", COUNT),  # 1: its prefix has a piece that is not a candidate
+    ("clusters", ADDRESS),  # CLUSTERS: its set; only with clusters
+    ("key", COUNT),  # 64 bits of its source, on which draws depend; only if pieces are drawn
 )
 
-# A hypothesis that goes on: what the search alone knows of a row. See also architectures.records.ROW.
+# A hypothesis that goes on: the part of a row that only the search reads. See also architectures.records.ROW.
 HYPOTHESIS = record(
     ("log_prob", np.float32),  # sum over its pieces
     ("normalizer", np.float32),  # log-sum-exp of the logits of its next piece
@@ -102,11 +102,11 @@ HYPOTHESIS = record(
     ("eos_column", COUNT),  # where </s> is
     ("found", COUNT),  # how many continuations were found
     ("taken", COUNT),  # how many of them are items of the next step
-    ("number", COUNT),  # of those that go on by themselves, or its group; -1: the one that all of them begin with
-    ("penalty", np.float32),  # sum of what its pieces were penalized by; not there unless there are groups
+    ("number", COUNT),  # of those that go on by themselves, or its group; -1: their common beginning
+    ("penalty", np.float32),  # sum of its pieces' penalties; only with groups
 )
 
-# What became of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
+# The result of a step: the pieces that hypotheses went on with. [slots, steps, beam] of them are a history.
 ITEM = record(
     ("piece", np.int32),
     ("parent", np.int32),  # back-pointer: item of the step before
@@ -118,18 +118,18 @@ ITEM = record(
 ENDED = record(
     ("step", COUNT),  # of its last piece
     ("item", COUNT),
-    ("group", COUNT),  # not there unless there are groups, as what follows
+    ("group", COUNT),  # like the fields after it, only with groups
     ("penalty", np.float32),
     ("score", np.float32),  # normalized
     ("log_prob", np.float32),
 )
 
-# One of the models that search together, and what is its own of a call's memory.
+# One of the models that search together, and its own part of a call's memory.
 MEMBER = record(
     ("model", ADDRESS),  # a MODEL record
     ("weight", np.float32),  # of its log-probabilities
     ("memory", ADDRESS),  # the architecture's record
-    ("hidden", ADDRESS),  # float32 [rows, model_dim]: where its step leaves what the output layer reads,
+    ("hidden", ADDRESS),  # float32 [rows, model_dim]: its step writes the input of the output layer here,
     ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
     ("row_scales", ADDRESS),  # and their float32 [rows, 2]
     ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates; [1]: see `together`
@@ -139,10 +139,10 @@ MEMBER = record(
 WORKSPACE = record(
     ("models", COUNT),  # how many search together: mostly one
     ("members", ADDRESS),  # MEMBER [models]
-    ("slots", COUNT),  # sentences that are decoded side by side
+    ("slots", COUNT),  # sentences that are decoded in parallel
     ("beam", COUNT),  # hypotheses that each may have
     ("steps", COUNT),  # pieces that each may have
-    ("tokens", COUNT),  # source pieces that are encoded side by side
+    ("tokens", COUNT),  # source pieces that are encoded in parallel
     ("source_stride", COUNT),  # longest source, rounded up to 16
     ("candidate_panels", COUNT),  # room for this many panels of candidates in each slot
     ("logit_rows", COUNT),  # rows of logits at once
@@ -156,7 +156,7 @@ WORKSPACE = record(
     (
         "row_pieces",
         ADDRESS,
-    ),  # int32 [slots * beam, 16 * candidate_panels]: of each row, if it has its sentence's and more
+    ),  # int32 [slots * beam, 16 * candidate_panels]: of rows with more than their sentence's candidates
     ("together", COUNT),  # 1: output layers are over the candidates of all slots
     ("united", COUNT),  # sentences whose candidates those are; 0: some are missing
     ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
@@ -174,8 +174,8 @@ WORKSPACE = record(
     ("begun", ADDRESS),  # int64 [slots]: the slots that sentences have just been given
     ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows
     ("sentences", ADDRESS),  # SLOT [slots]
-    ("rows", ADDRESS),  # ROW [slots * beam]: what the architecture is told of the hypotheses,
-    ("hypotheses", ADDRESS),  # HYPOTHESIS [slots * beam]: and what the search knows of them
+    ("rows", ADDRESS),  # ROW [slots * beam]: the architecture's part of the hypotheses,
+    ("hypotheses", ADDRESS),  # HYPOTHESIS [slots * beam]: and the search's part
     ("next_rows", ADDRESS),  # the same of the next step; they take turns
     ("next_hypotheses", ADDRESS),
     ("best_columns", ADDRESS),  # int64 [slots * beam, beam]: each row's best continuations
@@ -187,6 +187,6 @@ WORKSPACE = record(
     ("coverage", ADDRESS),  # float32 [source_stride]
     ("totals", ADDRESS),  # float32 [beam, beam]: of one group each hypothesis's continuations, see diverse_beams
     ("others", ADDRESS),  # int32 [beam]: pieces with which earlier groups go on
-    ("said", ADDRESS),  # int32 [steps]: what a hypothesis has said,
-    ("said_logits", ADDRESS),  # float32 [steps]: and the logits of that
+    ("said", ADDRESS),  # int32 [steps]: the pieces of a hypothesis,
+    ("said_logits", ADDRESS),  # float32 [steps]: and their logits
 )

@@ -1,14 +1,14 @@
-"""What a hypothesis may not say again, or not at all: by what it has said so far.
+"""Restricts the next pieces of a hypothesis, by its pieces so far.
 
-Repetition penalty t: the logit s of each piece that it has said becomes s / t if it is above 0, else s t, in each model
+Repetition penalty t: the logit s of each earlier piece becomes s / t if it is above 0, else s t, in each model
 before its softmax (Keskar et al. 2019, https://arxiv.org/abs/1909.05858; as in CTranslate2).
 
-Forbidden are pieces that would end an n-gram which it has said before, n being `no_repeat_ngram_size`, those that would
-end one of the sequences that are suppressed, and before `min_length` the `end_pieces`. They keep their share of the
-probability, as <unk> does, so that what is said has the log-probability that the model gives it. </s> is never
+Forbidden are pieces that would complete an earlier n-gram of length `no_repeat_ngram_size` again, pieces that would
+complete a suppressed sequence, and before `min_length` the `end_pieces`. They keep their share of the
+probability, as <unk> does, so that the chosen pieces have the model's log-probabilities. </s> is never
 forbidden.
 
-What a prefix forces counts as said, and is never forbidden.
+Forced pieces of a prefix count as earlier pieces, and are never forbidden.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from cpunmt.simd.jit import address, count, kernel, real
 
 @kernel
 def pieces_said(workspace: address, row: count) -> count:
-    """Write what the hypothesis of a row has said to int32 `w.said`; returns how many pieces."""
+    """Writes the pieces of a row's hypothesis to int32 `w.said`; returns how many."""
     w = at(WORKSPACE, workspace, 0)
     r = at(ROW, w.rows, row)
     item = r.item
@@ -37,7 +37,7 @@ def pieces_said(workspace: address, row: count) -> count:
 
 @kernel
 def penalize(batch: address, workspace: address, row: count, logits: address, penalty: real):
-    """Make the logits of pieces that have been said less, or more with a penalty below 1."""
+    """Lowers the logits of earlier pieces, or raises them if the penalty is below 1."""
     w = at(WORKSPACE, workspace, 0)
     said = pieces_said(workspace, row)
     for i in range(said):  # all are read before the first is written: a piece that was said twice is penalized once
@@ -52,7 +52,7 @@ def penalize(batch: address, workspace: address, row: count, logits: address, pe
 
 @kernel
 def has_said(workspace: address, first: count, pieces: address, length: count) -> count:
-    """Whether int32 pieces [length] stand in `w.said` from `first` on."""
+    """Returns whether int32 pieces [length] equal `w.said` from `first` on."""
     w = at(WORKSPACE, workspace, 0)
     for i in range(length):
         if load_i32(w.said, first + i) != load_i32(pieces, i):
@@ -62,7 +62,7 @@ def has_said(workspace: address, first: count, pieces: address, length: count) -
 
 @kernel
 def forbid(batch: address, workspace: address, row: count, logits: address):
-    """Give LOWEST to the logits of what a hypothesis may not go on with."""
+    """Sets the logits of forbidden pieces to LOWEST."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     search = at(SEARCH, b.search, 0)
     said, before = pieces_said(workspace, row), search.no_repeat_ngram_size - 1

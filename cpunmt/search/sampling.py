@@ -2,16 +2,16 @@
 
 A piece with log-probability l is drawn with a probability that is proportional to e^(l / temperature), among
 
-    sampling_topk    so many of the most probable, 0: all
+    sampling_topk    this number of the most probable, 0: all
     sampling_topp    of these the fewest that have this share of their probability; 1: all (Holtzman et al. 2020,
                      https://arxiv.org/abs/1904.09751)
 
-and whatever is as probable as the least of these. What is forbidden is never drawn.
+and any as probable as the least of these. Forbidden pieces are never drawn.
 
 Chance is a function: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") of the seed, the
-source's pieces, the number of the translation and its step. So a draw is the same whatever is translated beside it, in
-whatever order, thread and instruction set. Sums are taken in one order, and thresholds are found by halving an
-interval of bits, with sums that never grow when their threshold does.
+source's pieces, the number of the translation and its step. So a draw does not depend on other sentences, their order,
+threads or instruction sets. Sums are taken in one order, and thresholds are found by halving an interval of bits, with
+sums that never grow when their threshold does.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ FNV_BASIS = 0xCBF29CE484222325 - (1 << 64)
 
 @kernel
 def sentence_key(ids: address, length: count) -> count:
-    """64 bits of int32 ids [length]: FNV-1a of 32-bit words."""
+    """Hashes int32 ids [length] to 64 bits: FNV-1a of 32-bit words."""
     key = FNV_BASIS
     for i in range(length):
         key = (key ^ load_i32(ids, i)) * FNV_PRIME
@@ -52,7 +52,7 @@ def sentence_key(ids: address, length: count) -> count:
 
 @kernel
 def random_word(seed: count, key: count, number: count, step: count) -> count:
-    """32 bits: the first word of Philox4x32-10, whose key is `seed`, of the counter (step, number, key)."""
+    """Returns 32 random bits: the first word of Philox4x32-10, with key `seed` and counter (step, number, key)."""
     c0, c1, c2, c3 = step & WORD, number & WORD, key & WORD, (key >> 32) & WORD
     k0, k1 = seed & WORD, (seed >> 32) & WORD
     for _ in range(10):
@@ -65,7 +65,8 @@ def random_word(seed: count, key: count, number: count, step: count) -> count:
 
 @kernel
 def sum_above(weights: address, columns: count, bits: count, counted: count) -> real:
-    """Sum of those of float32 weights [columns] that are above the float32 of these bits; `counted`: their number."""
+    """Adds up those of float32 weights [columns] that are above the float32 of these bits; `counted`: their number
+    instead."""
     least, one, sums = bits_to_floats(broadcast_int(bits)), broadcast(np.float32(1.0)), broadcast(np.float32(0.0))
     if counted:
         for j in range(0, columns, 16):
@@ -78,7 +79,8 @@ def sum_above(weights: address, columns: count, bits: count, counted: count) -> 
 
 @kernel
 def highest_bits(weights: address, columns: count, low: count, wanted: real, counted: count) -> count:
-    """The highest bits of a float32, at least `low`, above which `sum_above` is `wanted` or more; else `low`."""
+    """Returns the highest bits of a float32, at least `low`, above which `sum_above` is `wanted` or more; else
+    `low`."""
     high = ONE_BITS
     while high - low > 1:
         middle = (low + high) // 2
@@ -91,7 +93,7 @@ def highest_bits(weights: address, columns: count, low: count, wanted: real, cou
 
 @kernel
 def weigh_pieces(search: address, logits: address, columns: count, weights: address) -> count:
-    """Write what is proportional to the probability of each piece; returns the bits of what all that is drawn is above.
+    """Writes a weight proportional to the probability of each piece; returns the bits that the drawn weights exceed.
 
     logits, weights    float32 [columns]
     """
@@ -115,7 +117,7 @@ def weigh_pieces(search: address, logits: address, columns: count, weights: addr
 
 @kernel
 def column_at(weights: address, columns: count, bits: count, word: count) -> count:
-    """The column that 32 random bits fall on, of float32 weights [columns] that are above those bits; -1: none is."""
+    """Returns the column for 32 random bits, of float32 weights [columns] above `bits`; -1: none."""
     least = bits_to_floats(broadcast_int(bits))
     whole = 0.0
     for j in range(0, columns, 16):
@@ -138,7 +140,7 @@ def column_at(weights: address, columns: count, bits: count, word: count) -> cou
 
 @kernel
 def draw(batch: address, workspace: address, row: count, logits: address, columns: count, wanted: count) -> count:
-    """Draw so many continuations of a hypothesis, as `top_k` finds the best; 0: there is none that may be drawn."""
+    """Draws `wanted` continuations of a hypothesis into the results of `top_k`; returns 0 if none may be drawn."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r, q = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row), at(SEARCH, b.search, 0)
     key, first = at(SLOT, w.sentences, r.slot).key, h.number if h.number >= 0 else 0

@@ -1,4 +1,4 @@
-"""A sentence's way through the decoder's slots: its start, and its end, when the translations are written."""
+"""The way of a sentence through the decoder's slots: its start, and its end, which writes the translations."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ MINUS_INFINITY = np.float32(-np.inf)
 
 @kernel
 def start_sentence(model: address, batch: address, workspace: address, sentence: count, slot: count, row: count):
-    """Begin the first hypothesis of a sentence, which has been encoded into `slot`, in `row`."""
+    """Begins the first hypothesis of a sentence, which has been encoded into `slot`, in `row`."""
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     first = load_i64(b.offsets, sentence)
     s = at(SLOT, w.sentences, slot)
@@ -46,7 +46,7 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
 
 @kernel
 def rank_ended(first: address, ended: count):
-    """Sort ENDED records by score, the best first; of equals, the one that ended first."""
+    """Sorts ENDED records by score, the best first; of equals, the one that ended first."""
     for i in range(1, ended):
         for j in range(i, 0, -1):
             upper, lower = at(ENDED, first, j - 1), at(ENDED, first, j)
@@ -59,7 +59,7 @@ def rank_ended(first: address, ended: count):
 
 @kernel
 def end_sentence(batch: address, workspace: address, slot: count):
-    """Write the best hypotheses of a slot, and free it."""
+    """Writes the best hypotheses of a slot, and frees it."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s = at(SLOT, w.sentences, slot)
     sentence, wanted = s.sentence, at(SEARCH, b.search, 0).num_hypotheses

@@ -37,7 +37,7 @@ LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell o
 
 @kernel
 def forced_piece(batch: address, sentence: count, step: count) -> count:
-    """The piece that a translation must have at `step`, or -1."""
+    """Returns the piece that a translation must have at `step`, or -1."""
     b = at(BATCH, batch, 0)
     if b.prefix_offsets == 0 or at(SEARCH, b.search, 0).prefix_bias > 0:
         return -1
@@ -47,7 +47,7 @@ def forced_piece(batch: address, sentence: count, step: count) -> count:
 
 @kernel
 def is_end(search: address, piece: count) -> count:
-    """Whether a piece is one of those, beside </s>, with which a translation ends."""
+    """Returns whether a piece other than </s> ends a translation."""
     s = at(SEARCH, search, 0)
     for i in range(s.end_count):
         if load_i32(s.end_pieces, i) == piece:
@@ -57,7 +57,7 @@ def is_end(search: address, piece: count) -> count:
 
 @kernel
 def wanted_continuations(batch: address, workspace: address, row: count) -> count:
-    """With how many pieces the sentence of a hypothesis may go on from there."""
+    """Returns how many continuations a hypothesis's sentence may need."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     search = at(SEARCH, b.search, 0)
     if search.full_beam:
@@ -69,7 +69,7 @@ def wanted_continuations(batch: address, workspace: address, row: count) -> coun
 
 @kernel
 def drop_improbable(batch: address, workspace: address, row: count):
-    """Of the continuations with which alternatives begin keep those that are probable enough, and the best one."""
+    """Keeps those first pieces of alternatives that are probable enough, and the best one."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
     best_logits = w.best_logits + 4 * row * w.beam
@@ -80,9 +80,10 @@ def drop_improbable(batch: address, workspace: address, row: count):
 
 @kernel
 def best_of_full_beam(batch: address, workspace: address, row: count, logits: address, columns: count):
-    """Find the best `beam_size` continuations, and whatever else the best `beam_size` that end nothing are.
+    """Finds the best `beam_size` continuations, and further ones until `beam_size` of them end nothing.
 
-    Of the first any number may end. All together are at most twice `beam_size`; the logits of those that end are lost.
+    Any number of the first may end. Together they are at most twice `beam_size`; overwrites the logits of those that
+    end.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
@@ -93,7 +94,7 @@ def best_of_full_beam(batch: address, workspace: address, row: count, logits: ad
         column = column_of(workspace, row, load_i32(search.end_pieces, i))
         if column >= 0:
             store_f32(logits, column, LOWEST)
-    known = 0  # they come first in what is found now
+    known = 0  # they come first in the new results
     for i in range(h.found):
         if load_f32(logits, load_i64(best_columns, i)) > LOWEST:
             known += 1
@@ -110,7 +111,7 @@ def best_of_full_beam(batch: address, workspace: address, row: count, logits: ad
 
 @kernel
 def choose(batch: address, workspace: address, row: count, logits: address, columns: count):
-    """Find the best continuations of a hypothesis: as many as its sentence may go on with."""
+    """Finds the best continuations of a hypothesis: as many as its sentence may need."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
     s = at(SLOT, w.sentences, r.slot)
@@ -141,7 +142,7 @@ def choose(batch: address, workspace: address, row: count, logits: address, colu
         best_of_full_beam(batch, workspace, row, logits, columns)
     elif h.found == 0:
         h.found = top_k(logits, columns, wanted, best_columns, best_logits)
-    if search.restricted and not load_f32(best_logits, 0) > LOWEST:  # all is forbidden: it ends
+    if search.restricted and not load_f32(best_logits, 0) > LOWEST:  # all are forbidden: it ends
         h.found = 1
         store_i64(best_columns, 0, h.eos_column)
         store_f32(best_logits, 0, ending)
@@ -150,7 +151,7 @@ def choose(batch: address, workspace: address, row: count, logits: address, colu
 
 @kernel
 def coverage(workspace: address, slot: count, step: count, item: count) -> real:
-    """How much of the source an ended hypothesis attended to: sum over j of log(min(1, sum over its pieces of a[j])).
+    """Returns the coverage of an ended hypothesis: sum over j of log(min(1, sum over its pieces of a[j])).
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144, equation 14.
     """
@@ -175,7 +176,7 @@ def coverage(workspace: address, slot: count, step: count, item: count) -> real:
 
 @kernel
 def end_hypothesis(batch: address, workspace: address, slot: count, step: count, item: count):
-    """Add an item of `step` to those that have ended, with its score."""
+    """Adds an item of `step` to the ended hypotheses, with its score."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
     ended = at(ENDED, w.ended, slot * w.beam + s.ended)
@@ -190,7 +191,7 @@ def end_hypothesis(batch: address, workspace: address, slot: count, step: count,
 
 @kernel
 def best_row(workspace: address, first: count, rows: count) -> count:
-    """The row, of `rows` neighbours, whose next continuation has the largest sum; -1 if none has one left."""
+    """Returns the row, of `rows` neighbours, whose next continuation has the largest sum; -1 if none is left."""
     w = at(WORKSPACE, workspace, 0)
     best, most = -1, LOWEST
     for row in range(first, first + rows):
@@ -204,7 +205,7 @@ def best_row(workspace: address, first: count, rows: count) -> count:
 
 @kernel
 def next_row_apart(workspace: address, first: count, rows: count) -> count:
-    """The first row, of `rows` neighbours, that has a continuation left; -1 if none has. Hypotheses do not compete."""
+    """Returns the first row, of `rows` neighbours, with a continuation left, or -1. Hypotheses do not compete."""
     w = at(WORKSPACE, workspace, 0)
     for row in range(first, first + rows):
         h = at(HYPOTHESIS, w.hypotheses, row)
@@ -215,7 +216,7 @@ def next_row_apart(workspace: address, first: count, rows: count) -> count:
 
 @kernel
 def add_child(workspace: address, slot: count, row: count, piece: count, item: count, total: real, next_row: count):
-    """Make `next_row` what the hypothesis of a row becomes with a piece, `item` of this step."""
+    """Makes `next_row` the hypothesis of a row extended by a piece, `item` of this step."""
     w = at(WORKSPACE, workspace, 0)
     s, origin = at(SLOT, w.sentences, slot), at(ROW, w.rows, row)
     child = at(ROW, w.next_rows, next_row)
@@ -229,10 +230,10 @@ def add_child(workspace: address, slot: count, row: count, piece: count, item: c
 
 @kernel
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
-    """Take the best continuations of a sentence, whose hypotheses are the rows from `first`.
+    """Takes the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
     Those that go on become the next hypotheses from `next_row`, the best first; returns the row after the last of them.
-    None does once the sentence is settled.
+    None goes on once the sentence is settled.
     """
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)

@@ -1,4 +1,4 @@
-"""A sentence that ends before its search does: with what its hypotheses have said so far."""
+"""Ends a sentence before its search is complete, with the pieces of its hypotheses so far."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.copying import copy_floats
@@ -13,7 +13,7 @@ ROW_FLOATS, HYPOTHESIS_FLOATS = ROW.itemsize // 4, HYPOTHESIS.itemsize // 4
 
 @kernel
 def stop_sentence(batch: address, workspace: address, sentence: count):
-    """End a sentence between two calls of `beam.translate`; nothing is done to one that no slot decodes.
+    """Ends a sentence between two calls of `beam.translate`; does nothing if no slot decodes it.
 
     Its hypotheses end as at the length limit. The rows behind its own move up.
     """

@@ -17,9 +17,9 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def attend(network: address, memory: address, rows: address, askers: address, n: count):
-    """Contexts of `n` queries, the first columns of `asked`, into `contexts`.
+    """Writes the contexts of `n` queries, the first columns of `asked`, to `contexts`.
 
-    askers    int64 [n]: which of ROW records asks; those of a sentence are neighbours
+    askers    int64 [n]: the ROW record of each query; those of a sentence are neighbours
     """
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, depth = address_of(net.settings), address_of(w.scratch), net.attention_dim
@@ -53,7 +53,7 @@ def attend(network: address, memory: address, rows: address, askers: address, n:
 
 @kernel
 def tell_alignments(memory: address, rows: address, n: count, shared: address):
-    """Write what each of ROW [n] attended to, if it is wanted. `shared` int64 [n]: its query; 0: its own number."""
+    """Writes the attention of each of ROW [n], if wanted. `shared` int64 [n]: its query; 0: its own number."""
     w = at(MEMORY, memory, 0)
     for i in range(n):
         row = at(ROW, rows, i)

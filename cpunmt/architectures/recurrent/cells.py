@@ -1,4 +1,4 @@
-"""The cells of a recurrent network: where each stands, and what it multiplies."""
+"""The cells of a recurrent network: their positions and products."""
 
 from typing import NamedTuple
 
@@ -14,38 +14,38 @@ class Cell(NamedTuple):
 
     name: str  # prefix of its tensors
     kind: str  # gru or lstm
-    dim: int  # of its state; an LSTM has two such
-    inputs: int  # width of what it reads but its state; 0: a transition
+    dim: int  # of its state; an LSTM has two states of this size
+    inputs: int  # width of its input except the state; 0: a transition
     final: bool = False
     context: int = 0  # width of the context that it reads beside its input
 
     @property
     def state(self) -> int:
-        """Float32 numbers of its state."""
+        """The float32 numbers of its state."""
         return self.dim * (2 if self.kind == "lstm" else 1)
 
     @property
     def gates(self) -> dict[str, int]:
-        """Maps of the input, side by side: GRU reset and update; LSTM forget, input, candidate, output."""
+        """The maps of the input, side by side: GRU reset and update; LSTM forget, input, candidate, output."""
         return {"gates": 4 * self.dim} if self.kind == "lstm" else {"gates": 2 * self.dim, "candidate": self.dim}
 
     @property
     def state_gates(self) -> dict[str, int]:
-        """The same of the state."""
+        """The maps of the state, side by side."""
         return {f"state_{name}": width for name, width in self.gates.items()}
 
     @property
     def context_gates(self) -> dict[str, int]:
-        """The same of the context, without bias."""
+        """The maps of the context, side by side, without bias."""
         return {f"context_{name}": width for name, width in self.gates.items()} if self.context else {}
 
     @property
     def width(self) -> int:
-        """Columns of each of these together."""
+        """The columns of each of these together."""
         return sum(self.gates.values())
 
     def biases(self, layer_norm: str) -> tuple[str, ...]:
-        """Which maps have a bias of their own; that of a norm comes after it, and is the norm's."""
+        """Returns which maps have a bias of their own; the bias of a norm follows it, and belongs to the norm."""
         if layer_norm == "marian" or (layer_norm == "nematus" and not self.inputs and not self.final):
             return ()
         if layer_norm == "nematus" and self.final:
@@ -59,19 +59,19 @@ class Cell(NamedTuple):
 
     @property
     def late_bias(self) -> bool:
-        """Whether its candidate's bias is of no map: it is added last, outside the reset gate."""
+        """Whether its candidate's bias belongs to no map: it is added last, outside the reset gate."""
         return self.kind == "gru" and not self.inputs and not self.final
 
 
 def encoder_layer(config: RecurrentConfig, direction: str, layer: int) -> list[Cell]:
-    """The cells of one encoder layer of the stack "forward" or "backward"."""
+    """Returns the cells of one encoder layer of the stack "forward" or "backward"."""
     h = config.encoder_dim
     inputs = config.model_dim if layer == 0 else 2 * h if config.encoder == "unidirectional" and layer == 1 else h
     return _layer(f"encoder.{direction}.{layer}", config.encoder_cell, h, inputs, config.encoder_transitions - 1)
 
 
 def encoder_stacks(config: RecurrentConfig) -> dict[str, list[list[Cell]]]:
-    """Direction of a stack -> its layers."""
+    """Maps the direction of a stack to its layers."""
     backward = 1 if config.encoder == "unidirectional" else config.encoder_layers
     return {
         direction: [encoder_layer(config, direction, i) for i in range(layers)]
@@ -80,7 +80,8 @@ def encoder_stacks(config: RecurrentConfig) -> dict[str, list[list[Cell]]]:
 
 
 def decoder_layers(config: RecurrentConfig) -> list[list[Cell]]:
-    """The cells of each decoder layer; of the first, if attention is conditional, one before it, and those behind."""
+    """Returns the cells of each decoder layer; the first layer of conditional attention has one cell before it, others
+    after."""
     h, kind, more = config.decoder_dim, config.decoder_cell, config.decoder_transitions
     nematus = config.layer_norm == "nematus"  # there, every transition of a decoder is final
     if config.attention == "conditional":
@@ -94,28 +95,28 @@ def decoder_layers(config: RecurrentConfig) -> list[list[Cell]]:
 
 
 def top_cell(config: RecurrentConfig) -> Cell:
-    """The cell above all, if `config.top` is "recurrent"."""
+    """Returns the cell above all, if `config.top` is "recurrent"."""
     return Cell("decoder.top", config.decoder_cell, config.model_dim, config.top_dim)
 
 
 def cells(config: RecurrentConfig) -> list[Cell]:
-    """All cells, in the order of use."""
+    """Returns all cells, in the order of use."""
     layers = [layer for stack in encoder_stacks(config).values() for layer in stack] + decoder_layers(config)
     return [cell for layer in layers for cell in layer] + ([top_cell(config)] if config.top == "recurrent" else [])
 
 
 def input_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Of what it reads."""
+    """Returns the map of its input."""
     return _linear(config, cell, cell.inputs, cell.gates)
 
 
 def state_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Of its state."""
+    """Returns the map of its state."""
     return _linear(config, cell, cell.dim, cell.state_gates)
 
 
 def context_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Of the context beside."""
+    """Returns the map of its context."""
     return _linear(config, cell, cell.context, cell.context_gates)
 
 

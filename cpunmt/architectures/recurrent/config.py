@@ -1,4 +1,4 @@
-"""What an attentional recurrent network is made of."""
+"""The structure of an attentional recurrent network."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _WIDEST = 8192
 
 
 def _widths(name, value):
-    """Of fully connected layers, from the lowest."""
+    """Checks widths of fully connected layers, from the lowest."""
     if not isinstance(value, list | tuple) or len(value) > MOST_LAYERS:
         raise ValueError(f"{name} is {checks.shown(value)}, expected up to {MOST_LAYERS} widths of layers")
     return tuple(checks.whole(name, width, 1, 4 * _WIDEST) for width in value)
@@ -19,14 +19,14 @@ def _widths(name, value):
 
 @dataclass(frozen=True)
 class RecurrentConfig:
-    """Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, in Marian's variants (Miceli Barone et al. 2017,
-    https://arxiv.org/abs/1707.07631) and in those of Devlin 2017, https://arxiv.org/abs/1705.01991.
+    """Structure of the network of Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, in Marian's variants (Miceli
+    Barone et al. 2017, https://arxiv.org/abs/1707.07631) and in those of Devlin 2017, https://arxiv.org/abs/1705.01991.
 
     A layer is one or more cells within one time step: the first reads the layer's input, the others ("transitions")
-    read nothing but the state of the one before. Equations: `quantize.reference.recurrent`.
+    read only the state of the one before. Equations: `quantize.reference.recurrent`.
     """
 
-    model_dim: int = count(high=_WIDEST)  # of pieces' vectors, and of what the output layer reads
+    model_dim: int = count(high=_WIDEST)  # of pieces' vectors, and of the output layer's input
     encoder_dim: int = count(high=_WIDEST)  # state of a cell, of each direction
     decoder_dim: int = count(high=_WIDEST)
     attention_dim: int | None = count(None, high=2 * _WIDEST)  # None: the context's
@@ -43,7 +43,7 @@ class RecurrentConfig:
     decoder_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the first layer
     decoder_layers: int = count(1, high=MOST_LAYERS)  # that are recurrent, the one with attention included
     high_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the other layers
-    skip: bool = switch(False)  # what a layer says is added to what it reads, but of the first of each stack
+    skip: bool = switch(False)  # a layer's input is added to its output, except in the first of each stack
     stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds what came two before
     relu_limit: float = ranged(0.0, 1e6, 0.0)  # a ReLU is clipped to it, unless 0
     top: str = choice("deep", "tanh", "recurrent")  # deep: of the last piece, the decoder and the context together
@@ -52,21 +52,21 @@ class RecurrentConfig:
 
     @property
     def context_dim(self) -> int:
-        """Width of what the encoder says of a piece."""
+        """The width of the encoder's output for a piece."""
         return self.encoder_dim * (1 if self.encoder == "unidirectional" and self.encoder_layers > 1 else 2)
 
     @property
     def attention_width(self) -> int:
-        """Width of what attention compares."""
+        """The width of the vectors that attention compares."""
         return self.attention_dim or self.context_dim
 
     @property
     def top_dim(self) -> int:
-        """Width of what the top reads of the decoder."""
+        """The width of the decoder's output to the top."""
         return self.stack[-1] if self.stack else self.decoder_dim
 
     def described(self) -> dict[str, str]:
-        """What it is, in a few lines for people."""
+        """Describes the network in a few lines for users."""
         encoder, decoder = (cell.upper() for cell in (self.encoder_cell, self.decoder_cell))
         stack = f", {len(self.stack)} ReLU layers" if self.stack else ""
         return {

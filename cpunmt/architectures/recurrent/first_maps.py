@@ -1,7 +1,7 @@
-"""What pieces' vectors are multiplied with, on either side; of the first pieces of the vocabulary it is kept.
+"""Products of pieces' vectors, on either side, which are stored for the first pieces of the vocabulary.
 
-Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.1. A row that is kept is what the product has once made of
-it, with other rows or alone: the same bits. So rows are made when they are first needed.
+Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.1. A stored row is the result of an earlier product,
+which has the same bits with other rows or alone. So rows are computed when they are first needed.
 """
 
 from cpunmt.architectures.recurrent.maps import mapped
@@ -15,7 +15,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def first_map(first: address, settings: address, memory: address, n: count):
-    """Address of what a FIRST_MAP makes of each of `pieces` [n] (-1: of a vector of zeros), into `places`."""
+    """Writes the address of FIRST_MAP's result for each of `pieces` [n] (-1: a vector of zeros) to `places`."""
     f, w = at(FIRST_MAP, first, 0), at(MEMORY, memory, 0)
     scratch = address_of(w.scratch)
     s, depth, columns = at(SCRATCH, scratch, 0), f.embedding.depth, f.map.columns

@@ -1,4 +1,4 @@
-"""Affine maps whose columns may be normed, and the cells that read what they make."""
+"""Affine maps whose columns may be normed, and the cells that read their results."""
 
 from cpunmt.architectures.recurrent.records import CELL, MAP, SPAN
 from cpunmt.kernels.layer_norm import layer_norm_columns
@@ -32,6 +32,7 @@ def mapped(layer: address, settings: address, x: address, rows: count, scratch: 
 def cell_step(
     cell: address, settings: address, gates: address, state_gates: address, state: address, made: address, out: address
 ):
-    """One step of one row of a CELL record: from `state` to `made`, which may be the same; what it says to `out`."""
+    """Computes a step of a row of a CELL record: from `state` to `made`, which may be the same, and the output to
+    `out`."""
     c, table = at(CELL, cell, 0), at(SETTINGS, settings, 0).sigmoid_table
     _cell_row(c.kind, gates, state_gates, 0, state, c.dim, table, made, out)

@@ -15,7 +15,7 @@ from cpunmt.simd import isa
 
 
 def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Callable) -> Memory:
-    """`allocate(dtype, *shape)` gives an uninitialized array that lives as long as the memory."""
+    """`allocate(dtype, *shape)` returns an uninitialized array that lives as long as the memory."""
     slots, beam, _, rows, stride = size
     live, d, float32 = slots * beam, config.model_dim, np.float32
     record = np.zeros(1, MEMORY)

@@ -13,24 +13,24 @@ from cpunmt.kernels.tables import sigmoid_table
 from cpunmt.layers.filling import RecordFiller
 from cpunmt.layers.stored import Linear
 
-MOST_KNOWN = 8192  # pieces whose first products are kept, on each side,
-MOST_KEPT = 64 << 20  # as long as those of one side are not more bytes
+MOST_KNOWN = 8192  # the most pieces whose first products are stored, on each side,
+MOST_KEPT = 64 << 20  # and the most bytes of one side
 
 
 def _kept(known: int, pieces: int, columns: int) -> int:
-    """Rows of a table of first products: of the first pieces, and of no piece; 0: nothing is kept."""
+    """Returns the rows of a table of first products: of the first pieces, and of no piece; 0: nothing is stored."""
     entries = min(known, pieces, MOST_KEPT // (4 * columns)) if known > 0 else 0
     return entries + 1 if entries else 0
 
 
 def most_kept(config: RecurrentConfig, source_size: int, vocab_size: int) -> int:
-    """Bytes of all products that are kept while translating, once every piece that has a place has been met."""
+    """Returns the bytes of all products that are stored while translating, once all their pieces have occurred."""
     firsts = (tensors.encoder_input(config), source_size), (tensors.decoder_input(config), vocab_size)
     return sum(4 * linear.columns * _kept(MOST_KNOWN, pieces, linear.columns) for linear, pieces in firsts)
 
 
 class RecurrentNetwork:
-    """`address`: of a RECURRENT record, valid as long as this object."""
+    """A recurrent network. `address`: of a RECURRENT record, valid as long as this object."""
 
     def __init__(self, config: RecurrentConfig, filler: RecordFiller, tables: Mapping[str, str], reader):
         """See the contract in `architectures.families`."""
@@ -58,16 +58,16 @@ class RecurrentNetwork:
             self._pieces[first] = len(filler.tensors[f"{tables[side]}.weight"])
             embedding["depth"], embedding["scale"] = config.model_dim, 1.0
             embedding["positions"] = filler.keep(np.zeros(config.model_dim, np.float32))
-        # a scale that was found for contexts may be too small for the words that they are made of
+        # a scale for contexts may be too small for their words
         context = fields["context"]["linear"]
         self.switch(True, not (context["scheme"] == INT8 and context["multiplier"] > 0), MOST_KNOWN)
 
     def switch(self, merged: bool | None = None, projected: bool | None = None, known: int | None = None):
-        """Choose what is computed once instead of again and again; None: as it is. No call may be on its way.
+        """Chooses which results are stored and shared; None: unchanged. No call may be running.
 
         merged       the products of a state that several rows have as their parent's
         projected    the map of the context, of the encoded words
-        known        the first map of so many pieces on each side, of the lowest ids: see `kept_bytes`
+        known        the first map of this many pieces on each side, of the lowest ids: see `kept_bytes`
         """
         fields = self._record[0]
         if merged is not None:
@@ -85,7 +85,7 @@ class RecurrentNetwork:
                 record["rows"], record["made"] = rows.ctypes.data, made.ctypes.data
 
     def kept_bytes(self) -> dict[str, tuple[int, int]]:
-        """Side -> (pieces whose first products are kept, bytes of memory that they take when all have been used)."""
+        """Maps a side to (pieces whose first products are stored, bytes of memory when all have been used)."""
         sides = {"encoder_input": "source", "decoder_input": "target"}
         return {
             sides[first]: (max(int(self._record[0][first]["known"]) - 1, 0), rows.nbytes)
@@ -93,7 +93,7 @@ class RecurrentNetwork:
         }
 
     def reserve(self, positions: int):
-        """Nothing here depends on positions."""
+        """Does nothing: a recurrent network does not depend on positions."""
 
     def _encoder(self, fields):
         config = self._config
@@ -138,7 +138,7 @@ class RecurrentNetwork:
             self._map(fields["top_map"], tensors.top_linears(config)[0])
 
     def _layers(self, layers: list[list[Cell]], elsewhere) -> int:
-        """Address of LAYER records. `elsewhere`: name of a cell -> its products that are another map's."""
+        """Returns the address of LAYER records. `elsewhere`: name of a cell -> its products within another map."""
         records = np.zeros(len(layers), LAYER)
         for layer, cells in zip(records, layers, strict=True):
             found = np.zeros(len(cells), CELL)
@@ -148,7 +148,7 @@ class RecurrentNetwork:
         return self._filler.keep(records)
 
     def _cell(self, record, cell: Cell, elsewhere=()):
-        """Fill in a CELL record."""
+        """Fills in a CELL record."""
         self._cells[cell.name] = record
         record["kind"], record["dim"], record["width"] = CELLS.index(cell.kind), cell.dim, cell.width
         if cell.inputs and "input" not in elsewhere:
@@ -162,7 +162,7 @@ class RecurrentNetwork:
             record["constant"] = self._filler.keep(constant)
 
     def _map(self, record, linear: Linear, spans=None):
-        """Fill in a MAP record, with all norms of its columns or with `spans`."""
+        """Fills in a MAP record, with all norms of its columns or with `spans`."""
         self._filler.linear(record["linear"], linear)
         record["columns"] = linear.columns
         self._normed(record, self._spans(linear) if spans is None else spans)
@@ -178,7 +178,7 @@ class RecurrentNetwork:
         record["spans"], record["span"] = len(spans), self._filler.keep(array)
 
     def _spans(self, linear: Linear) -> list[tuple[int, int, str]]:
-        """Layer norms of a product: (first column, columns, prefix of `.scale` and `.bias`)."""
+        """Returns the layer norms of a product: (first column, columns, prefix of `.scale` and `.bias`)."""
         found, first = {}, 0
         for (weight, _), width in zip(linear.parts, linear.widths, strict=True):
             name = weight.removesuffix(".weight")

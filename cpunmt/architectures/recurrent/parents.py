@@ -1,4 +1,4 @@
-"""What rows of one parent share: its state, and so whatever reads nothing else ("merged recurrent states").
+"""Shares results between rows of one parent: those that depend only on its state ("merged recurrent states").
 
 Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.5.
 """
@@ -13,9 +13,9 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def find_parents(memory: address, rows: address, n: count, merged: count) -> count:
-    """Each parent of ROW records [n] once (if not `merged`, for each of its rows) into `parents`, in their order.
+    """Writes each parent of ROW records [n] once (if not `merged`, for each of its rows) to `parents`, in their order.
 
-    Returns how many; `askers` and `shared` say who belongs to whom.
+    Returns how many; `askers` and `shared` map rows and parents to each other.
     """
     w, found = at(MEMORY, memory, 0), 0
     for i in range(n):
@@ -38,14 +38,14 @@ def find_parents(memory: address, rows: address, n: count, merged: count) -> cou
 
 @kernel
 def states_of(memory: address, states: address, number: count) -> count:
-    """Where the states of layer `number` begin in one of the two buffers."""
+    """Returns where the states of layer `number` begin in one of the two buffers."""
     w = at(MEMORY, memory, 0)
     return states + number * w.slots * (w.beam + 1) * w.state_bytes
 
 
 @kernel
 def parent_state(memory: address, number: count, parent: count) -> count:
-    """Address of the state that `parent` has left in layer `number`."""
+    """Returns the address of the state that `parent` has left in layer `number`."""
     w = at(MEMORY, memory, 0)
     return states_of(memory, w.states, number) + parent * w.state_bytes
 
@@ -54,7 +54,7 @@ def parent_state(memory: address, number: count, parent: count) -> count:
 def parents_mapped(
     layer: address, network: address, memory: address, number: count, dim: count, parents: count, out: address
 ):
-    """A MAP of the first `dim` numbers of each parent's state of layer `number`: float32 [parents, columns]."""
+    """Applies a MAP to the first `dim` numbers of each parent's state of layer `number`: float32 [parents, columns]."""
     w, settings = at(MEMORY, memory, 0), address_of(at(RECURRENT, network, 0).settings)
     for k in range(parents):
         copy_floats(parent_state(memory, number, load_i64(w.parents, k)), dim, w.gathered + 4 * k * dim)

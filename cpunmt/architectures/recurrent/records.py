@@ -20,7 +20,7 @@ MAP = record(
     ("span", ADDRESS),  # SPAN [spans]
 )
 
-# The map that reads pieces' vectors, and what it has made of some of them: see `first_maps`.
+# The map of pieces' vectors, and its stored results: see `first_maps`.
 FIRST_MAP = record(
     ("map", MAP),
     ("embedding", EMBEDDING),
@@ -35,7 +35,7 @@ CELL = record(
     ("width", COUNT),  # columns of its gates
     ("input", MAP),  # of what it reads
     ("state", MAP),  # of its state
-    ("constant", ADDRESS),  # float32 [width]: what stands for the input's gates in a transition
+    ("constant", ADDRESS),  # float32 [width]: replaces the input's gates in a transition
 )
 
 LAYER = record(("cells", COUNT), ("cell", ADDRESS))  # CELL [cells]
@@ -69,23 +69,23 @@ RECURRENT = record(
     ("stack", ADDRESS),  # LINEAR [stack_layers]
     ("relu_limit", np.float32),  # 0: none
     ("top", COUNT),  # index in TOPS
-    ("top_map", MAP),  # of what the decoder says
+    ("top_map", MAP),  # of the decoder's output
     ("top_cell", CELL),
-    ("output_scheme", COUNT),  # what the output layer wants its input quantized for, see LINEAR
+    ("output_scheme", COUNT),  # the scheme of the output layer's input, see LINEAR
     ("output_multiplier", np.float32),
-    # What is computed once instead of again and again; results are the same, but for those of projected contexts, whose
-    # sums are rounded otherwise.
+    # Results that are stored and shared. They are the same, except projected contexts, whose sums are rounded
+    # otherwise.
     ("merged", COUNT),  # 1: rows that have one parent share the products of its state
     ("projected", COUNT),  # 1: encoded words go through the context's map, once; 0: each step's context does
 )
 
 MEMORY = record(
-    ("scratch", SCRATCH),  # its x is what the output layer reads
+    ("scratch", SCRATCH),  # its x is the input of the output layer
     ("slots", COUNT),  # sentences that are decoded side by side
     ("beam", COUNT),  # rows that each may have
     ("rows", COUNT),  # of any product at once
     ("source_stride", COUNT),  # longest source, rounded up to 16
-    # what some rows of pieces' vectors become
+    # results for some rows of pieces' vectors
     ("pieces", ADDRESS),  # int64 [rows]
     ("places", ADDRESS),  # int64 [2, rows]: addresses of each row's gates; of the encoder forward, then backward
     ("missed", ADDRESS),  # int64 [rows]: rows that were multiplied
@@ -111,14 +111,14 @@ MEMORY = record(
     ("gathered", ADDRESS),  # float32 [live, widest state]
     ("state_gates", ADDRESS),  # float32 [live, widest gates]
     ("asked", ADDRESS),  # float32 [live, columns of query]
-    ("attended", ADDRESS),  # float32 [live, source_stride]: how much of each word
+    ("attended", ADDRESS),  # float32 [live, source_stride]: attention to each word
     ("summed", ADDRESS),  # float32 [live, value_width]
     ("contexts", ADDRESS),  # float32 [live, columns of context]: `summed` itself where words are projected
     ("made", ADDRESS),  # the same, where they are not
     ("level_bytes", COUNT),
     ("levels", ADDRESS),  # float32 [3, live, widest layer]
     ("product", ADDRESS),  # float32 [live, widest of the decoder's other products]
-    # how much was spared, since it was made
+    # how many were saved, since it was made
     ("rows_seen", COUNT),
     ("rows_multiplied", COUNT),
     ("pieces_seen", COUNT),

@@ -10,7 +10,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def transitions(layer: address, first: count, number: count, network: address, memory: address, n: count, x: address):
-    """The cells of a LAYER from `first` on, which read nothing but their state: on what has been said, in place."""
+    """Runs the cells of a LAYER from `first` on, which read only their state, in place on the last output."""
     net, w, cells = at(RECURRENT, network, 0), at(MEMORY, memory, 0), at(LAYER, layer, 0)
     settings, states = address_of(net.settings), states_of(memory, w.next_states, number)
     for j in range(first, cells.cells):
@@ -33,7 +33,8 @@ def recurrent_layer(
     n: count,
     out: address,
 ):
-    """A cell of layer `number`: reads its input's gates, float32 [n, width] in `product`, and its parent's state."""
+    """Runs a cell of layer `number`: reads its input's gates, float32 [n, width] in `product`, and its parent's
+    state."""
     net, w, c = at(RECURRENT, network, 0), at(MEMORY, memory, 0), at(CELL, cell, 0)
     settings, states = address_of(net.settings), states_of(memory, w.next_states, number)
     parents_mapped(address_of(c.state), network, memory, number, c.dim, parents, w.state_gates)

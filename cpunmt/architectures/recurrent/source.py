@@ -1,4 +1,4 @@
-"""An encoded sentence: what attention compares and adds up, and the state that its translations begin with."""
+"""An encoded sentence: the vectors that attention compares and adds up, and the first state of its translations."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from cpunmt.simd.vector import broadcast, load, store
 
 @kernel
 def values_width(network: address) -> count:
-    """Of what attention adds up: encoded words, or what the context's map makes of them."""
+    """Returns the width of the vectors that attention adds up: encoded words, or their projections."""
     net = at(RECURRENT, network, 0)
     return net.context.columns if net.projected else net.context_dim
 
 
 @kernel
 def mean_rows(x: address, rows: count, depth: count, out: address):
-    """Mean of float32 x [rows, depth], added up in their order, into float32 [depth], a multiple of 16."""
+    """Writes the mean of float32 x [rows, depth], added up in order, to float32 [depth], a multiple of 16."""
     share = broadcast(np.float32(1.0) / np.float32(rows))
     for k in range(0, depth, 16):
         sums = broadcast(np.float32(0.0))
@@ -34,7 +34,7 @@ def mean_rows(x: address, rows: count, depth: count, out: address):
 
 @kernel
 def keep_source(network: address, memory: address, encoded: address, offsets: address, slots: address, n: count):
-    """Keep what decoding reads of `n` sentences, float32 `encoded` [words, context_dim], in int64 slots [n]."""
+    """Stores the decoder's inputs for `n` sentences, float32 `encoded` [words, context_dim], in int64 slots [n]."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, start = address_of(net.settings), address_of(w.scratch), load_i64(offsets, 0)
     context, keys, width, live = net.context_dim, net.attention_dim, values_width(network), w.slots * w.beam

@@ -17,14 +17,15 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def recurrent_start(network: address, memory: address, slot: count) -> count:
-    """`start` of the contract: what the encoder has left of this sentence stands behind the states of all rows."""
+    """`start` of the contract: the encoder's results for this sentence follow the states of all rows."""
     w = at(MEMORY, memory, 0)
     return w.slots * w.beam + slot
 
 
 @kernel
 def conditional_layer(network: address, memory: address, rows: address, n: count, parents: count, out: address):
-    """The first layer where one cell reads the last piece, and another what that one's state attends to."""
+    """Runs the first layer where one cell reads the last piece, and another the context that the first one's state
+    selects."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, layer = address_of(net.settings), address_of(w.scratch), at(LAYER, net.decoder, 0)
     before, after, made = at(CELL, layer.cell, 0), at(CELL, layer.cell, 1), w.next_states
@@ -47,7 +48,7 @@ def conditional_layer(network: address, memory: address, rows: address, n: count
 
 @kernel
 def input_layer(network: address, memory: address, rows: address, n: count, parents: count, out: address):
-    """The first layer where one cell reads the last piece, and what its parent's state attends to."""
+    """Runs the first layer where one cell reads the last piece, and the context that its parent's state selects."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, cell = address_of(net.settings), at(CELL, at(LAYER, net.decoder, 0).cell, 0)
     dim, width = 4 * net.decoder_dim, cell.width

@@ -31,13 +31,13 @@ from cpunmt.layers.stored import Linear
 
 
 def _together(name: str, *linears: Linear) -> Linear:
-    """Products of one input as one."""
+    """Joins products of one input to one."""
     parts = tuple(part for one in linears for part in one.parts)
     return Linear(name, parts, linears[0].depth, tuple(width for one in linears for width in one.widths))
 
 
 def _dense(config, block, depth, width, normed=True) -> Linear:
-    """One map with a bias, which a norm of Marian's has instead."""
+    """Makes one map with a bias, unless Marian's norm has it."""
     bias = None if normed and config.layer_norm == "marian" else f"{block}.bias"
     return Linear(block, ((f"{block}.weight", bias),), depth, (width,))
 
@@ -47,36 +47,36 @@ def _without_bias(block, depth, width) -> Linear:
 
 
 def encoder_input(config: RecurrentConfig) -> Linear:
-    """What a source piece's vector is multiplied with: forward, then backward."""
+    """Returns the maps of a source piece's vector: forward, then backward."""
     return _together("encoder.input", *(input_linear(config, stack[0][0]) for stack in encoder_stacks(config).values()))
 
 
 def attention_key(config: RecurrentConfig) -> Linear:
-    """What the encoder's words are multiplied with, to be compared with a query."""
+    """Returns the map of the encoder's words to the keys of attention."""
     return _dense(config, "attention.key", config.context_dim, config.attention_width)
 
 
 def start(config: RecurrentConfig) -> Linear:
-    """What their mean is multiplied with."""
+    """Returns the map of their mean."""
     return _dense(config, "start", config.context_dim, config.decoder_dim)
 
 
 def decoder_input(config: RecurrentConfig) -> Linear:
-    """What the last piece's vector is multiplied with."""
+    """Returns the maps of the last piece's vector."""
     first = input_linear(config, decoder_layers(config)[0][0])
     top = [_dense(config, "top.embedding", config.model_dim, config.model_dim)] if config.top == "deep" else []
     return _together("decoder.input", first, *top)
 
 
 def decoder_query(config: RecurrentConfig) -> Linear:
-    """What the state that attention is asked with is multiplied with: the query, then the cell's gates."""
+    """Returns the maps of the state that attention compares: the query, then the cell's gates."""
     cell = decoder_layers(config)[0][1 if config.attention == "conditional" else 0]
     query = _without_bias("attention.query", config.decoder_dim, config.attention_width)
     return _together("decoder.query", query, state_linear(config, cell))
 
 
 def decoder_context(config: RecurrentConfig) -> Linear:
-    """What the context is multiplied with."""
+    """Returns the maps of the context."""
     first = decoder_layers(config)[0]
     reads = input_linear(config, first[1]) if config.attention == "conditional" else context_linear(config, first[0])
     top = [_dense(config, "top.context", config.context_dim, config.model_dim)] if config.top == "deep" else []
@@ -84,7 +84,7 @@ def decoder_context(config: RecurrentConfig) -> Linear:
 
 
 def stack_linears(config: RecurrentConfig) -> list[Linear]:
-    """The fully connected layers."""
+    """Returns the fully connected layers."""
     depths = [config.decoder_dim, *config.stack]
     return [
         _dense(config, f"stack.{i}", depths[i], width, normed=False)._replace(rectified=i % 2 == 1)
@@ -93,7 +93,7 @@ def stack_linears(config: RecurrentConfig) -> list[Linear]:
 
 
 def top_linears(config: RecurrentConfig) -> list[Linear]:
-    """What reads the decoder."""
+    """Returns the maps of the decoder's output."""
     rectified = len(config.stack) % 2 == 1
     if config.top == "recurrent":
         cell = top_cell(config)
@@ -104,7 +104,7 @@ def top_linears(config: RecurrentConfig) -> list[Linear]:
 
 
 def linears(config: RecurrentConfig) -> list[Linear]:
-    """All linear layers, in the order of use; the decoder's weights of one step lie side by side."""
+    """Returns all linear layers, in the order of use; the decoder's weights of one step lie side by side."""
     found = [encoder_input(config)]
     for stack in encoder_stacks(config).values():
         for i, layer in enumerate(stack):
@@ -121,7 +121,7 @@ def linears(config: RecurrentConfig) -> list[Linear]:
 
 
 def _cells(config, layer, first=False):
-    """Of the cells of a layer; what the first of a stack reads is multiplied elsewhere."""
+    """Returns the maps of a layer's cells; another product computes the first input of a stack."""
     found = []
     for cell in layer:
         if cell.inputs and not first:
@@ -131,12 +131,12 @@ def _cells(config, layer, first=False):
 
 
 def norms(config: RecurrentConfig) -> list[str]:
-    """Prefixes of layer norms that are model_dim wide by contract: none, see `others`."""
+    """Returns the prefixes of layer norms that are model_dim wide by contract: none, see `others`."""
     return []
 
 
 def norm_widths(config: RecurrentConfig) -> dict[str, int]:
-    """Prefix of every layer norm -> its width."""
+    """Maps the prefix of every layer norm to its width."""
     if not config.layer_norm:
         return {}
     found = {"attention.key.norm": config.attention_width, "attention.query.norm": config.attention_width}
@@ -154,7 +154,7 @@ def norm_widths(config: RecurrentConfig) -> dict[str, int]:
 
 
 def others(config: RecurrentConfig) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of float32 tensors that are no linear layer's."""
+    """Maps names to shapes of float32 tensors outside the linear layers."""
     found = {"attention.score": (config.attention_width,)}
     found |= {f"{cell.name}.candidate.bias": (cell.dim,) for cell in cells(config) if cell.late_bias}
     for prefix, width in norm_widths(config).items():

@@ -1,4 +1,4 @@
-"""What stands above the recurrent layers: fully connected ones, and what makes the output layer's input."""
+"""The layers above the recurrent ones: fully connected layers, and the input of the output layer."""
 
 from cpunmt.architectures.recurrent.maps import mapped
 from cpunmt.architectures.recurrent.records import MEMORY, RECURRENT, TOPS
@@ -16,7 +16,8 @@ DEEP, RECURRENT_TOP = TOPS.index("deep"), TOPS.index("recurrent")
 
 @kernel
 def stack(network: address, memory: address, x: address, n: count) -> count:
-    """The fully connected layers on float32 x [n, decoder_dim], one of the `levels`; returns what the last one says."""
+    """Runs the fully connected layers on float32 x [n, decoder_dim], one of the `levels`; returns the last one's
+    output."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     below = x
     for i in range(net.stack_layers):
@@ -37,7 +38,7 @@ def stack(network: address, memory: address, x: address, n: count) -> count:
 
 @kernel
 def top(network: address, memory: address, rows: address, parents: count, said: address, n: count):
-    """Make the scratch memory's x of what the layers below have said of ROW [n], float32 [n, width]."""
+    """Computes the scratch memory's x from the lower layers' output for ROW [n], float32 [n, width]."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, dim = address_of(net.settings), address_of(w.scratch), net.settings.model_dim
     x = at(SCRATCH, scratch, 0).x

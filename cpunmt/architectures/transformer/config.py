@@ -1,4 +1,4 @@
-"""What a Transformer is made of: its encoder, and a decoder with one of several cells."""
+"""The structure of a Transformer: its encoder, and a decoder with one of several cells."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ MOST_LAYERS = 128
 
 
 def _parameter_sets(name, value):
-    """Of each decoder layer: the numbers 0, 1, ... without a gap, in any order."""
+    """Checks the parameter set of each decoder layer: the numbers 0, 1, ... without a gap, in any order."""
     expected = f"the numbers 0, 1, ... without a gap, of at most {MOST_LAYERS} layers"
     if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_LAYERS:
         raise ValueError(f"{name} is {checks.shown(value)}, expected {expected}")
@@ -35,7 +35,7 @@ class TransformerConfig:
     `decoder_parameters[i]` names the parameter set that decoder layer `i` uses: (0, 1) for two layers of
     their own, (0, 0) for two layers with tied parameters (their states are never shared).
 
-    `preprocess` and `postprocess` say what is done around every block (attention, cell, feed-forward), in Marian's
+    `preprocess` and `postprocess` define the operations around every block (attention, cell, feed-forward), in Marian's
     letters: n normalizes, a adds the block's input, h is a highway connection to it.
     """
 
@@ -53,7 +53,7 @@ class TransformerConfig:
     preprocess: str = choice("", "n")
     postprocess: str = checked(_letters, "an")
     embedding_norm: bool = switch(False)  # the sum of embedding and position is normalized
-    top_norm: bool = switch(False)  # so is what the last layer says
+    top_norm: bool = switch(False)  # so is the output of the last layer
     attention_projection: bool = switch(True)  # heads are followed by an affine map
     cell: str = choice(*CELLS)
     cell_projection: bool = switch(False)  # recurrent cells: an affine map follows
@@ -70,7 +70,7 @@ class TransformerConfig:
 
     @property
     def decoder_sets(self) -> int:
-        """Distinct parameter sets among the decoder layers."""
+        """The number of distinct parameter sets among the decoder layers."""
         return len(set(self.decoder_parameters))
 
     @property
@@ -79,7 +79,7 @@ class TransformerConfig:
 
     @property
     def decoder_width(self) -> int:
-        """Width of the decoder's feed-forward networks."""
+        """The width of the decoder's feed-forward networks."""
         return self.decoder_ffn_dim or self.ffn_dim
 
     @property
@@ -88,7 +88,7 @@ class TransformerConfig:
         return self.decoder_layers - 1 if self.alignment_layer is None else self.alignment_layer
 
     def described(self) -> dict[str, str]:
-        """What it is, in a few lines for people."""
+        """Describes the model in a few lines for users."""
         sets = f"{self.decoder_sets} set(s) of parameters"
         return {
             "encoder": f"{self.encoder_layers} Transformer layers",

@@ -19,7 +19,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def source_place(network: address, memory: address, slot: count, parameters: count) -> count:
-    """Where a slot's keys for one parameter set begin in `keys`, and its values in `values`, in bytes."""
+    """Returns where a slot's keys for one parameter set begin in `keys`, and its values in `values`, in bytes."""
     n, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
     return 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
 
@@ -28,7 +28,8 @@ def source_place(network: address, memory: address, slot: count, parameters: cou
 def project_source(
     layer: address, parameters: count, network: address, memory: address, offsets: address, slots: address, n: count
 ):
-    """Keys and values of `n` encoded sentences in x, into int64 slots [n]. `offsets` as in `encoder_attention`."""
+    """Projects `n` encoded sentences in x to keys and values, in int64 slots [n]. `offsets` as in
+    `encoder_attention`."""
     weights, depth = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0).settings.model_dim
     m = at(MEMORY, memory, 0)
     w = at(SCRATCH, address_of(m.scratch), 0)

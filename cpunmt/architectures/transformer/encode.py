@@ -31,7 +31,7 @@ def transformer_encode(network: address, memory: address, ids: address, offsets:
         feed_forward(address_of(layer.feed_forward), settings, scratch, rows)
     if t.settings.preprocess or t.encoder_top_norm.scale != 0:
         finish(address_of(t.encoder_top_norm), settings, scratch, rows)
-    # what x has been quantized for, whether it was normalized or not
+    # the quantization of x, whether it was normalized or not
     scheme, multiplier = t.encoder_top_norm.scheme, t.encoder_top_norm.multiplier
     for parameters in range(t.decoder_sets):
         layer = at(DECODER_LAYER, t.decoder, parameters)

@@ -23,7 +23,7 @@ from cpunmt.layers.records import POSTPROCESS
 
 
 class TransformerNetwork:
-    """`address`: of a TRANSFORMER record, valid as long as this object."""
+    """A Transformer. `address`: of a TRANSFORMER record, valid as long as this object."""
 
     def __init__(self, config: TransformerConfig, filler: RecordFiller, tables: Mapping[str, str], reader):
         """See the contract in `architectures.families`."""
@@ -54,7 +54,7 @@ class TransformerNetwork:
         self._readers(fields, reader)
 
     def reserve(self, positions: int):
-        """Make position signals for so many positions. The table before stays, for calls that read it meanwhile."""
+        """Makes signals for that many positions. The old table stays, for calls that still read it."""
         config = self._config
         if config.positions != "trained":
             table = position_signal(positions, config.model_dim, config.positions)
@@ -76,11 +76,12 @@ class TransformerNetwork:
         fields["sigmoid_table"] = self._filler.keep(sigmoid_table())
 
     def _readers(self, fields, reader):
-        """Tell every norm, or whatever else makes x, what the product that reads it wants."""
-        found = []  # (NORM, what reads it)
+        """Sets the reader of every norm and of other operations that write x."""
+        found = []  # (NORM, its reader)
 
         def chain(embedding, blocks, top, reader):
-            """Blocks are (RESIDUAL, the LINEAR that reads its input), in order; `reader` reads what the top says."""
+            """Links blocks, which are (RESIDUAL, the LINEAR that reads its input), in order; `reader` reads the top's
+            output."""
             if self._config.preprocess:
                 found.extend((residual["before"], first) for residual, first in blocks)
             else:

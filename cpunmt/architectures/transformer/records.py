@@ -15,7 +15,7 @@ CELL = record(
     ("state", LINEAR),  # columns: its state_gates
     ("output", LINEAR),
     ("average", FEED_FORWARD),  # average attention: its network
-    ("forget", LINEAR),  # average attention: the gate of what the network says
+    ("forget", LINEAR),  # average attention: the gate of the network's output
     ("residual", RESIDUAL),
 )
 

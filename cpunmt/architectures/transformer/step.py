@@ -14,8 +14,8 @@ from cpunmt.layers.residual import finish
 from cpunmt.simd.intrinsics import address_of, at, load_i64
 from cpunmt.simd.jit import address, count, kernel, one_of
 
-# `NAME_cell` of the file NAME in `cells`: (CELL record, number of the layer, TRANSFORMER, MEMORY, ROW [n], n) makes
-# x what follows the block, from each row's parent's state, and leaves the row's own state
+# `NAME_cell` of the file NAME in `cells`: (CELL record, number of the layer, TRANSFORMER, MEMORY, ROW [n], n) computes
+# the block's x from each row's parent's state, and leaves the row's own state
 _cell = one_of(
     [getattr(import_module(f"cpunmt.architectures.transformer.cells.{name}"), f"{name}_cell") for name in CELLS]
 )
@@ -23,7 +23,7 @@ _cell = one_of(
 
 @kernel
 def transformer_start(network: address, memory: address, slot: count) -> count:
-    """`start` of the contract: every hypothesis begins with a state of zeros, which stand behind those of all rows."""
+    """`start` of the contract: hypotheses begin with a state of zeros, stored after those of all rows."""
     w = at(MEMORY, memory, 0)
     return w.slots * w.beam
 
@@ -38,7 +38,7 @@ def transformer_step(network: address, memory: address, rows: address, n: count)
         row = at(ROW, rows, i)
         embed(address_of(t.target), row.piece, row.step, s.x + 4 * i * depth)
     finish(address_of(t.decoder_embedding_norm), settings, scratch, n)
-    # what x has been quantized for; layers that share a norm may want something else
+    # the quantization of x; layers that share a norm may need another one
     scheme, multiplier = t.decoder_embedding_norm.scheme, t.decoder_embedding_norm.multiplier
     for number in range(t.decoder_layers):
         parameters = load_i64(t.decoder_parameters, number)

@@ -18,7 +18,7 @@ def _fields(field, linears):
 
 
 def _attention(config, block, *parts) -> dict[str, Linear]:
-    """The maps of one input side by side, and what follows the heads."""
+    """Returns the maps of one input side by side, and the projection after the heads."""
     d = config.model_dim
     found = {"_".join(parts): linear(block, d, dict.fromkeys(parts, d))}
     if config.attention_projection:
@@ -32,14 +32,14 @@ def _feed_forward(config, block, width, depth) -> dict[str, Linear]:
 
 
 def encoder_linears(config: TransformerConfig, layer: int) -> dict[str, Linear]:
-    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> Linear, in the order of use."""
+    """Returns one encoder layer: path of fields in records.ENCODER_LAYER -> Linear, in the order of use."""
     attention = _attention(config, f"encoder.{layer}.self_attention", "query", "key", "value")
     forward = _feed_forward(config, f"encoder.{layer}.feed_forward", config.ffn_dim, config.ffn_depth)
     return _fields("self_attention", attention) | _fields("feed_forward", forward)
 
 
 def decoder_linears(config: TransformerConfig, parameters: int) -> dict[str, Linear]:
-    """Of one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
+    """Returns one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
     d = config.model_dim
     cell, cross, forward = (f"decoder.{parameters}.{block}" for block in ("cell", "cross_attention", "feed_forward"))
     found = _fields("cell", cell_linears(config, cell) | _residual(config, cell))
@@ -49,7 +49,7 @@ def decoder_linears(config: TransformerConfig, parameters: int) -> dict[str, Lin
 
 
 def linears(config: TransformerConfig) -> list[Linear]:
-    """All linear layers, in the order of use; the decoder's weights of one step lie side by side."""
+    """Returns all linear layers, in the order of use; the decoder's weights of one step lie side by side."""
     found = [layer for i in range(config.encoder_layers) for layer in encoder_linears(config, i).values()]
     for parameters in range(config.decoder_sets):
         found += decoder_linears(config, parameters).values()
@@ -67,17 +67,18 @@ def _norms(config, prefix, blocks) -> dict[str, str]:
 
 
 def encoder_norms(config: TransformerConfig, layer: int) -> dict[str, str]:
-    """Of one encoder layer: path of fields in records.ENCODER_LAYER -> prefix of `.scale` and `.bias`."""
+    """Returns the norms of one encoder layer: path of fields in records.ENCODER_LAYER -> prefix of `.scale` and
+    `.bias`."""
     return _norms(config, f"encoder.{layer}", ("self_attention", "feed_forward"))
 
 
 def decoder_norms(config: TransformerConfig, parameters: int) -> dict[str, str]:
-    """The same of a decoder parameter set."""
+    """Returns the norms of a decoder parameter set in the same form."""
     return _norms(config, f"decoder.{parameters}", ("cell", "cross_attention", "feed_forward"))
 
 
 def other_norms(config: TransformerConfig) -> dict[str, str]:
-    """Layer norms outside the layers: field of records.TRANSFORMER -> prefix."""
+    """Returns the layer norms outside the layers: field of records.TRANSFORMER -> prefix."""
     found = {}
     for side in ("encoder", "decoder"):
         if config.embedding_norm:
@@ -88,12 +89,12 @@ def other_norms(config: TransformerConfig) -> dict[str, str]:
 
 
 def norms(config: TransformerConfig) -> list[str]:
-    """Prefixes of all layer norms (`.scale` and `.bias` of each)."""
+    """Returns the prefixes of all layer norms (`.scale` and `.bias` of each)."""
     found = [name for i in range(config.encoder_layers) for name in encoder_norms(config, i).values()]
     found += [name for p in range(config.decoder_sets) for name in decoder_norms(config, p).values()]
     return found + list(other_norms(config).values())
 
 
 def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of float32 tensors that are none of these; 0 stands for any number of rows."""
+    """Maps names to shapes of all other float32 tensors; 0 stands for any number of rows."""
     return {"positions": (0, config.model_dim)} if config.positions == "trained" else {}

@@ -1,4 +1,4 @@
-"""Logits that are looked at in blocks, while an output layer is multiplied: see kernels/fused_top_k."""
+"""Reads logits in blocks, while an output layer is multiplied: see kernels/fused_top_k."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.fused_top_k import take_scores
@@ -28,9 +28,9 @@ new_linear = local_record(LINEAR)
 
 @kernel
 def take_own(workspace: address, row: count, logits: address, first: count, end: count):
-    """Take a row's own candidates among those of all sentences from `first` to `end`, whose float32 logits are given.
+    """Takes a row's own candidates from the float32 logits of those of all sentences, from `first` to `end`.
 
-    Its blocks are of its own candidates, wherever those stand: what does not fill one waits for the next call.
+    Its blocks hold its own candidates from any columns: a partial block waits for the next call.
     """
     w = at(WORKSPACE, workspace, 0)
     slot = at(ROW, w.rows, row).slot
@@ -65,7 +65,7 @@ def take_layer(
     workspace: address,
     first: count,
 ):
-    """Look for what each row wants in its logits, while an output layer is multiplied.
+    """Searches each row's logits for its WANTED, while an output layer is multiplied.
 
     x           float32 [rows, depth], or their quantized form and row_scales, as of `linear`
     wanted      WANTED [rows], begun

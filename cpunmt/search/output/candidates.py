@@ -1,7 +1,7 @@
-"""Which pieces a hypothesis chooses from: all, those of its sentence's shortlist, or those of its state's cluster.
+"""The candidates of a hypothesis: all pieces, those of its sentence's shortlist, or those of its state's cluster.
 
-Clusters (Amer et al. 2022): the centroid nearest to what the output layer reads names the pieces worth scoring in this
-step. Each row has its own, so that what a sentence says does not depend on its batch.
+Clusters (Amer et al. 2022): the centroid nearest to the input of the output layer selects the pieces worth scoring in
+this step. Each row has its own, so that a translation does not depend on its batch.
 
 A logit's column is the place of its piece among the row's candidates, which ascend.
 """
@@ -18,7 +18,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def find_column(pieces: address, candidates: count, piece: count) -> count:
-    """Where `piece` is among ascending int32 pieces [candidates], or -1."""
+    """Returns the index of `piece` among ascending int32 pieces [candidates], or -1."""
     low, high = 0, candidates
     while low < high:
         middle = (low + high) // 2
@@ -33,28 +33,29 @@ def find_column(pieces: address, candidates: count, piece: count) -> count:
 
 @kernel
 def column_of(workspace: address, row: count, piece: count) -> count:
-    """Where a piece is among the logits of a row, or -1."""
+    """Returns the column of a piece among the logits of a row, or -1."""
     h = at(HYPOTHESIS, at(WORKSPACE, workspace, 0).hypotheses, row)
     return piece if h.pieces == 0 else find_column(h.pieces, h.candidates, piece)
 
 
 @kernel
 def column_piece(workspace: address, row: count, column: count) -> count:
-    """The piece whose logit is in a column of a row."""
+    """Returns the piece whose logit is in a column of a row."""
     pieces = at(HYPOTHESIS, at(WORKSPACE, workspace, 0).hypotheses, row).pieces
     return column if pieces == 0 else load_i32(pieces, column)
 
 
 @kernel
 def set_of(workspace: address, row: count) -> address:
-    """The CLUSTERS of the sentence that a row belongs to."""
+    """Returns the CLUSTERS of a row's sentence."""
     w = at(WORKSPACE, workspace, 0)
     return at(SLOT, w.sentences, at(ROW, w.rows, row).slot).clusters
 
 
 @kernel
 def find_clusters(workspace: address, rows: count):
-    """Write the cluster of each row's state to the first of its `best_columns`; neighbours of one set at once."""
+    """Writes the cluster of each row's state to the first of its `best_columns`; handles neighbours of one set at
+    once."""
     w = at(WORKSPACE, workspace, 0)
     member = at(MEMBER, w.members, 0)
     depth, first = at(MODEL, member.model, 0).model_dim, 0
@@ -73,7 +74,7 @@ def find_clusters(workspace: address, rows: count):
 
 @kernel
 def name_candidates(batch: address, workspace: address, rows: count):
-    """Say of the rows of a step what each chooses from."""
+    """Sets the candidates of each row of a step."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     m = at(MODEL, at(MEMBER, w.members, 0).model, 0)
     if b.clusters != 0:

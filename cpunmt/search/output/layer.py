@@ -30,7 +30,7 @@ LINEAR_BYTES = LINEAR.itemsize
 
 @kernel
 def gather_layers(workspace: address, number: count, pieces: address, candidates: count, panels: count):
-    """Cut the output layers `number` of all models down to int32 pieces [candidates], in so many panels."""
+    """Reduces the output layers `number` of all models to int32 pieces [candidates], in `panels` panels."""
     w = at(WORKSPACE, workspace, 0)
     for k in range(w.models):
         member = at(MEMBER, w.members, k)
@@ -41,10 +41,10 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 
 @kernel
 def gather_slot(workspace: address, slot: count, candidates: count):
-    """Gather the candidates of the sentence that begins in a slot, unless those of all are united later."""
+    """Gathers the candidates of the sentence that begins in a slot, unless those of all slots are united later."""
     w = at(WORKSPACE, workspace, 0)
     if w.together:
-        w.united = 0  # no longer those of all sentences
+        w.united = 0  # not those of all sentences any more
     else:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
@@ -59,7 +59,7 @@ def unite(model: address, workspace: address, active: count):
         slot = load_i64(w.active, i)
         mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
     found = take_marked(w.marks, m.vocab_size, w.united_ids)
-    # at least one column is none of theirs: what fills up a sentence's own
+    # at least one column belongs to none of them, and pads a sentence's own
     gather_layers(workspace, 0, w.united_ids, found, found // 16 + 1)
     for column in range(found):
         store_i32(w.places, load_i32(w.united_ids, column), column)
@@ -72,7 +72,7 @@ def unite(model: address, workspace: address, active: count):
 
 @kernel
 def score_row(workspace: address, row: count) -> count:
-    """Logits of a row that has candidates of its own; returns 1, as it is one."""
+    """Computes the logits of a row that has candidates of its own; returns 1, the number of rows."""
     w = at(WORKSPACE, workspace, 0)
     member, h = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, row)
     m = at(MODEL, member.model, 0)
@@ -85,9 +85,9 @@ def score_row(workspace: address, row: count) -> count:
 
 @kernel
 def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Logits of the next of `rows` rows, from row `first` on, those that share output layers; returns how many.
+    """Computes the logits of the next of `rows` rows, from row `first` on, that share output layers; returns how many.
 
-    Without a shortlist, and where candidates are united, all rows share them, else those of one sentence.
+    Without a shortlist, and with united candidates, all rows share them, else those of one sentence.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.clusters != 0:
@@ -112,7 +112,7 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
 
 @kernel
 def row_columns(batch: address, workspace: address, row: count) -> count:
-    """How many logits a row has, a multiple of 16."""
+    """Returns how many logits a row has, a multiple of 16."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.full_output == 0 and w.united > 1:
         return (at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates + 15) // 16 * 16
@@ -121,10 +121,10 @@ def row_columns(batch: address, workspace: address, row: count) -> count:
 
 @kernel
 def own_logits(batch: address, workspace: address, k: count, row: count, number: count) -> address:
-    """Where model k's logits of `row` are, the one of that `number` among those that `score_rows` has scored.
+    """Returns the address of model k's logits of `row`, which has that `number` among the rows scored by `score_rows`.
 
-    They are float32 [row_columns]; may be overwritten. Those of the first model stay until it is asked again, those of
-    another one until the next is asked.
+    They are float32 [row_columns], and may be overwritten. Those of the first model stay until its next call, those of
+    another one until the next call.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     logits = w.logits + 4 * (k * w.logit_rows + number) * w.logit_columns
@@ -139,9 +139,9 @@ def own_logits(batch: address, workspace: address, k: count, row: count, number:
 
 @kernel
 def keep_logits(batch: address, workspace: address, row: count, logits: address):
-    """Write float32 logits of the candidates of a row, the only one of its sentence, to `vocab_logits`.
+    """Writes float32 logits of the candidates of a row, the only one of its sentence, to `vocab_logits`.
 
-    Those of several models, which are sums, as log-probabilities. What is no candidate stays as it is there.
+    Sums of several models are written as log-probabilities. Values of other pieces stay unchanged.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     r = at(ROW, w.rows, row)

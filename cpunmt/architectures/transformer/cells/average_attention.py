@@ -24,7 +24,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def average_attention_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """One step of decoder layer `number` on x, for ROW records [n]."""
+    """Computes one step of decoder layer `number` on x, for ROW records [n]."""
     weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
     t, s = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)

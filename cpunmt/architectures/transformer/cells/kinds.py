@@ -1,4 +1,4 @@
-"""The decoder's cells: what each is made of. Their steps are the other files of this folder, one each.
+"""The structure of the decoder's cells. Their steps are the other files of this folder, one each.
 
 Equations: `quantize.reference.transformer`.
 """
@@ -11,7 +11,7 @@ from cpunmt.layers.stored import Linear, feed_forward_linears, linear
 
 
 class Cell(NamedTuple):
-    """What a cell multiplies, and how wide its state is; all sizes are multiples of model_dim.
+    """The products of a cell, and the width of its state; all sizes are multiples of model_dim.
 
     Gates are affine maps from model_dim, name -> columns; those of one input are one product, side by side.
     """
@@ -21,9 +21,9 @@ class Cell(NamedTuple):
     without_bias: tuple[str, ...] = ()  # among these
     state_gates: Mapping[str, int] = MappingProxyType({})  # of the state's first model_dim numbers, without bias
     state: int = 1  # what a step leaves for the next: float32 numbers per row and layer
-    rectified: bool = False  # what a step makes comes from a ReLU
+    rectified: bool = False  # its output comes from a ReLU
     recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
-    more: Callable | None = None  # (config, block, linears): adds what else there is
+    more: Callable | None = None  # (config, block, linears): adds further maps
 
 
 def _projected(config, block, found):
@@ -60,7 +60,8 @@ CELLS = {
 
 
 def cell_linears(config, block: str) -> dict[str, Linear]:
-    """Of the cell `config.cell`, a TransformerConfig's: field of records.CELL -> Linear, in the order of a step."""
+    """Returns the linears of the cell `config.cell`, a TransformerConfig's: field of records.CELL -> Linear, in step
+    order."""
     cell, d = CELLS[config.cell], config.model_dim
     gates, state_gates = ({name: d * n for name, n in parts.items()} for parts in (cell.gates, cell.state_gates))
     found = {"input": linear(block, d, gates, without_bias=cell.without_bias)}

@@ -1,4 +1,4 @@
-"""What recurrent cells share: all but the elementwise part."""
+"""The common part of recurrent cells: all but the elementwise function."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
@@ -13,14 +13,14 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def layer_states(number: count, memory: address) -> count:
-    """Where the states of decoder layer `number` begin in `states` and in `next_states`, in bytes."""
+    """Returns where the states of decoder layer `number` begin in `states` and in `next_states`, in bytes."""
     w = at(MEMORY, memory, 0)
     return number * (w.slots * w.beam + 1) * w.state_bytes
 
 
 @kernel
 def begin_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """The products of a CELL record for ROW records [n] of decoder layer `number`, in the scratch memory.
+    """Computes the products of a CELL record for ROW records [n] of decoder layer `number`, in the scratch memory.
 
     That of the block's input is in `wide`, and that of the state, if the cell has one, in `wider`: it reads the first
     model_dim numbers of each row's parent's state, and leaves `context` overwritten.
@@ -39,7 +39,7 @@ def begin_cell(layer: address, number: count, network: address, memory: address,
 
 @kernel
 def end_cell(layer: address, network: address, memory: address, n: count):
-    """From y, through the projection where the model has one, to x."""
+    """Computes x from y, through the projection if the model has one."""
     weights, settings = at(CELL, layer, 0), address_of(at(TRANSFORMER, network, 0).settings)
     scratch = address_of(at(MEMORY, memory, 0).scratch)
     s, output = at(SCRATCH, scratch, 0), address_of(weights.output)
@@ -50,7 +50,8 @@ def end_cell(layer: address, network: address, memory: address, n: count):
 
 
 def recurrent_cell(row):
-    """The kernel NAME_cell: one step of a decoder layer on x, whose elementwise part is the kernel `row`, NAME_row.
+    """Makes the kernel NAME_cell: one step of a decoder layer on x, whose elementwise part is the kernel `row`,
+    NAME_row.
 
     `row` makes one step of one row. Its arguments are addresses of float32, but for `depth`, which is model_dim:
 

@@ -1,4 +1,4 @@
-"""Self-attention of the decoder, step by step: each hypothesis attends to what it has said so far.
+"""Self-attention of the decoder, step by step: each hypothesis attends to its earlier pieces.
 
 Keys and values of a step are computed once and never moved: hypotheses that share a beginning share them. A
 hypothesis finds its own by following its back-pointers. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762,
@@ -21,14 +21,14 @@ from cpunmt.simd.vector import transpose
 
 @kernel
 def own_place(memory: address, slot: count, step: count, item: count) -> count:
-    """Which of [slots, steps, beam] that is."""
+    """Returns the index in [slots, steps, beam]."""
     w = at(MEMORY, memory, 0)
     return (slot * w.steps + step) * w.beam + item
 
 
 @kernel
 def gather_own(rows: address, depth: count, memory: address, row: address):
-    """Keys and values of all steps of a ROW, one after another, into `own_keys` and `own_values`.
+    """Gathers keys and values of all steps of a ROW in sequence into `own_keys` and `own_values`.
 
     rows     float32 [slots, steps, beam, 3 * depth]: a layer's queries, keys, values
     """
@@ -49,7 +49,7 @@ def gather_own(rows: address, depth: count, memory: address, row: address):
 
 @kernel
 def self_attention_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
-    """One step of decoder layer `number` on x, for ROW records [n]."""
+    """Computes one step of decoder layer `number` on x, for ROW records [n]."""
     weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
     depth, s = at(SETTINGS, settings, 0).model_dim, at(SCRATCH, scratch, 0)
