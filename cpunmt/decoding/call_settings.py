@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 MOST_SECONDS = 1e8  # three years
 LETTERS = 4  # average per piece
-PARTS = 4  # a worker takes a fourth of its share of the rest, so that all finish at nearly the same time,
-LEAST = 512  # but at least this many pieces: the last sentences of a batch are decoded with few beside them,
-MOST = 8192  # and at most this many: after an error or an interrupt the batches that run are finished
+SHARE_DIVISOR = 4  # a worker takes a fourth of its share of the rest, so that all finish at nearly the same time,
+MIN_SHARE_PIECES = 512  # but at least this many pieces: the last sentences of a batch are decoded with few beside them,
+MAX_SHARE_PIECES = 8192  # and at most this many: after an error or an interrupt the batches that run are finished
 
 
 class Settings(NamedTuple):
@@ -102,7 +102,7 @@ class Call(Generic[R]):
         """Returns the results of all sentences. With one worker this thread does all at once, unless a watch may end
         it."""
         count, size = len(self._sizes), sum(self._sizes)
-        at_once = LEAST if self._workers.count > 1 else MOST if is_watched() else size
+        at_once = MIN_SHARE_PIECES if self._workers.count > 1 else MAX_SHARE_PIECES if is_watched() else size
         if not self._apart and size <= at_once:
             return self._translate(range(count), None)
         results: list[Any] = [None] * count
@@ -207,7 +207,7 @@ def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
         share.append(number)
         size += sizes[number]
-        if size >= min(MOST, max(LEAST, left / (workers * PARTS))):
+        if size >= min(MAX_SHARE_PIECES, max(MIN_SHARE_PIECES, left / (workers * SHARE_DIVISOR))):
             yield share
             left, share, size = left - size, [], 0
     if share:

@@ -62,7 +62,7 @@ def one_hypothesis(search: Search, scored: bool) -> Search:
     return search._replace(coverage_penalty=0.0)
 
 
-def told_parts(
+def search_with_callback(
     vocabulary: AnyVocabulary,
     numbers: Sequence[int],
     callback: Callback,

@@ -7,12 +7,12 @@ Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, appendix A.1.2. A tanh is
     tanh(a + b) = 1 - 2 / (1 + exp(2 a) exp(2 b))
 
 so keys become exponentials once per sentence and queries once per step; between them is left one fma and a share of a
-division: four quotients are added up over one denominator. What does not depend on j, sum_k score[k], is left out, for
-a softmax follows. So the scores here are, up to that constant,
+division: four quotients are added up over one denominator. The term that does not depend on j, sum_k score[k], is left
+out, because a softmax follows. So the scores here are, up to that constant,
 
     e[j] = sum_k weight[k] / (1 + keys[j, k] * query[k]),    weight = -2 score
 
-An exponential beyond MOST says nothing else than MOST: 1 / MOST is below half a unit of 1.
+An exponential beyond MOST has the same effect as MOST: 1 / MOST is below half a unit of 1.
 """
 
 import numpy as np

@@ -39,7 +39,7 @@ def _mark(marks, piece):
 
 @kernel
 def take_marked(marks: address, vocab_size: count, out: address) -> count:
-    """Write the pieces that are marked to int32 `out`, ascending, and take their marks away; returns how many."""
+    """Writes the marked pieces to int32 `out`, ascending, and clears their marks; returns how many."""
     written = 0
     for word in range(vocab_size // 64 + 1):
         bits = load_i64(marks, word)
@@ -66,7 +66,7 @@ def find_candidates(
         store_i64(marks, word, -1)
     if found % 64:
         store_i64(marks, found // 64, (1 << (found % 64)) - 1)
-    # lists lie anywhere: all of them are prefetched before the first is read
+    # lists are scattered in memory: all of them are prefetched before the first is read
     for i in range(length):
         piece = load_i32(source, i)
         if piece < table.words:
@@ -117,7 +117,7 @@ def pick_columns(logits: address, columns: address, length: count, out: address)
 
 @inlined
 def _prefetch(table, piece, row_bytes):
-    """Prefetch what `gather_output` reads of a piece."""
+    """Prefetches the part of a piece that `gather_output` reads."""
     for offset in range(0, row_bytes, 64):
         prefetch_line(table.rows + piece * row_bytes + offset)
     prefetch_line(table.bias + 4 * piece)

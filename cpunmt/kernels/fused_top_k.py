@@ -1,4 +1,4 @@
-"""The log-sum-exp and the top k of a row of scores in one pass, block by block, so that no row is ever kept.
+"""The log-sum-exp and the top k of a row of scores in one pass, block by block, without storing a row.
 
 Fused output: Hoang et al. 2018, "Fast Neural Machine Translation Implementation", algorithms 2 and 3. (The printed
 algorithm adds the old sum times the difference of the maxima; what is right is times e to the power of it.)
@@ -28,7 +28,7 @@ from cpunmt.simd.vector import broadcast, lanes_above, largest, load, maximum
 
 @kernel
 def begin_row(wanted: address):
-    """Forget what has been found."""
+    """Clears the results."""
     w = at(WANTED, wanted, 0)
     w.found = 0
     no_powers(address_of(w.powers))
@@ -38,7 +38,7 @@ def begin_row(wanted: address):
 
 @kernel
 def insert_above(wanted: address, scores: address, first: count, length: count):
-    """Take those of float32 scores [length], columns from `first` on, that are among the k best so far."""
+    """Inserts those of float32 scores [length], columns from `first` on, that are among the k best so far."""
     w = at(WANTED, wanted, 0)
     found, k, j = w.found, w.k, 0
     least = load_f32(w.scores, k - 1) if found == k else LOWEST
@@ -96,7 +96,7 @@ def take_scores(wanted: address, scores: address, first: count, length: count):
 
 @kernel
 def end_row(wanted: address) -> real:
-    """The log-sum-exp of the row, if that is wanted, else the best score.
+    """Returns the log-sum-exp of the row, if that is wanted, else the best score.
 
     If no score is above LOWEST column 0 has been found.
     """

@@ -127,18 +127,18 @@ SCRATCH = record(
 
 BLOCK = 256  # scores that are added up at a time: see kernels/softmax
 
-# What is known of the scores of a row that have been seen.
+# The state of the scores of a row that have been read.
 POWERS = record(
     ("sums", np.float32, 16),  # of e^(score - peak), in 16 lanes
     ("peak", np.float32),  # the largest
 )
 
-# What is looked for in a row of scores, and what has been found.
+# What to look for in a row of scores, and the results.
 WANTED = record(
     ("normalized", COUNT),  # 1: the log-sum-exp is wanted
     ("k", COUNT),  # best scores that are wanted; 0: none is
     ("only", COUNT),  # column whose score is wanted, whatever it is; -1: none is
-    ("barred", COUNT),  # column that is never found, though the log-sum-exp counts it; -1: there is none
+    ("barred", COUNT),  # column that is never chosen, though the log-sum-exp counts it; -1: none
     ("also_barred", COUNT),
     ("found", COUNT),
     ("columns", ADDRESS),  # int64 [k]

@@ -80,7 +80,7 @@ def softmax_columns(scores: address, rows: count, panels: count, factor: real):
 
 @kernel
 def no_powers(powers: address):
-    """Make POWERS of no score."""
+    """Clears POWERS."""
     store(powers, 0, broadcast(np.float32(0.0)))
     at(POWERS, powers, 0).peak = LOWEST
 
@@ -105,7 +105,7 @@ def add_powers(powers: address, scores: address, length: count) -> real:
 
 @kernel
 def log_of_powers(powers: address) -> real:
-    """The log-sum-exp of all scores that have been added. It is not below the largest of them."""
+    """Returns the log-sum-exp of all added scores. It is not below the largest of them."""
     peak = at(POWERS, powers, 0).peak
     factor = broadcast(LOG2_E)
     rounded = broadcast(peak) * factor

@@ -1,4 +1,4 @@
-"""Which instructions the integer products of this process use (`simd/products`), and weights of 4 bits on top of it."""
+"""The instructions for the integer products of this process (`simd/products`), and for weights of 4 bits."""
 
 from llvmlite import ir
 
@@ -13,7 +13,7 @@ __all__ = ["BLOCK_BYTES", "GROUP_BYTES", "Avx2Bytes", "Bytes", "Coded", "Generic
 
 
 class Coded:
-    """Another class's instructions on weights of 4 bits: codes, with which a byte shuffle looks the int8 weights up.
+    """Another class's instructions on weights of 4 bits: a byte shuffle looks up the int8 weights of the codes.
 
     A block holds two groups: the lower and the upper halves of its bytes.
     """
@@ -21,13 +21,13 @@ class Coded:
     groups, pieces = 2, 1
 
     def __init__(self, builder, bytewise, levels):
-        """`levels` is the address of the int8 [16] that the codes stand for; they are loaded here."""
+        """`levels` is the address of int8 [16], the values of the codes; they are loaded here."""
         self._bytewise, size = bytewise, bytewise.register
         table = load(builder, levels, constant(0), ir.VectorType(i8, 16))
         self._table = shuffled(builder, table, table, list(range(16)) * (size // 16))
 
     def __getattr__(self, name):
-        return getattr(self._bytewise, name)  # all else is as it was
+        return getattr(self._bytewise, name)  # everything else is unchanged
 
     def weights(self, builder, base, offset, piece):
         kind = self._table.type
@@ -43,19 +43,19 @@ class Coded:
 
 
 def int8_products(rows=1):
-    """The instructions of this process's instruction set for int8, for tiles of so many rows."""
+    """Returns the instructions of this process's instruction set for int8, for tiles of `rows` rows."""
     if isa.current() is Isa.I8MM and rows >= _MATRIX_ROWS:
         return MatrixProducts()
     return _products("vpdpbusd", Avx2Bytes, Bytes, i8)
 
 
 def int16_products():
-    """The instructions of this process's instruction set for int16."""
+    """Returns the instructions of this process's instruction set for int16."""
     return _products("vpdpwssd", Avx2Words, Words, i16)
 
 
-# What smmla saves of sdot's instructions it first spends on zipping: for 3 rows 52 instead of 48, for 4 rows 52 instead
-# of 64, for 6 rows 70 instead of 96, each for 16 depths by 16 columns.
+# smmla needs fewer instructions than sdot, but first spends them on zipping: for 3 rows 52 instead of 48, for 4 rows 52
+# instead of 64, for 6 rows 70 instead of 96, each for 16 depths by 16 columns.
 _MATRIX_ROWS = 4
 
 

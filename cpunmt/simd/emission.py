@@ -1,5 +1,5 @@
-"""What the code generators of `simd` share: addresses, loads, broadcasts, a counted loop, a switch over tile shapes,
-and how what they emit becomes a function for compiled code."""
+"""The common parts of the code generators of `simd`: addresses, loads, broadcasts, a counted loop, a switch over tile
+shapes, and the conversion of generators to functions for compiled code."""
 
 import inspect
 
@@ -15,8 +15,8 @@ FLOATS, INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
 
 
 def function(signature, name="", doc=""):
-    """Decorator: make `emit(builder, ...)` a function for compiled code, of a Numba signature. It is called as `emit`
-    is, and documented so, unless a name and a docstring are given."""
+    """Decorator: makes `emit(builder, ...)` a function for compiled code, of a Numba signature. It has the arguments
+    and the docstring of `emit`, unless a name and a docstring are passed."""
 
     def decorate(emit):
         parameters = inspect.signature(emit)  # the builder stands for Numba's typing context
@@ -30,7 +30,7 @@ def function(signature, name="", doc=""):
 
             return signature, generate
 
-        typed.__signature__ = parameters  # what Numba goes by
+        typed.__signature__ = parameters  # read by Numba
         typed.__name__, typed.__doc__ = name or emit.__name__, doc or emit.__doc__
         return intrinsic(typed)
 
@@ -38,10 +38,10 @@ def function(signature, name="", doc=""):
 
 
 def tile_function(shapes, record, name="", doc=""):
-    """Decorator: of `emit(builder, rows, panels, tile)`, which emits one tile, make a function for compiled code.
+    """Decorator: makes a function for compiled code of `emit(builder, rows, panels, tile)`, which emits one tile.
 
-    It takes (rows, panels, tile) and runs the tile of that shape, or nothing where `shapes` does not have it. What a
-    tile is given is a NamedTuple `record`, of int64 for compiled code, of LLVM values for `emit`.
+    The function takes (rows, panels, tile) and runs the tile of that shape, or nothing if `shapes` lacks it. The
+    arguments of a tile are a NamedTuple `record`, of int64 for compiled code, of LLVM values for `emit`.
     """
     given = types.NamedUniTuple(types.int64, len(record._fields), record)
 
@@ -108,10 +108,10 @@ def prefetch(builder, base, offset, level=1):
 
 
 def opaque(builder, value):
-    """The same value, of which the compiler does not know what it is: a vector or a float in a vector register, or an
+    """Returns the same value hidden from the optimizer: a vector or a float in a vector register, or an
     integer.
 
-    What is loaded for later ones it does not load before this one either.
+    The compiler does not move loads of later values before this one.
     """
     registers = "w" if processor.machine() == "aarch64" else "v"
     constraint = f"={'r' if isinstance(value.type, ir.IntType) else registers},0"
@@ -119,8 +119,8 @@ def opaque(builder, value):
 
 
 def in_order(builder, vector):
-    """The same FLOATS. On aarch64 sums are made in the order in which they are written: left to itself LLVM loads so
-    much so early there that registers spill."""
+    """Returns the same FLOATS. Keeps sums in source order on aarch64, where LLVM would load so early that registers
+    spill."""
     if processor.machine() != "aarch64":
         return vector
     kind = ir.VectorType(_i32, 4)

@@ -27,12 +27,12 @@ from cpunmt.simd.tile_shapes import FLOAT32, HEAD_SHAPES
 
 
 class FloatTile(NamedTuple):
-    """What a tile of floats is given: addresses, distances in bytes, a count. Integers for compiled code, LLVM values
-    here.
+    """The arguments of a tile of floats: addresses, distances in bytes, a count. Integers for compiled code, LLVM
+    values here.
 
     a            float32 rows, `a_row_bytes` apart, their depths `a_depth_bytes` apart
     w            the first of the panels: 16 float32 per depth, depths `w_depth_bytes` apart, panels `w_panel_bytes`
-    w_row_bytes  between the weights of one row and the next: 0, or attention heads have weights of their own
+    w_row_bytes  between the weights of one row and the next: 0, unless attention heads have weights of their own
     depth        at least 1
     out          float32 [rows, 16 * panels], rows `out_row_bytes` apart; written
     """

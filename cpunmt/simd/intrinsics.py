@@ -48,14 +48,15 @@ def store_i64(builder, address, index, value):
 
 @function(int64(int64, int64))
 def load_flag(builder, address, index):
-    """The int32 at `address + 4 * index`: what was written before `store_flag` wrote it is seen after this."""
+    """Returns the int32 at `address + 4 * index`; earlier writes of the thread that stored it are visible
+    afterwards."""
     pointer = element_pointer(builder, address, index, _i32, 4)
     return builder.sext(builder.load_atomic(pointer, "acquire", 4), _i64)
 
 
 @function(void(int64, int64, int64))
 def store_flag(builder, address, index, value):
-    """Inverse of `load_flag`, for whatever thread reads it."""
+    """Inverse of `load_flag`, visible to any thread."""
     pointer = element_pointer(builder, address, index, _i32, 4)
     builder.store_atomic(builder.trunc(value, _i32), pointer, "release", 4)
 
@@ -98,7 +99,7 @@ def prefetch_line(builder, address):
 
 @function(void(int64))
 def prefetch_early(builder, address):
-    """The same into the L2 cache: of more lines at once than the L1 cache waits for."""
+    """Prefetches into the L2 cache, which waits for more lines at once than the L1 cache."""
     prefetch(builder, address, constant(0), level=2)
 
 
@@ -127,7 +128,7 @@ def at(typing_context, record, address, index):
 def local_record(dtype):
     """A function `make()` for compiled code: a NumPy record on the stack of the call, so that threads share nothing.
 
-    Its fields hold nothing yet; it ends with the kernel that has made it.
+    Its fields are uninitialized; it ends with the kernel that made it.
     """
     record = numba.from_dtype(dtype)
 

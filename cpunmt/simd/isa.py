@@ -1,8 +1,8 @@
-"""Which instructions this process uses: detected once, lowered by `CPUNMT_ISA`, asked by everything else.
+"""The instructions that this process uses: detected once, lowered by `CPUNMT_ISA`.
 
 An `Isa` decides the inner instructions of the integer products (`simd/dot_products`), the shapes of register tiles
-(`simd/tile_shapes`) and what LLVM may emit for all other code. It never decides a result: every path returns the same
-bits (tests/simd/test_isa_equality).
+(`simd/tile_shapes`) and the instructions that LLVM may emit for all other code. It never decides a result: every path
+returns the same bits (tests/simd/test_isa_equality).
 """
 
 import ctypes
@@ -27,14 +27,14 @@ class Isa(enum.Enum):
     I8MM = "i8mm"  # smmla: two rows by two columns; for up to three rows the same as:
     DOTPROD = "dotprod"  # sdot on 128-bit registers
     NEON = "neon"  # smull, smlal, sadalp
-    GENERIC = "generic"  # whatever LLVM makes of plain vector code, on any processor
+    GENERIC = "generic"  # LLVM's code for plain vectors, on any processor
 
 
 class _Path(NamedTuple):
-    """What an instruction set needs, and how activations are stored for it."""
+    """The requirements of an instruction set, and the storage of its activations."""
 
     needs: set[str]  # in LLVM's names
-    lowered: tuple[str, str]  # (processor, features) that LLVM compiles for on a machine that could do better
+    lowered: tuple[str, str]  # (processor, features) that LLVM compiles for on a better machine
     # An activation q in [-128, 127] is stored in a byte as q + offset. vpdpbusd wants its left operand unsigned; a
     # product's start values then take offset * (sum of the column's weights) away again.
     offset: int = 0
@@ -44,7 +44,7 @@ class _Path(NamedTuple):
     planes: int = 1
 
 
-# All that LLVM may use of x86-64-v3 and v4, not only what we ask for: a host may hide any of it from its guests.
+# All features of x86-64-v3 and v4 that LLVM may use, not only ours: a host may hide any of them from its guests.
 _V3 = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe", "popcnt"}
 _AVX512_VNNI = {*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"}
 _PATHS = {
@@ -59,7 +59,7 @@ _PATHS = {
     Isa.NEON: _Path({"neon"}, ("generic", "+neon")),
     Isa.GENERIC: _Path(set(), ("generic", "")),
 }
-# what LLVM compiles the generic path for, where a processor could do better
+# target of the generic path on a better processor
 _BASELINES = {"x86_64": ("x86-64", ""), "aarch64": ("generic", "+neon")}
 
 
@@ -68,7 +68,7 @@ _ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 
 
 def supported() -> list[Isa]:
-    """The paths that run on this machine, best first."""
+    """Returns the paths that run on this machine, best first."""
     return list(filter(_runs, Isa))
 
 
@@ -82,10 +82,10 @@ def _runs(isa):
 
 @functools.cache
 def _matrix_registers() -> bool:
-    """Whether Linux lets this process use AMX, which has to be asked for: its registers make signal frames larger.
+    """Returns whether Linux lets this process use AMX, after asking for it: its registers make signal frames larger.
 
-    It does not where a thread has a stack for signals that is too small for them, and from then on refuses such
-    stacks: so this is asked only where the answer matters. It holds for all threads, and for forked children.
+    Linux refuses if a thread's stack for signals is too small; once it allows AMX, it refuses such
+    stacks. So this is called only if the answer matters. It holds for all threads, and for forked children.
     """
     if sys.platform != "linux" or processor.machine() != "x86_64":
         return False
@@ -95,23 +95,23 @@ def _matrix_registers() -> bool:
         return False
 
 
-_compiled_for = []  # the path that this process compiles for, if it is to compile for another machine
+_compiled_for = []  # the target path of this process, when it compiles for another machine
 
 
 def compile_for(isa: Isa) -> None:
-    """Make `isa` the path of this process, which may lack its instructions: nothing that is compiled may run here."""
+    """Makes `isa` the path of this process, which may lack its instructions: it must not run any compiled code."""
     _compiled_for[:] = [isa]
     current.cache_clear()
 
 
-_given_up = set()  # paths that this process leaves out, whatever the processor can do
+_given_up = set()  # paths that this process excludes, even if the processor supports them
 
 
 def give_up(isa: Isa) -> None:
-    """Leaves out `isa`, for which LLVM cannot compile here; `current` is the best of the other paths from then on.
+    """Excludes `isa`, for which LLVM cannot compile here; afterwards `current` is the best of the other paths.
 
-    A model that has been loaded holds what suits the activations of `isa`: paths that store them otherwise are left
-    out too. Raises UnsupportedIsaError if no path is left, or if `CPUNMT_ISA` names `isa`.
+    A loaded model holds activations in the form of `isa`, so paths with another form are excluded
+    too. Raises UnsupportedIsaError if no path is left, or if `CPUNMT_ISA` names `isa`.
     """
     stored = _PATHS[isa].offset, _PATHS[isa].planes
     paths = list(filter(_present, Isa))
@@ -124,7 +124,7 @@ def give_up(isa: Isa) -> None:
 
 @functools.cache
 def current() -> Isa:
-    """The path of this process: the best supported one, or the one that `CPUNMT_ISA` names.
+    """Returns the path of this process: the best supported one, or the one that `CPUNMT_ISA` names.
 
     Raises UnsupportedIsaError if that name is unknown, or not supported here.
     """
@@ -149,8 +149,8 @@ def current() -> Isa:
 
 
 def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
-    """The (processor, features) that LLVM compiles for: what the path needs, `tuned` as well for this very processor,
-    where it is the best path of it."""
+    """Returns the (processor, features) that LLVM compiles for: those of the path; if `tuned`, those of this very
+    processor, provided that this is its best path."""
     if tuned and isa is next(filter(_present, Isa)):
         name, found = _host_of_llvm()
         return name, ",".join([*filter(None, [found.flatten()]), *(f"+{needed}" for needed in unseen(isa))])
@@ -171,15 +171,15 @@ def _host_of_llvm():
     """Returns LLVM's name of this processor and its map of features."""
     import llvmlite.binding as llvm
 
-    with LOCK:  # llvmlite has a lock of its own
+    with LOCK:  # llvmlite has its own lock
         return llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
 
 
 def activation_offset() -> int:
-    """An activation q is stored in a byte as q + this."""
+    """Returns the offset of stored activations: q + offset fits a byte."""
     return _PATHS[current()].offset
 
 
 def activation_planes() -> int:
-    """How many times a row of activations is stored: q, and |q| if twice."""
+    """Returns how many forms of a row of activations are stored: q, and |q| if there are two."""
     return _PATHS[current()].planes

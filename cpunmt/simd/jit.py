@@ -11,8 +11,8 @@ Kernels call one another like functions; underneath, each is compiled once, on i
 like object files of C. Left to itself Numba would optimise every callee again inside each of its callers,
 and the first start would take minutes instead of seconds.
 
-`program` gathers the kernels, keeps the machine code on disk, and is what Python calls them through. Once
-that file exists nothing imports this module, nor Numba: compiled code needs neither.
+`program` gathers the kernels, stores the machine code on disk, and lets Python call them. Once that file exists neither
+this module nor Numba is imported: compiled code needs neither.
 """
 
 import inspect
@@ -49,7 +49,7 @@ class Kernel:
         self._numba_type_ = types.ExternalFunction(self.symbol, self.signature)
 
     def compile(self) -> llvm.ModuleRef:
-        """Optimised LLVM module that defines `symbol`."""
+        """Compiles the kernel; returns an optimised LLVM module that defines `symbol`."""
         compiled = numba.cfunc(self.signature, error_model="numpy")(self.function)
         llvm.add_symbol(self.symbol, compiled.address)  # Numba resolves the callers' references at once
         module = llvm.parse_assembly(compiled.inspect_llvm())
@@ -58,12 +58,12 @@ class Kernel:
         module.get_function(compiled.native_name).name = self.symbol
         for number, defined in enumerate([*module.functions, *module.global_variables]):
             if not defined.is_declaration and defined.name != self.symbol:
-                defined.name = f"{self.symbol}_{number}"  # Numba's names count what this process has compiled before
+                defined.name = f"{self.symbol}_{number}"  # Numba's names count earlier compilations
         return module
 
 
 def kernel(function):
-    """Register `function`, whose arguments are annotated with `address`, `count` or `real`, as a kernel."""
+    """Registers `function`, whose arguments are annotated with `address`, `count` or `real`, as a kernel."""
     made = Kernel(function)
     if made.name in KERNELS:
         raise TypeError(f"two kernels are called {made.name!r}")
@@ -72,9 +72,9 @@ def kernel(function):
 
 
 def one_of(kernels):
-    """A function for compiled code that takes a number and arguments, and calls that one of `kernels` with these.
+    """Makes a function for compiled code that takes a number and arguments, and calls that one of `kernels` with them.
 
-    All have the same signature. A number beyond calls none, and gives what is not defined.
+    All have the same signature. For a number beyond them it calls none, and its result is undefined.
     """
     signature = kernels[0].signature
     if any(kernel.signature != signature for kernel in kernels):

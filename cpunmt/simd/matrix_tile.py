@@ -6,8 +6,8 @@ A register of weights is sixteen groups of a panel, as `kernels/packing` lays th
 rows' 64 bytes, q + OFFSET; one of sums begins with the same 64 bytes of `start` in each row. The sums become floats by
 way of memory, in the order of `simd/tile`: so all is the same, to the bit.
 
-What the registers hold is configured for a product (`begin`), and given up after it (`end`): so no register is in use
-when a call returns to Python, and a switch of threads has nothing to save.
+The registers are configured for a product (`begin`), and released after it (`end`). So no register is in use when a
+call returns to Python, and a switch of threads need not save any.
 """
 
 from typing import NamedTuple
@@ -36,20 +36,20 @@ _i8, _i16, _i32, _i64, _void = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir
 ROWS = 16  # of a register
 DEPTHS = 64  # bytes of a row of a register
 _REGISTER, LINE = ROWS * DEPTHS, 64  # bytes
-# Which registers hold what. Two blocks of rows meet two panels; one block meets up to four.
+# The use of the registers. Two blocks of rows meet two panels; one block meets up to four.
 _SUMS, _ACTIVATIONS, _WEIGHTS = (0, 1, 2, 3), (4, 5), (6, 7)
 SHAPES = [(1, 4), (1, 2), (1, 1), (2, 2), (2, 1)]  # (blocks of rows, panels)
 
 
 class MatrixTile(NamedTuple):
-    """What a tile is given: integers for compiled code, LLVM values here. Of a second block of rows: `next_...`.
+    """The arguments of a tile: integers for compiled code, LLVM values here. Of a second block of rows: `next_...`.
 
     a, next_a           address of rows of activations, `row_bytes` apart
     w                   address of the first of the panels of packed weights, `panel_bytes` apart
     steps               of DEPTHS depths, at least 1
     ahead               address of weights that are wanted soon, `lines` cache lines at each step; need not exist
     lines               at least 1
-    start               address of int32 [16 * panels]: what the sums begin with
+    start               address of int32 [16 * panels]: initial sums
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales, next_row_scales    addresses of float32 [rows, 2]: the scale and the shift of each row
     out, next_out       address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
@@ -114,7 +114,7 @@ def begin(builder, rows):
 
 @function(void())
 def end(builder):
-    """Give the registers up."""
+    """Releases the registers."""
     call_llvm(builder, "llvm.x86.tilerelease", _void, [])
 
 

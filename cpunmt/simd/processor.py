@@ -1,6 +1,6 @@
-"""What this processor can do, as its operating system says: asked without LLVM, whose import takes memory and time.
+"""The features of this processor, from its operating system: read without LLVM, whose import takes memory and time.
 
-features()    the names that LLVM has for what the paths of `simd/isa` need
+features()    LLVM's names of the features that the paths of `simd/isa` need
 identity()    a text that differs between processors which machine code may be tuned for differently
 """
 
@@ -9,35 +9,35 @@ import functools
 import platform
 import sys
 
-# Linux' names (arch/x86 /proc/cpuinfo) and macOS' (sysctl hw.optional.) of what LLVM calls otherwise. A name that is
-# not here is the same.
+# Names of Linux (arch/x86 /proc/cpuinfo) and macOS (sysctl hw.optional.) that differ from LLVM's. All other names are
+# equal.
 _LINUX = {
     **{"avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni", "amx_tile": "amx-tile", "amx_int8": "amx-int8"},
     **{"bmi1": "bmi", "abm": "lzcnt"},
 }
 _MACOS_X86 = {name: name for name in ("fma", "bmi2", "f16c", "avx512f", "avx512bw", "avx512cd", "avx512dq")}
 _MACOS_X86 |= {"avx2_0": "avx2", "bmi1": "bmi", "avx512vl": "avx512vl", "avx512vnni": "avx512vnni"}
-_WITH_AVX2 = {"lzcnt", "movbe", "popcnt"}  # which macOS does not tell: no Mac has AVX2 without them
+_WITH_AVX2 = {"lzcnt", "movbe", "popcnt"}  # macOS does not report these: no Mac has AVX2 without them
 _MACOS_ARM = {"arm.FEAT_DotProd": "dotprod", "arm.FEAT_I8MM": "i8mm"}
 
 # Linux, aarch64: the auxiliary vector's words and their bits (arch/arm64/include/uapi/asm/hwcap.h)
 _HWCAP, _HWCAP2 = 16, 26
 _ARM_BITS = {"neon": (_HWCAP, 1), "dotprod": (_HWCAP, 20), "i8mm": (_HWCAP2, 13)}
 
-# Lines of /proc/cpuinfo that tell one kind of processor from another
+# Lines of /proc/cpuinfo that distinguish kinds of processors
 _KIND = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU variant", "CPU part")
 _FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundreds of them the whole takes long
 
 
 def machine() -> str:
-    """The architecture: "x86_64", "aarch64", or what else the operating system calls it."""
+    """Returns the architecture: "x86_64", "aarch64", or the operating system's name."""
     name = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 @functools.cache
 def features() -> frozenset[str]:
-    """LLVM's names of what this processor and its operating system support, of those that paths need."""
+    """Returns LLVM's names of the features that paths need and this processor and its operating system support."""
     if sys.platform == "darwin":
         named = _MACOS_X86 if machine() == "x86_64" else _MACOS_ARM
         found = {ours for theirs, ours in named.items() if _sysctl("hw.optional." + theirs)}
@@ -51,14 +51,14 @@ def features() -> frozenset[str]:
 
 
 def name() -> str:
-    """What people call this processor, or the kind of machine, where the operating system does not say."""
+    """Returns the trade name of this processor, or the kind of machine if the operating system does not know it."""
     told = _first_processor()
     return told.get("model name") or _sysctl_text("machdep.cpu.brand_string") or machine()
 
 
 @functools.cache
 def identity() -> str:
-    """Of the processor's kind; the same text for two of one kind."""
+    """Identifies the processor's kind: the text is the same for two of one kind."""
     told = _first_processor()
     parts = [f"{name}: {told[name]}" for name in _KIND if name in told]
     if sys.platform == "darwin":
@@ -70,7 +70,7 @@ def identity() -> str:
 
 @functools.cache
 def _first_processor() -> dict[str, str]:
-    """What /proc/cpuinfo says of the first processor; empty where there is none."""
+    """Returns the fields of /proc/cpuinfo for the first processor; empty if there is no such file."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             text = file.read(_FIRST_PROCESSOR)
@@ -82,7 +82,7 @@ def _first_processor() -> dict[str, str]:
 
 
 def _auxiliary(word: int) -> int:
-    """A word of what Linux hands each process (getauxval, of every C library); 0 where there is none."""
+    """Returns a word that Linux passes to each process (getauxval, of every C library); 0 if there is none."""
     try:
         function = ctypes.CDLL(None).getauxval
     except (OSError, AttributeError):
@@ -92,7 +92,7 @@ def _auxiliary(word: int) -> int:
 
 
 def _sysctl(name: str) -> bool:
-    """Whether macOS' sysctl says 1."""
+    """Returns whether macOS' sysctl reports 1."""
     value, size = ctypes.c_int64(0), ctypes.c_size_t(8)
     try:
         failed = ctypes.CDLL(None).sysctlbyname(name.encode(), ctypes.byref(value), ctypes.byref(size), None, 0)

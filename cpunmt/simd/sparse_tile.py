@@ -1,4 +1,4 @@
-"""One row that is mostly zeros times a matrix whose rows lie whole: only those are read that meet something else.
+"""One row that is mostly zeros times a matrix whose rows are contiguous: reads only the rows for nonzero values.
 
     sum[c] = start[c] + sum_j value[j] * w[index[j], c]      exact in int32, on every instruction set
 
@@ -41,17 +41,17 @@ PLACE_BYTES = 8  # what an entry counts, so that it fits 32 bits
 AHEAD = 16
 
 _use = int8_products()
-MOST = _use.most_unsigned  # a value is not above it: a larger one is two entries
+MOST = _use.most_unsigned  # the largest value: a larger one is split into two entries
 
 
 class SparseTile(NamedTuple):
-    """What a tile is given: integers for compiled code, LLVM values here.
+    """The arguments of a tile: integers for compiled code, LLVM values here.
 
     entries      address of int32 [ENTRIES * groups]: where rows of the matrix begin, in PLACE_BYTES, 0 the first
     values       address of bytes [ENTRIES * groups], 0 to MOST
     groups       at least 1
     w            address of the first block of the matrix' first row
-    start        address of int32 [16 * panels]: what the sums begin with
+    start        address of int32 [16 * panels]: initial sums
     out          address of int32 [16 * panels]; written
     """
 
@@ -72,7 +72,7 @@ class _Interleaved:
         self.registers = [(panel, part) for panel in range(_BLOCK_PANELS) for part in range(use.parts)]
 
     def place(self, register):
-        """Where in a block's sums the register lies, in bytes."""
+        """Returns the byte offset of the register in a block's sums."""
         panel, part = register
         return 64 * panel + self.size * part
 
@@ -226,7 +226,7 @@ def _row_address(builder, tile, number):
 
 @function(f32x16(int64, int64, int64))
 def gather(builder, numbers, entries, first):
-    """Those float32 whose indices stand in the sixteen int32 from `first` on."""
+    """Gathers the float32 whose indices are in the sixteen int32 from `first` on."""
     vector = ir.Constant(FLOATS, ir.Undefined)
     for lane in range(LANES):
         index = _entry(builder, entries, builder.add(first, constant(lane)))
@@ -237,9 +237,9 @@ def gather(builder, numbers, entries, first):
 
 @function(int64(int64, int64, i32x16, i32x16, i32x16))
 def store_larger(builder, address, index, values, x, limit):
-    """Store those lanes of `values` where x > limit, one after another from int32 `index` on; returns how many.
+    """Stores the lanes of `values` where x > limit, one after another from int32 `index` on; returns how many.
 
-    What follows them, up to 16 in all, is overwritten.
+    Overwrites the following lanes, up to 16 in all.
     """
     target = builder.add(address, builder.mul(index, constant(4)))
     chosen = builder.icmp_signed(">", x, limit)
@@ -259,7 +259,7 @@ def _store_compressed(builder, target, values, chosen):
 
 
 def _store_permuted(builder, target, values, chosen):
-    """Eight lanes at a time, by a table of where each of 256 choices has its lanes."""
+    """Stores eight lanes at a time, by a table of the lanes' places for each of 256 choices."""
     half, bits = ir.VectorType(_i32, 8), builder.bitcast(chosen, _i16)
     table, count = _places(builder), constant(0)
     for i, first in enumerate((0, 8)):
@@ -274,7 +274,7 @@ def _store_permuted(builder, target, values, chosen):
 
 
 def _places(builder):
-    """Address of bytes [256, 8]: the positions of the 1 bits of each number, the lowest first."""
+    """Returns the address of bytes [256, 8]: the positions of the 1 bits of each number, the lowest first."""
     table = []
     for bits in range(256):
         places = [i for i in range(8) if bits >> i & 1]
@@ -283,7 +283,7 @@ def _places(builder):
 
 
 def _table(builder, name, table):
-    """Address of constant bytes."""
+    """Returns the address of constant bytes."""
     module = builder.module
     if name not in module.globals:
         kind = ir.ArrayType(_i8, len(table))
@@ -293,7 +293,7 @@ def _table(builder, name, table):
 
 
 def _store_looked_up(builder, target, values, chosen):
-    """Four lanes at a time, by a table of where each of 16 choices has its lanes' bytes, and one of how many it has."""
+    """Stores four lanes at a time, by tables of the lanes' bytes and the number of lanes for each of 16 choices."""
     counts = [bits.bit_count() for bits in range(16)]
     places = [[4 * i + byte for i in range(4) if bits >> i & 1 for byte in range(4)] for bits in range(16)]
     places = _table(builder, "cpunmt_bytes", [byte for some in places for byte in some + [0] * (16 - len(some))])
@@ -311,7 +311,7 @@ def _store_looked_up(builder, target, values, chosen):
 
 
 def _store_one_by_one(builder, target, values, chosen):
-    """Every lane is written where the next one that is chosen belongs."""
+    """Writes every lane to the place of the next chosen one."""
     count = constant(0)
     for lane in range(LANES):
         place = ir.Constant(_i32, lane)

@@ -1,8 +1,8 @@
 """Register tiles of the integer products: their inner loops, written as LLVM code for the chosen instruction set.
 
-A tile keeps rows x panels sums in registers while it walks down the depth once; a panel is 16 columns, one
-vector of sums per row. This is the one place where a loop is generated rather than written: which registers
-hold what is the whole point, and no compiler finds it by itself. The instructions are those of `dot_products`.
+A tile keeps rows x panels sums in registers while it walks down the depth once; a panel is 16 columns, one vector of
+sums per row. This is the one place where a loop is generated rather than written: it assigns the registers, which no
+compiler does well enough by itself. The instructions are those of `dot_products`.
 
     sum[r, c] = start[c] + sum_k a[r, k] * w[k, c]     exact in int32, on every instruction set; made a float
                                                        while it is in its register
@@ -36,7 +36,7 @@ from cpunmt.simd.emission import (
 )
 from cpunmt.simd.tile_shapes import CODED_SHAPES, INT8, INT16, STREAM_ROWS
 
-INTEGERS, AFFINE, RELU = 0, 1, 2  # what a tile makes of its sums: see kernels/int8_matmul
+INTEGERS, AFFINE, RELU = 0, 1, 2  # results of a tile: see kernels/int8_matmul
 
 OFFSET = isa.activation_offset()
 PLANES = isa.activation_planes()
@@ -59,7 +59,7 @@ LEADERS, LINES_AHEAD = 2, 2
 
 
 class Tile(NamedTuple):
-    """What a tile of integers is given: integers for compiled code, LLVM values here. None: it has no such thing.
+    """The arguments of a tile of integers: integers for compiled code, LLVM values here. None: not used by this tile.
 
     a            address of rows of activations, `row_bytes` apart: one byte per depth, q + OFFSET; where PLANES is 2,
                  |q| follows `plane` bytes after q; or int16
@@ -67,7 +67,7 @@ class Tile(NamedTuple):
     groups       of GROUP_BYTES, of the depth; a multiple of EVERY
     ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
     levels       address of the int8 [16] that codes of 4 bits stand for
-    start        address of int32 [16 * panels]: what the sums begin with
+    start        address of int32 [16 * panels]: initial sums
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales   address of float32 [rows, 2]: the scale and the shift of each row
     out          address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
@@ -110,7 +110,7 @@ def _emit_tile(builder, rows, panels, use, tile):
 
 
 def _emit_loop(builder, rows, panels, chains, stream, use, tile):
-    """One walk down the depth, a step of `chains` groups at a time, or of as many as a load of a row has; a `stream`
+    """Emits one walk down the depth, in steps of `chains` groups, or of the groups in one load of a row; a `stream`
     prefetches later blocks."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.row_bytes, constant(r))) for r in range(rows)]
     units = [row_addresses[r : r + use.unit] for r in range(0, rows, use.unit)]
@@ -163,14 +163,14 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
 
 
 def _first_sums(builder, use, tile, panel):
-    """What the sums of a panel begin with, in its `parts` registers."""
+    """Loads the initial sums of a panel into its `parts` registers."""
     if tile.start is None:
         return [ir.Constant(use.sums, None)] * use.parts
     return use.first_sums(builder, load(builder, tile.start, constant(64 * panel), INTS))
 
 
 def _emit_epilogue(builder, sums, tile):
-    """Store sums[row][panel] as `mode` says."""
+    """Stores sums[row][panel] in the form of `mode`."""
     rows = [builder.add(tile.out, builder.mul(tile.out_bytes, constant(r))) for r in range(len(sums))]
     with builder.if_else(builder.icmp_signed("==", tile.mode, constant(INTEGERS))) as (as_integers, as_floats):
         with as_integers:
@@ -201,7 +201,8 @@ def _emit_floats(builder, rows, sums, tile):
 
 
 def _tiles(name, shapes, make, doc, **missing):
-    """A function for compiled code that runs the tile of a shape on the instructions of `make(builder, rows, tile)`."""
+    """Makes a function for compiled code that runs the tile of a shape on the instructions of `make(builder, rows,
+    tile)`."""
 
     @tile_function(shapes, Tile, name, doc)
     def tiles(builder, rows, panels, tile):
@@ -212,9 +213,9 @@ def _tiles(name, shapes, make, doc, **missing):
 
 
 def int8_tiles():
-    """A function `tiles(rows, panels, tile)` of a Tile: a shape of INT8.every(); another one does nothing.
+    """Makes a function `tiles(rows, panels, tile)` of a Tile: a shape of INT8.every(); another one does nothing.
 
-    A group is four depths. `levels` is not looked at.
+    A group is four depths. `levels` is ignored.
     """
     return _tiles("int8_tiles", INT8.every(), lambda _, rows, __: int8_products(rows), int8_tiles.__doc__)
 
@@ -232,7 +233,7 @@ def coded_tiles():
 def int16_tiles():
     """The same for int16, on the shapes INT16.every().
 
-    A group is two depths. `plane`, `ahead`, `levels`, `start` and `totals` are not looked at: sums begin with 0, and
+    A group is two depths. `plane`, `ahead`, `levels`, `start` and `totals` are ignored: sums begin with 0, and
     rows have no shift.
     """
     use = int16_products()

@@ -1,5 +1,5 @@
 """The shapes of the register tiles: for each instruction set, as many sums as there are registers left beside the
-operands. Who adds an instruction set measures, and adds a row here."""
+operands. A new instruction set needs a row here, with measured shapes."""
 
 from typing import NamedTuple
 
@@ -21,22 +21,22 @@ class Shapes(NamedTuple):
 
     @property
     def alone(self) -> np.ndarray:
-        """Panels at a time where one tile holds all rows: those of a single row first."""
+        """Returns the panels at a time if one tile holds all rows: those of a single row first."""
         return np.array([self.panels[rows] for rows in sorted(self.panels)])
 
     @property
     def most_sums(self) -> int:
-        """Of the largest tile, a vector of 16 columns each."""
+        """The most sums of a tile, a vector of 16 columns each."""
         return max(rows * panels for rows, panels in self.panels.items())
 
     def every(self) -> list[tuple[int, int]]:
-        """All (rows, panels) that a product needs: each as it is, and with one panel; those that tiles among others may
-        have also with the panels of `tile_rows`."""
+        """Returns all (rows, panels) that a product needs: each shape, also with one panel; those that tiles among
+        others may have also with the panels of `tile_rows`."""
         found = {(rows, width) for rows, panels in self.panels.items() for width in (panels, 1)}
         return sorted(found | {(rows, self.panels[self.tile_rows]) for rows in range(1, self.tile_rows + 1)})
 
 
-SLOTS = 16  # sentences that are decoded side by side
+SLOTS = 16  # sentences that are decoded in parallel
 
 
 class _Row(NamedTuple):
@@ -47,20 +47,20 @@ class _Row(NamedTuple):
     # reading. Without vpdpbusd even one row is bound by its instructions, and with sdot nearly. The second number is of
     # weights that a core's own cache does not hold (CODED_FAR): reading them takes four times as long.
     coded_rows: tuple[int, int]
-    # So many rows read the weights of one panel as a stream, see simd/tile.
+    # Up to this many rows read the weights of one panel as a stream, see simd/tile.
     stream_rows: int
     # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a
     # fma's latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
     heads: dict[int, int]
     # Panels that a sparse row (simd/sparse_tile) multiplies in one walk down its list; a power of two.
     sparse_panels: int
-    # Where no larger a share of the activations is positive a product is sparse: of one row, of two, ..., the last of
-    # all that are more; found by bench/sparse_product.
+    # A product is sparse if at most this share of the activations is positive: of one row, of two, ..., the last for
+    # all larger numbers; from bench/sparse_product.
     sparse_shares: tuple[float, ...]
-    # From so many rows on int8 products use matrix registers (simd/matrix_tile); 0: there are none.
+    # From this many rows on int8 products use matrix registers (simd/matrix_tile); 0: never.
     matrix_rows: int = 0
-    # Up to so many hypotheses of each, sentences side by side share an output layer (search/output/layer), whose
-    # product has three times the columns, but reads far fewer weights.
+    # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer), whose product has
+    # three times the columns, but reads far fewer weights.
     together: int = 0
     # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with
     # fewer each reads a larger share of the weights. Others have no matrix registers: see SLOTS.

@@ -304,9 +304,11 @@ class PieceTranslator(DocumentMethod, Scorer):
             parts: TranslateParts = partial(translate_parts, shared=shared)
             if callback is not None:
                 with LOCK:
-                    from cpunmt.decoding.piece_stream import told_parts
+                    from cpunmt.decoding.piece_stream import search_with_callback
                 counted = [first + number for number in numbers]
-                parts = told_parts(model.target_vocabulary, counted, callback, settings.options.return_scores, shared)
+                parts = search_with_callback(
+                    model.target_vocabulary, counted, callback, settings.options.return_scores, shared
+                )
             results = translate_sentences(model, settings, ids, prefixes, pieces, parts)
             return [translation_result(result, settings.options) for result in results]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt import CancelledError, TimeLimitError
-from cpunmt.decoding.call_settings import LEAST, MOST, PARTS, Call, shares
+from cpunmt.decoding.call_settings import MAX_SHARE_PIECES, MIN_SHARE_PIECES, SHARE_DIVISOR, Call, shares
 from cpunmt.process.stopping import Watch
 from cpunmt.process.workers import Workers
 
@@ -24,7 +24,7 @@ def test_shares_hold_every_sentence_once_the_longest_first_and_become_smaller(si
     weights = [sum(sizes[i] for i in share) for share in made]
     left = sum(sizes)
     for weight in weights[:-1]:
-        wanted = min(MOST, max(LEAST, left / (workers * PARTS)))
+        wanted = min(MAX_SHARE_PIECES, max(MIN_SHARE_PIECES, left / (workers * SHARE_DIVISOR)))
         assert wanted <= weight <= wanted + max(sizes)
         left -= weight
 
@@ -84,7 +84,7 @@ def test_an_error_is_raised_where_the_result_is_wanted(workers):
     def fail(numbers, shared):
         raise ZeroDivisionError("on purpose")
 
-    call = Call(Workers(workers), [LEAST] * 4, fail)
+    call = Call(Workers(workers), [MIN_SHARE_PIECES] * 4, fail)
     with pytest.raises(ZeroDivisionError, match="on purpose"):
         call.results()
     results = call.asynchronous(None)

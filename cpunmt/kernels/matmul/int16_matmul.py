@@ -4,7 +4,7 @@
     AFFINE      out[r, c] = fma(float(sum) * scales[c], scale[r], bias[c])          float32
     RELU        out[r, c] = max(AFFINE, 0)
 
-Nothing here looks for overflow: whoever makes the weights excludes it (see schemes.int16).
+Nothing here checks for overflow: the weights exclude it (see schemes.int16).
 """
 
 from cpunmt.kernels.matmul.int8_matmul import Product, walk

@@ -1,4 +1,4 @@
-"""Products of quantized rows with packed int8 weights, and what makes floats of their sums.
+"""Products of quantized rows with packed int8 weights, and the conversion of their sums to floats.
 
     INTEGERS    out[r, c] = sum_k q[r, k] * w[k, c]                                                   int32, exact
     AFFINE      out[r, c] = fma(float(sum) * scales[c], scale[r], fma(shift[r], totals[c], bias[c]))  float32
@@ -35,10 +35,7 @@ _coded_tiles = coded_tiles() if CODED_ROWS_FAR else None
 
 
 class Product(NamedTuple):
-    """What `walk` multiplies: addresses, distances in bytes, counts.
-
-    weights    the record's, or another form of them: panels, `panel_bytes` apart, of `groups` groups
-    """
+    """The operands of `walk`: addresses, distances in bytes, counts."""
 
     q: int
     row_bytes: int
@@ -74,10 +71,10 @@ def walk(tiles, alone, tile_rows, linear, product):
             while left > 0:
                 ahead_step = line_bytes
                 if leaders <= 0:
-                    if soon < soon_end and 2 * panel >= panels:  # as late as that, or it would be evicted
+                    if soon < soon_end and 2 * panel >= panels:  # just in time: earlier it would be evicted
                         ahead = soon
                         soon += line_bytes * product.groups
-                    else:  # nothing more: the same line, again and again
+                    else:  # no further weights: the same line, again and again
                         ahead, ahead_step = w, 0
                 tall = (first + block - row + left - 1) // left
                 tile = Tile(

@@ -1,4 +1,4 @@
-"""Memory layout of packed weights: the one place that knows it. NumPy only.
+"""Memory layout of packed weights, defined only here. NumPy only.
 
 A weight matrix [depth, columns] is cut into panels of 16 columns, one vector register of sums. For 8-bit
 products four consecutive depths of a column lie side by side, as the instructions take them:
@@ -39,12 +39,12 @@ GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
 
 def panels(columns: int) -> int:
-    """Number of panels that hold `columns` columns."""
+    """Returns how many panels hold `columns` columns."""
     return -(-columns // PANEL)
 
 
 def padded(vector: np.ndarray) -> np.ndarray:
-    """`vector` [columns], padded with zeros to whole panels."""
+    """Pads `vector` [columns] with zeros to whole panels."""
     return np.pad(vector, (0, panels(len(vector)) * PANEL - len(vector)))
 
 
@@ -82,7 +82,7 @@ def by_depth(packed: np.ndarray) -> np.ndarray:
 
 
 def _aligned(shape):
-    """int8 array that begins with a cache line: one that lies across two is read at half the speed."""
+    """Makes an int8 array aligned to a cache line: one across two lines is read at half the speed."""
     memory = np.empty(int(np.prod(shape)) + LINE, np.int8)
     begin = -memory.ctypes.data % LINE
     return memory[begin : memory.size - LINE + begin].reshape(shape)

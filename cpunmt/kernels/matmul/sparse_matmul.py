@@ -1,4 +1,4 @@
-"""int8 products of rows that a ReLU has made: only the weights that meet something else than 0 are read.
+"""int8 products of rows from a ReLU: reads only the weights that meet a nonzero activation.
 
 Such a row has no negative number, so a quantized zero is -128 (0 where a multiplier was found beforehand), and all the
 zeros together are a constant. With d = q - q(0), 0 to 255, mostly 0:
@@ -63,7 +63,7 @@ _SHARES = np.array(SPARSE_SHARES)
 
 @kernel
 def count_positive(x: address, depth: count) -> count:
-    """How many numbers of float32 x [depth], a multiple of 16, are not 0, none being negative."""
+    """Counts the numbers of float32 x [depth], a multiple of 16, that are not 0, none being negative."""
     c0, c1, one = broadcast_int(0), broadcast_int(0), broadcast_int(1)
     whole = depth // 32 * 32
     for k in range(0, whole, 32):

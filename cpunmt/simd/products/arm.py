@@ -1,7 +1,7 @@
-"""The instructions of aarch64, on registers of 16 bytes: see `simd/products/plain` for what a class says.
+"""The instructions of aarch64, on registers of 16 bytes: see `simd/products/plain` for the contract of a class.
 
 Most of them can multiply by one element of a register: sixteen bytes of a row are loaded once, and nothing has to be
-broadcast. What is written here as a shuffle that repeats a lane LLVM makes such an instruction of.
+broadcast. LLVM compiles a shuffle that repeats a lane to such an instruction.
 
 `add_lanes` is for rows that lie whole (simd/row_tile): four sums + the products of two registers, of neighbours.
 """

@@ -1,7 +1,7 @@
-"""What every class of instructions has, and those that every processor has.
+"""The contract of a class of instructions, and the instructions that every processor has.
 
-A group is what an instruction adds up of a row, at once: four bytes of it, which are four int8 depths or two int16; or
-eight. A class says which registers hold the sums, how rows and weights are loaded, and how they meet:
+A group is the part of a row that an instruction adds up at once: four bytes, which are four int8 depths or two int16;
+or eight. A class says which registers hold the sums, how rows and weights are loaded, and how they meet:
 
     register            bytes of a register
     unit                rows that meet the weights together: 1, or 2
