@@ -65,7 +65,7 @@ def default_settings(cpu: str | None = None, features: str | None = None) -> Ite
         if "numba" in sys.modules:
             config = sys.modules["numba"].core.config
             config.reload_config()
-            for name, value in (earlier or {}).items():  # what the program has set itself
+            for name, value in (earlier or {}).items():  # settings of the program itself
                 setattr(config, name, value)
 
 

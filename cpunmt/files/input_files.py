@@ -27,7 +27,7 @@ def read_bytes(path, kind, limit):
     ----------
     path : str or path-like
     kind : str
-        What the file should be, for the message: "vocabulary".
+        The expected content, for the message: "vocabulary".
     limit : int
         Bytes; a larger file is refused before anything is read.
 

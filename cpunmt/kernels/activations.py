@@ -59,7 +59,7 @@ def exp(x):
 
 @inlined
 def exp2(x):
-    """2^x of an f32x16 that is at most 1; what is below -126 is moved there. 2^0 is exactly 1."""
+    """2^x of an f32x16 that is at most 1; lower arguments are moved to -126. 2^0 is exactly 1."""
     x = maximum(x, broadcast(_LEAST_EXPONENT))
     shifted = x + broadcast(_ROUNDING)
     f = x - (shifted - broadcast(_ROUNDING))

@@ -1,7 +1,7 @@
 """The log-sum-exp and the top k of a row of scores in one pass, block by block, without storing a row.
 
 Fused output: Hoang et al. 2018, "Fast Neural Machine Translation Implementation", algorithms 2 and 3. (The printed
-algorithm adds the old sum times the difference of the maxima; what is right is times e to the power of it.)
+algorithm adds the old sum times the difference of the maxima; the correct factor is e to the power of it.)
 
     begin_row      before the first score
     take_scores    of a block of scores, while it is in the nearest cache

@@ -11,7 +11,7 @@ import numpy as np
 ADDRESS = np.int64
 COUNT = np.int64
 
-FLOAT32, INT8, INT16 = 0, 1, 2  # LINEAR.scheme: what is multiplied
+FLOAT32, INT8, INT16 = 0, 1, 2  # LINEAR.scheme: type of the operands
 MULTIPLIED = {"float32": FLOAT32, "int8": INT8, "int16": INT16}  # by what config.SCHEMES says
 WEIGHT_BYTES = (4, 1, 2)  # of one weight of each
 
@@ -31,31 +31,31 @@ ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid")  # gelu_sigmoid: x sigmo
 LINEAR = record(
     ("scheme", COUNT),  # FLOAT32, INT8 or INT16
     ("depth", COUNT),
-    ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: there is no such layer
+    ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: the layer is absent
     # int8 [panels, depth / 4, 16, 4], int16 [panels, depth / 2, 16, 2] or float32 [panels, depth, 16]
     ("weights", ADDRESS),
     ("codes", ADDRESS),  # bytes [panels, depth / 8, 16, 4]: the int8 weights as numbers of `levels`; 0: there are none
     ("levels", ADDRESS),  # int8 [16]
     ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * integer; integers only
-    ("start", ADDRESS),  # int32 [16 * panels]: what the integer sums begin with; INT8 only
+    ("start", ADDRESS),  # int32 [16 * panels]: initial integer sums; INT8 only
     ("totals", ADDRESS),  # float32 [16 * panels]: sum of each column's real weights, for x that have a shift; INT8 only
     ("bias", ADDRESS),  # float32 [16 * panels]
     # of a layer whose x a ReLU has made, INT8 only; 0: there is none. Both are filled up to whole blocks of 64 columns
     ("by_depth", ADDRESS),  # int8 [depth, 64 * blocks]: the weights once more, see kernels/matmul/packing
     ("next", ADDRESS),  # by_depth of the layer that reads what this one makes: products of many rows prefetch it
     ("next_bytes", COUNT),
-    ("sparse_start", ADDRESS),  # int32 [64 * blocks]: what sums without the zeros begin with
+    ("sparse_start", ADDRESS),  # int32 [64 * blocks]: initial sums without the zeros
     ("multiplier", np.float32),  # INT8: that x is quantized with; 0: each row has its own; INT16: x's largest integer
 )
 
 NORM = record(
-    ("scale", ADDRESS),  # float32 [model_dim]; 0: there is no such layer
+    ("scale", ADDRESS),  # float32 [model_dim]; 0: the layer is absent
     ("bias", ADDRESS),  # float32 [model_dim]
     ("scheme", COUNT),  # of the product that reads what comes of it, as above
     ("multiplier", np.float32),
 )
 
-# What stands beside a row of a table, together: where pieces lie anywhere, four vectors are four cache lines of each.
+# The values beside a row of a table, together: where pieces lie anywhere, four vectors are four cache lines of each.
 ENTRY = record(("scale", np.float32), ("total", np.float32), ("bias", np.float32), ("start", np.int32))
 
 # One row per piece. Source lookup, target lookup and output layer may share one.
@@ -69,7 +69,7 @@ TABLE = record(
     ("entries", ADDRESS),  # ENTRY [pieces]: these four of each once more, see kernels/matmul/row_products; 0: none
 )
 
-# What makes vectors of pieces at positions.
+# The map from pieces at positions to vectors.
 EMBEDDING = record(
     ("table", TABLE),
     ("depth", COUNT),  # model_dim
@@ -85,7 +85,7 @@ SHORTLIST = record(
     ("shared", COUNT),  # 1: a sentence's own pieces are candidates too
 )
 
-# What all layers of a model share.
+# The common data of all layers of a model.
 SETTINGS = record(
     ("model_dim", COUNT),
     ("heads", COUNT),
@@ -97,7 +97,7 @@ SETTINGS = record(
     ("sigmoid_table", ADDRESS),  # see kernels/activations
 )
 
-# What a row becomes for a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
+# The form of a row in a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
 # widest, filled up to whole blocks of 64 columns.
 LISTS = record(
     ("entries", ADDRESS),  # int32 [3 * depth + 32]: which weights meet
@@ -105,16 +105,16 @@ LISTS = record(
     ("split", ADDRESS),  # int32 [2 * depth + 32]: where the number is too large for one entry, the rest
     ("sums", ADDRESS),  # int32 [64 * blocks]
 )
-LIST_DEPTHS = (("entries", np.int32, 3), ("values", np.uint8, 3), ("split", np.int32, 2))  # of each so many depths + 32
+LIST_DEPTHS = (("entries", np.int32, 3), ("values", np.uint8, 3), ("split", np.int32, 2))  # depths + 32 entries of each
 
 # Memory that layers work in, of `rows` rows at most.
 SCRATCH = record(
     ("x", ADDRESS),  # float32 [rows, model_dim]: the residual stream
-    ("input", ADDRESS),  # float32 [rows, model_dim]: what a block reads; x itself, where blocks do not normalize it
+    ("input", ADDRESS),  # float32 [rows, model_dim]: a block's input; x itself, unless blocks normalize it
     ("wide", ADDRESS),  # float32 [rows, widest]: widest of all products of a model
     ("wider", ADDRESS),  # the same; 0: no layer of the model needs two of them
-    ("y", ADDRESS),  # float32 [rows, model_dim]: what a block adds to x
-    ("context", ADDRESS),  # float32 [rows, model_dim]: what attention read
+    ("y", ADDRESS),  # float32 [rows, model_dim]: a block's output
+    ("context", ADDRESS),  # float32 [rows, model_dim]: attention's output
     ("gate", ADDRESS),  # float32 [rows, model_dim]
     ("quantized", ADDRESS),  # bytes [rows, max(2, planes) * widest]
     ("row_scales", ADDRESS),  # float32 [rows, 2]: scale and shift of each row: see kernels/matmul/quantize_rows
@@ -133,11 +133,11 @@ POWERS = record(
     ("peak", np.float32),  # the largest
 )
 
-# What to look for in a row of scores, and the results.
+# The search in a row of scores, and its results.
 WANTED = record(
     ("normalized", COUNT),  # 1: the log-sum-exp is wanted
     ("k", COUNT),  # best scores that are wanted; 0: none is
-    ("only", COUNT),  # column whose score is wanted, whatever it is; -1: none is
+    ("only", COUNT),  # column whose score is wanted in any case; -1: none
     ("barred", COUNT),  # column that is never chosen, though the log-sum-exp counts it; -1: none
     ("also_barred", COUNT),
     ("found", COUNT),

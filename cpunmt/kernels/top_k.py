@@ -17,7 +17,7 @@ def top_k(scores: address, length: count, k: count, indices: address, values: ad
 
     indices, values    int64 [k], float32 [k]
 
-    Scores that are LOWEST, or no numbers, are not among them. If there are no others, index 0 is found.
+    Skips scores that are LOWEST or NaN. Without any others, it returns index 0.
     """
     found, least = 0, LOWEST
     if k == 1:

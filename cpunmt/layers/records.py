@@ -2,7 +2,7 @@
 
 from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, NORM, record
 
-# What is done to a block's output, in this order, as the digits of a number to the base 4: a adds the block's input,
+# The operations on a block's output, in this order, as the digits of a number to the base 4: a adds the block's input,
 # n normalizes, h is a highway connection to the input.
 POSTPROCESS = {"a": 1, "n": 2, "h": 3}
 

@@ -38,55 +38,57 @@ class Options:
 
     split: Literal["sentence", "paragraph", "line", "none"] | Splitter = option(  # noqa: RUF009
         "sentence",
-        "what of a text is translated by itself: each sentence, in its line or (paragraph) across lines; each line; "
+        "units of a text that are translated separately: each sentence, in its line or (paragraph) across lines; each "
+        "line; "
         "or the text as if it were one sentence (default: sentence)",
         choices=NAMES,
         read=option_field.split_function,
         is_served=True,
     )
-    """What of a text is translated by itself. "sentence": each sentence, which ends where its line ends. "paragraph":
-    each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence. Or a function
-    that is given a text and returns (begin, end) of each unit, in characters. What is between stays as it is."""
+    """The units of a text that are translated separately. "sentence": each sentence, which ends where its line ends.
+    "paragraph": each sentence, which may go on in the next line. "line": each line. "none": the text, as one sentence.
+    Or a function that takes a text and returns (begin, end) of each unit, in characters. Text between units stays
+    unchanged."""
 
     html: bool = option(False, "the text is HTML: its text is translated, tags follow their words, all else stays")
-    """The text is HTML, a page or a part of one: what people read in it is translated, tags within a sentence stand
-    around the translation of what they stood around, and every other byte stays as it is."""
+    """The text is HTML, a page or a part of one: its readable text is translated, tags within a sentence enclose the
+    translation of the text that they enclosed, and every other byte stays unchanged."""
 
     xml: bool = option(False, "the text is XML, or a part of it: as html, but no name has a meaning of its own")
     """As `html`, but XML: no element or attribute has a meaning of its own. XmlError if it is not well-formed."""
 
     tags: Mapping[str, str] | str | None = option(
         None,
-        "what elements of html or xml are: keep (they stay as they are), split (a text of their own), inline",
+        "roles of elements of html or xml: keep (they stay unchanged), split (a text of their own), inline",
         read=option_field.element_roles,
         takes="NAME=ROLE,...",
     )
-    """What elements of `html` or `xml` are, by name: "keep": they stay as they are; "split": what is before, in and
-    after them are different texts; "inline": part of the text that they stand in. In XML "*" is for all others."""
+    """Roles of elements of `html` or `xml`, by name: "keep": they stay unchanged; "split": the texts before, in and
+    after them are separate; "inline": they are part of the text around them. In XML "*" is for all others."""
 
     protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
         None,
-        "keep what must not be translated byte for byte: all, none, or kinds, with commas: code, placeholder, email, "
+        "keep untranslatable parts byte for byte: all, none, or kinds, with commas: code, placeholder, email, "
         "url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (default: all, or none "
         "with --split none)",
         read=option_field.protected_kinds,
         takes="all|none|KIND,...",
         is_served=True,
     )
-    """What must not be translated is kept byte for byte, as often as it is there. "all": code in back-quotes,
-    placeholders such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, versions, ISO dates, hashes,
-    telephone numbers, options of commands, identifiers, mentions, emoji, and words that have characters without a piece
-    ("unknown"; not where the model itself may say <unk>). "none": the model is given all of it. Or a list of kinds, of
-    your own regular expressions (`re.compile`), and of functions that are given a sentence and return (begin, end) of
-    each part to keep, in characters. None: "none" where `split` is "none", else "all"."""
+    """Untranslatable parts are kept byte for byte, as often as they occur. "all": code in back-quotes, placeholders
+    such as {name}, %s and ICU plurals, e-mail addresses, URLs, paths, versions, ISO dates, hashes, telephone numbers,
+    options of commands, identifiers, mentions, emoji, and words that have characters without a piece ("unknown"; not if
+    the model itself may produce <unk>). "none": the model gets the whole text. Or a list of kinds, of your own regular
+    expressions (`re.compile`), and of functions that take a sentence and return (begin, end) of each part to keep, in
+    characters. None: "none" if `split` is "none", else "all"."""
 
     copy_numbers: bool | None = option(
         None,
         "copy numbers that the model changed from the source again (default: yes, but not with --split none)",
         is_served=True,
     )
-    """A number of the translation that is none of the source's is replaced by the one that it stands for, by
-    alignment. None: not where `split` is "none"."""
+    """A number of the translation that the source lacks is replaced by the aligned number of the source. None: not if
+    `split` is "none"."""
 
     lower_capitals: bool | None = option(
         None,
@@ -104,8 +106,8 @@ class Options:
         takes="FILE",
         is_served=True,
     )
-    """How terms are to be translated: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
-    translation; a `Glossary` is read once, the others for each call. `Result.glossary` tells what became of them."""
+    """Required translations of terms: a `Glossary`, a dict, or the path of a file of lines with a term, a tab and its
+    translation; a `Glossary` is read once, the others for each call. `Result.glossary` reports the use of each term."""
 
     beam_size: int = option(
         None,
@@ -152,13 +154,13 @@ class Options:
 
     repetition_penalty: float = option(
         1.0,
-        "what logits of pieces that were said before are divided by, or multiplied by below 0",
+        "divisor of the logits of earlier pieces; logits below 0 are multiplied by it",
         0.1,
         10.0,
         is_served=True,
     )
-    """What the logit of a piece that the translation has said before is divided by if it is above 0, else multiplied
-    by, 0.1 to 10. 1: nothing is penalized; below 1 repetitions are favoured."""
+    """Divisor of the logit of a piece that the translation already has, 0.1 to 10; a logit below 0 is multiplied by it.
+    1: nothing is penalized; below 1 repetitions are favoured."""
 
     no_repeat_ngram_size: int = option(
         0, "no sequence of N pieces occurs twice in a translation; 0: no limit", 0, 100, is_served=True
@@ -167,12 +169,12 @@ class Options:
 
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
         None,
-        "what translations must not say: texts, with commas between",
+        "texts that translations must not contain, with commas between",
         read=option_field.suppressed_sequences,
         takes="TEXT,...",
     )
-    """What translations must not say: a list of texts, and of lists of target pieces. A text is cut to pieces as the
-    vocabulary does it, so that "Hund" is a word or the beginning of one. None: nothing."""
+    """Sequences that translations must not contain: a list of texts, and of lists of target pieces. The vocabulary cuts
+    a text to pieces, so that "Hund" is a word or the beginning of one. None: nothing."""
 
     end_token: str | Iterable[str | int] | None = option(
         None,
@@ -180,12 +182,12 @@ class Options:
         read=option_field.ending_tokens,
         takes="PIECE",
     )
-    """What a sentence's translation ends with besides </s>: a target piece, or a list of up to 1,000 pieces or ids. It
-    is left out, as </s> is, see `return_end_token`. Where a prefix forces it, it ends nothing; before `min_length` it
-    is not said. Two hypotheses may differ only in what ended them. None: </s> alone."""
+    """Other ends of a sentence's translation besides </s>: a target piece, or a list of up to 1,000 pieces or ids.
+    Results leave it out, like </s>, see `return_end_token`. It does not end a translation if a prefix forces it, and is
+    not chosen before `min_length`. Two hypotheses may differ only in their ends. None: </s> alone."""
 
-    disable_unk: bool = option(False, "never choose <unk>, which only models of words may do at all")
-    """Never choose `<unk>`. Only a model that was packed so that it may does it at all, see `replace_unknowns`."""
+    disable_unk: bool = option(False, "never choose <unk>, which only models of words can choose")
+    """Never choose `<unk>`. Only models that were packed to allow it can choose it, see `replace_unknowns`."""
 
     sampling_topk: int = option(
         1,
@@ -204,7 +206,7 @@ class Options:
         1.0,
         is_served=True,
     )
-    """Of the pieces of `sampling_topk` draw from the fewest that have this share of their probability, 0.001 to 1."""
+    """Draw from the fewest pieces of `sampling_topk` that have this share of their probability, 0.001 to 1."""
 
     sampling_temperature: float = option(
         1.0,
@@ -216,9 +218,14 @@ class Options:
     """Log-probabilities are divided by this when pieces are drawn, 0.01 to 100: below 1 the best are more probable."""
 
     seed: int = option(
-        0, "of chance: the same sentence, options and seed give the same samples", 0, (1 << 63) - 1, is_served=True
+        0,
+        "seed of random draws: the same sentence, options and seed give the same samples",
+        0,
+        (1 << 63) - 1,
+        is_served=True,
     )
-    """Of chance, 0 to 9223372036854775807: the same sentence, options and seed give the same samples anywhere."""
+    """Seed of random draws, 0 to 9223372036854775807: the same sentence, options and seed give the same samples
+    anywhere."""
 
     patience: float | None = option(
         None,
@@ -231,17 +238,20 @@ class Options:
     elsewhere. None: it shrinks as hypotheses end, until none is left."""
 
     num_beam_groups: int = option(
-        1, "groups of a beam, each of which avoids what those before it say (with --diversity-penalty)", 1, MOST_BEAM
+        1,
+        "groups of a beam, each of which avoids the pieces of earlier groups (with --diversity-penalty)",
+        1,
+        MOST_BEAM,
     )
-    """Groups that a beam has, 1 to 64, equally many hypotheses in each: a group avoids what those before it say at the
-    same step, by `diversity_penalty`. What several of them find is returned once, so there may be fewer translations.
-    1: the beam is one."""
+    """Number of groups in a beam, 1 to 64, with equally many hypotheses: a group avoids the pieces of earlier groups at
+    the same step, by `diversity_penalty`. Equal translations of several groups are returned once, so there may be
+    fewer. 1: the beam has no groups."""
 
     diversity_penalty: float = option(
-        0.0, "subtracted in a group for each hypothesis of an earlier one that says the same", 0.0, 100.0
+        0.0, "subtracted in a group for each hypothesis of an earlier one with the same piece", 0.0, 100.0
     )
-    """Subtracted from a log-probability, 0 to 100, for each hypothesis of an earlier group that goes on with that piece
-    at the same step; it chooses, and is in no score."""
+    """Subtracted from a log-probability, 0 to 100, for each hypothesis of an earlier group that goes on with the same
+    piece at that step; it affects the choice, not the scores."""
 
     prefix_bias_beta: float = option(
         0.0, "0: a prefix is forced; else its pieces are this much more probable", 0.0, 0.99
@@ -250,32 +260,32 @@ class Options:
     probability p of the model they have (1 - beta) p + beta, all others (1 - beta) p."""
 
     return_alternatives: bool = option(
-        False, "translations that differ in their first piece behind the prefix, each searched greedily"
+        False, "translations that differ in their first piece after the prefix, each searched greedily"
     )
-    """`num_hypotheses` translations that differ in the first piece behind the prefix: they begin with the most probable
+    """`num_hypotheses` translations that differ in the first piece after the prefix: they begin with the most probable
     ones, and each is searched greedily; `beam_size` is 1."""
 
     min_alternative_expansion_prob: float = option(
         0.0, "alternatives begin with pieces of at least this probability", 0.0, 1.0
     )
-    """Alternatives but for the best begin with pieces of at least this probability, 0 to 1."""
+    """All alternatives except the best begin with pieces of at least this probability, 0 to 1."""
 
     rerank: Literal["mbr-chrf", "mbr-bleu"] | None = option(
         None,
-        "choose what is most like the other candidates, by sentence chrF or BLEU, not by score: see --num-candidates",
+        "choose the translations most like the other candidates, by sentence chrF or BLEU, not by score: see "
+        "--num-candidates",
         choices=RERANKINGS,
         is_served=True,
     )
-    """How the best of `num_candidates` translations of a sentence are chosen. "mbr-chrf", "mbr-bleu": by minimum Bayes
-    risk, those most like all candidates, as sentence chrF or BLEU tell it; of equal texts there is one. None: by
-    score."""
+    """How to choose the best of `num_candidates` translations of a sentence. "mbr-chrf", "mbr-bleu": by minimum Bayes
+    risk, those most like all candidates, by sentence chrF or BLEU; equal texts are returned once. None: by score."""
 
     num_candidates: int | None = option(
         None, f"translations that are reranked (default: beam_size; of samples {CANDIDATES})", 2, MOST_BEAM
     )
-    """Translations of a sentence that are found for `rerank`, 2 to 64, of which `num_hypotheses` are returned. Without
-    a `beam_size` the beam is at least as wide. None: `beam_size`; of samples and alternatives 32, or `num_hypotheses`
-    if that is more."""
+    """Number of translations of a sentence that are searched for `rerank`, 2 to 64; `num_hypotheses` of them are
+    returned. Without a `beam_size` the beam is at least as wide. None: `beam_size`; for samples and alternatives 32, or
+    `num_hypotheses` if that is more."""
 
     vocabulary: Literal["shortlist", "full", "clusters", "both"] | None = option(
         None,
@@ -302,10 +312,10 @@ class Options:
     """The largest number of target pieces, 1 to 65536, </s> included. None: only `max_length_factor` limits it."""
 
     max_input_length: int = option(
-        0, "drop what is longer than this many source pieces; 0: nothing, long sentences are split", 0, 1 << 24
+        0, "drop source pieces after this many; 0: none, long sentences are split", 0, 1 << 24
     )
-    """Drop all source pieces after the first N, 0 to 16777216. 0: drop nothing; what is longer than the model
-    takes is split, and the translations are joined."""
+    """Drop all source pieces after the first N, 0 to 16777216. 0: drop nothing; a sentence longer than the model takes
+    is split, and the translations are joined."""
 
     replace_unknowns: bool = option(
         False, "write the source piece with most attention for <unk>, which a prefix forced or the model may choose"
@@ -320,10 +330,10 @@ class Options:
     """Hypotheses of a `TranslationResult` have the piece that ended them, if one did, and its row of `attention`. The
     pieces of a `Result` are without it."""
 
-    return_token_log_probs: bool = option(False, "tell the log-probability of each piece")
+    return_token_log_probs: bool = option(False, "report the log-probability of each piece")
     """Fill in `token_log_probs` of a `Result`: the log-probability of each piece."""
 
-    return_alignments: bool = option(False, "tell which source piece each target piece comes from", alone="hard")
+    return_alignments: bool = option(False, "report the source piece of each target piece", alone="hard")
     """Fill in `alignments`, `attention` and `source_pieces` of a `Result`, `attention` of a `TranslationResult`."""
 
     max_batch_size: int = option(0, "sentences in one compiled call; 0: as max_batch_tokens allows", 0, 1 << 24)

@@ -16,9 +16,9 @@ one that goes on. It changes no bit of what is returned:
   rounded monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.
 - `sentence.rank_ended` moves a hypothesis before one that has ended earlier only if its score is larger. Among the
   ended from rank `num_hypotheses` on stands at least one whose score is not less than the bound: what would end
-  later stays behind that one, and the ranks before it are as they are. A score that is no number moves before none.
+  later stays behind that one, and the ranks before it are as they are. A NaN score never moves forward.
 
-What it saves depends on the penalties: without normalization (a = 0) the bound is L itself; with a = 1 it is L / limit,
+The savings depend on the penalties: without normalization (a = 0) the bound is L itself; with a = 1 it is L / limit,
 as if all that follows were certain and as long as is allowed. (Early stopping: Devlin 2017, section 3.)
 """
 

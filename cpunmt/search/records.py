@@ -30,7 +30,7 @@ SEARCH = record(
     ("most_ended", COUNT),  # the search is over once this many hypotheses have ended
     ("num_beam_groups", COUNT),  # of a beam; 1: no groups. See diverse_beams
     ("diversity_penalty", np.float32),
-    ("prefix_bias", np.float32),  # 0: what a prefix says is forced
+    ("prefix_bias", np.float32),  # 0: a prefix is forced
     ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
     ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
     ("sampling", COUNT),  # 1: pieces are drawn
@@ -149,7 +149,7 @@ WORKSPACE = record(
     ("pointers", ADDRESS),  # int64 [16]
     ("logit_columns", COUNT),
     ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns], or a block of all rows: see fused_output
-    ("wanted", ADDRESS),  # WANTED [slots * beam]: what is looked for in the logits of each row
+    ("wanted", ADDRESS),  # WANTED [slots * beam]: the search in the logits of each row
     ("weights", ADDRESS),  # float32 [logit_columns]: those of a row, when pieces are drawn
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]

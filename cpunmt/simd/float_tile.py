@@ -101,7 +101,7 @@ def _sums(builder, count, tile, body):
 
 
 def _store_sums(builder, panels, sums, tile):
-    """Those of all panels of the first row, then of the next."""
+    """Stores the sums of all panels of the first row, then of the next."""
     for i, total in enumerate(sums):
         r, p = divmod(i, panels)
         row = builder.add(tile.out, builder.mul(tile.out_row_bytes, constant(r)))

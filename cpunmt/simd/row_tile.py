@@ -31,11 +31,11 @@ from cpunmt.simd.vector import f32x16, i32x16
 
 _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _float = ir.FloatType()
-_QUAD = 4  # rows at a time: so many lanes a shuffle does not leave
+_QUAD = 4  # rows at a time: the lanes within which a shuffle stays
 
 
 class _Registers:
-    """Rows in registers of the dense tile's instructions; what is left of a row is loaded in part."""
+    """Rows in registers of the dense tile's instructions; the end of a row is loaded in part."""
 
     def __init__(self, use):
         self.use, self.sums = use, use.sums
@@ -119,7 +119,7 @@ def _address(builder, rows, row_bytes, pieces, number):
 
 
 def _halves_added(builder, x, y, size):
-    """Of each 2 * size lanes of x, and then of y, the sum of both halves."""
+    """Adds both halves of each 2 * size lanes of x, and then of y."""
     count = x.type.count
     runs = [range(run, run + size) for run in range(0, count, size)]
     low, high = (
@@ -148,7 +148,7 @@ def _unpacked(builder, x, y, size):
 
 
 def _quad_sums(builder, how, a, plane, row_bytes, addresses, early):
-    """A register whose every four lanes are partial sums of the four rows; `early` are those that are prefetched."""
+    """A register whose every four lanes are partial sums of the four rows; `early` rows are prefetched."""
 
     def products(begin):
         def add(sums, offset, mask=None):
@@ -217,7 +217,7 @@ def _integers(name, use):
 int8_row_sums = _integers("int8_row_sums", int8_products())
 int16_row_sums = _integers("int16_row_sums", int16_products())
 
-# floats of a register: a square of so many rows and depths is transposed in registers
+# floats of a register: a square of as many rows and depths is transposed in registers
 _SIDE = 4 if isinstance(int8_products(), Generic) else int8_products().register // 4
 
 
@@ -272,7 +272,7 @@ def float_row_sums(builder, a, rows, row_bytes, pieces, early):
 
 @function(UniTuple(f32x16, _QUAD)(int64, int64))
 def quadruples(builder, numbers, places):
-    """Those of float32 [.., 4] that stand at sixteen int32 places: a vector of the first of each, and so on."""
+    """Loads float32 [.., 4] at sixteen int32 places: a vector of the first of each, and so on."""
     kind = ir.VectorType(_float, _QUAD)
     addresses = [_address(builder, numbers, constant(4 * _QUAD), places, i) for i in range(LANES)]
     found = [load(builder, address, constant(0), kind) for address in addresses]

@@ -35,7 +35,7 @@ _LANE = 16  # bytes that a shuffle does not leave
 _BLOCK_PANELS = 4  # panels that a block of 64 bytes of a row holds
 
 ENTRIES = 4  # in a group
-PLACE_BYTES = 8  # what an entry counts, so that it fits 32 bits
+PLACE_BYTES = 8  # unit of an entry, so that it fits 32 bits
 # How many entries ahead rows are prefetched, which no processor can foresee: with weights in the L3 cache 5 to 10 %
 # faster, in the L2 cache as fast; with 8 and 32 it was less (Intel Xeon).
 AHEAD = 16

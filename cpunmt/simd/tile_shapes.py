@@ -74,7 +74,7 @@ _SIX_ROWS = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=6)
 _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
 _FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 _TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
-# 32 registers of 16 bytes, of which 24 are sums: what is left holds six rows and two registers of weights. Unzipped
+# 32 registers of 16 bytes, of which 24 are sums: the rest holds six rows and two registers of weights. Unzipped
 # words need two more; of bytes that are added up in 16 bits each column has two sums.
 _ARM = Shapes({6: 1, 5: 1, 4: 1, 3: 2, 2: 1, 1: 1}, tile_rows=6)
 _ARM_WORDS = Shapes({5: 1, 4: 1, 3: 1, 2: 1, 1: 1}, tile_rows=5)

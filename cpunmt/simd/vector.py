@@ -1,6 +1,6 @@
 """`f32x16` and `i32x16`: sixteen lanes that compiled code uses like numbers.
 
-Every float kernel is written on these types, whatever the processor: LLVM splits them into the registers
+Every float kernel is written on these types, for any processor: LLVM splits them into the registers
 the machine has (one of AVX-512, two of AVX2, four of SSE or NEON) without changing a bit of any lane, and sums over
 lanes end in one fixed tree. So float results do not depend on the instruction set.
 

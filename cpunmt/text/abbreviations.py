@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001, RUF002 - words in Cyrillic, Greek and other scripts
 """Words whose point does not end a sentence, by language: written for this project from common usage.
 
-always      what follows belongs to them, whatever it is: titles, ranks, "e.g."
+always      any following word belongs to them: titles, ranks, "e.g."
 unless      the same, unless a word follows that begins sentences (starters): "Jr.", "St.", months
 numbers     only before a number: "No. 7", "pp. 12", "Art. 5"
 units       after a number they may end a sentence, elsewhere they are as those of `always`: "1990 г." but "г. Москва"
@@ -19,7 +19,7 @@ COMMON = {
 }
 
 LANGUAGES = {
-    None: {  # not known: what is no word of another language
+    None: {  # unknown language: abbreviations that are not words of another language
         "always": "Sens Rep Reps Gov Capt Cpt Cmdr Lt Sgt Cpl Pvt Mme Mmes Mlle bzw bspw ggf Mrd Mio vgl zzgl z.B u.a",
         "unless": "Sen Gen Jan Feb Sept Oct Nov Dec Okt Dez",
     },
@@ -297,7 +297,7 @@ LANGUAGES = {
     "ko": {},
 }
 
-# Those that may stand at the end, where it cannot be seen whether the next word has a capital.
+# Abbreviations that may end a sentence, for scripts that do not show a capital of the next word.
 MAY_END = "etc usw uvm inc ltd corp co llc plc bros ecc osv itd itp atd др dgl enz"
 
 # Languages whose ordinal numbers have a point: "am 3. Oktober", "XIV. Jahrhundert".

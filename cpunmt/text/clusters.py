@@ -1,7 +1,7 @@
 """Clusters of decoder states: the target ids worth scoring in a step (Amer et al. 2022).
 
 States that are near each other say the same few pieces. Each cluster has a centroid and a set of active pieces; a
-step's candidates are those of the cluster whose centroid its state is nearest to, whatever the sentence is.
+step's candidates are those of the cluster whose centroid its state is nearest to, for any sentence.
 
 Of the centroid C nearest to a state h, |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2) is the least, so h C - |C|^2 / 2 is the
 most; of equals the first cluster counts.

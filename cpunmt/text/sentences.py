@@ -43,7 +43,7 @@ def sentence_spans(text: str, language: str | None = None, newline: bool = True)
     Parameters
     ----------
     text : any text
-    language : of the text, as ISO 639 has it ("de", "pt-BR"), for its abbreviations; None: those that most share
+    language : of the text, as ISO 639 has it ("de", "pt-BR"), for its abbreviations; None: the common ones
     newline : whether a line's end is a sentence's end; otherwise only a blank line and the item of a list are
     """
     return list(_spans(text, *_of(language), newline))
@@ -57,7 +57,7 @@ def _of(language) -> tuple[Rules, re.Pattern]:
 
 def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterator[tuple[int, int]]:
     begin, item = _begin_of_line(text, 0, known)
-    wordless = begin  # from `begin` to here there is no letter and no digit
+    wordless = begin  # from `begin` to here without a letter or digit
     for found in places.finditer(text, begin):
         at = found.start()
         if at < begin:

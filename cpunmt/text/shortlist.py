@@ -33,7 +33,7 @@ _QUICKSAND = (1234567890).to_bytes(4, "little")
 
 
 class ShortlistOptions(NamedTuple):
-    """Where the shortlist is; `first` and `best` are those of a text shortlist, a binary one has its own."""
+    """Path of a shortlist; `first` and `best` apply to a text shortlist, a binary one has its own."""
 
     path: Path
     first: int = 100
@@ -128,7 +128,7 @@ class Shortlist:
             raise _broken(path, f"its content does not have the checksum {checksum:#x} of its header")
         offsets = content[_HEADER : _HEADER + 8 * words].view("<i8")
         ids = content[_HEADER + 8 * words :].view("<i4")
-        offsets = np.append(offsets, np.full(source_size - lists, total))  # what is missing is empty
+        offsets = np.append(offsets, np.full(source_size - lists, total))  # missing lists are empty
         return cls(offsets, ids, first, best, target_size, path)
 
     @classmethod

@@ -59,7 +59,7 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
                     raise ValueError("too many lines")
     except OSError as error:
         raise ModelFileError(f"{path}: cannot read the shortlist: {error}; fetch it again") from None
-    except (ValueError, OverflowError):  # not three fields, or the third is no number
+    except (ValueError, OverflowError):  # not three fields, or the third is not a number
         raise ModelFileError(
             f"{path}: line {number} is {line[:60]!r}, expected 'target source probability' (at most "
             f"{_MAX_LINES} lines of {_MAX_LINE} bytes)"

@@ -116,7 +116,7 @@ class RecurrentNetwork:
         else:
             elsewhere = {first[0].name: ("input", "state")}
         fields["decoder"] = self._layers(layers, elsewhere)
-        if config.attention == "input":  # what is normed is the sum with the context's part
+        if config.attention == "input":  # the norm applies to the sum with the context's part
             own = [span for span in spans if span[0] < first[0].width]
             spans = spans[len(own) :]
             cell = self._cells[first[0].name]

@@ -1,6 +1,6 @@
 """Float32 products: of attention, and of the layers in the float32 mode.
 
-Every output is one chain of fused multiply-adds over the depth in ascending order, whatever the number of
+Every output is one chain of fused multiply-adds over the depth in ascending order, for any number of
 rows and the instruction set, so its bits depend on nothing else.
 """
 
@@ -14,7 +14,7 @@ from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile_shapes import FLOAT32, HEADS
 from cpunmt.simd.vector import broadcast, load, maximum, store
 
-# What a product multiplies, but for the addresses: sizes, and distances in bytes.
+# The operands of a product without their addresses: sizes, and distances in bytes.
 FLOAT_PRODUCT = np.dtype(
     [
         ("rows", np.int64),  # of a

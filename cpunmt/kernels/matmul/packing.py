@@ -51,7 +51,7 @@ def padded(vector: np.ndarray) -> np.ndarray:
 def pack(weights: np.ndarray) -> np.ndarray:
     """int8, int16 or float32 [depth, columns], laid out as above. `depth` must be a multiple of a group's.
 
-    A group are four bytes, whatever they hold.
+    A group is four bytes of any type.
     """
     (depth, columns), group = weights.shape, 4 // weights.dtype.itemsize
     full = np.zeros((depth, panels(columns) * PANEL), weights.dtype)

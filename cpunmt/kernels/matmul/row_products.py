@@ -1,6 +1,6 @@
 """Logits of some pieces of a large vocabulary, straight from its table: nothing is gathered, nothing is packed.
 
-Where each row of hidden vectors scores other pieces there is nobody to pack them for: gathering and transposing them
+If each row of hidden vectors scores other pieces, packing them does not pay: gathering and transposing them
 costs more than their product. Here the rows of a TABLE are read where they lie, once, sixteen pieces at a time.
 
 The bits are those of `candidates.gather_output` and a product with mode AFFINE, in every scheme.
@@ -89,7 +89,7 @@ def score_pieces(
                     exact = int8_row_sums(q, depth, w.rows, row_bytes, ids, early) + float_bits_of(start)
                     shift = broadcast(load_f32(row_scales, 2 * row + 1))
                     logits = fma(to_floats(exact) * scales, scale, fma(shift, totals, bias))
-            # in the order of simd/tile, floor included: what is no number becomes -inf
+            # in the order of simd/tile, floor included: NaN becomes -inf
             logits = first_lanes(maximum(logits, floor), candidates - first, lowest)
             store(out + 4 * row * columns, first, logits)
             early = ids  # those of the first row are on their way

@@ -113,7 +113,7 @@ def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_s
         rounded = minimum(value * factor, limit) + rounding if multiplier > ZERO else fma(value, factor, rounding)
         d, indices = float_bits_of(rounded), load_ints(entries, i)
         store_ints(entries, i, indices * apart)
-        if MOST < 255:  # what is above becomes an entry of its own
+        if MOST < 255:  # the rest becomes an entry of its own
             d = d & broadcast_int(255)
             indices = indices << eight
             rest = d - largest
@@ -124,7 +124,7 @@ def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_s
         store_bytes(w.values, i, d)
     if MOST < 255 and above > 0:
         store_ints(w.split, above, nothing)
-        for i in range(0, above + ENTRIES, 16):  # zeros with them: what fills the last group
+        for i in range(0, above + ENTRIES, 16):  # including the zeros that fill the last group
             entry = load_ints(w.split, i)
             store_ints(entries, found + i, (entry >> eight) * apart)
             store_bytes(w.values, found + i, entry)
@@ -153,7 +153,7 @@ def sparse_row(linear: address, lists: address, groups: count, row_scale: addres
                 out=sums + 64 * panel,
             )
             sparse_tiles(1, width, tile)
-        else:  # the row of zeros: what all sums begin with, or with q = 0 nothing at all
+        else:  # a row of zeros: the initial sums, or zeros
             for column in range(16 * panel, 16 * (panel + width), 16):
                 store_ints(sums, column, load_ints(w.sparse_start, column) if groups == 0 else broadcast_int(0))
         panel += width

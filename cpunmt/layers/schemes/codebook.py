@@ -1,6 +1,6 @@
 """float32 weights -> 4 bits: the number of one of 16 levels, times a scale per output column.
 
-A codebook is int8 [16], in any order; a level may occur twice. Decoding is a look-up in 16 bytes, whatever they are,
+A codebook is int8 [16], in any order; a level may occur twice. Decoding is a look-up in 16 bytes, of any values,
 and levels are small integers, so a product with int8 activations is that of int8 weights, exactly.
 """
 

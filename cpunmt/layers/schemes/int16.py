@@ -63,7 +63,7 @@ def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) ->
     """Returns whether all sums of activations up to `reach` times a column of `q` fit int32.
 
     `axis` : along which a column's integers lie. Exact: partial sums in any order are covered too, and so is
-    -32768, whose absolute value is no int16 and is not allowed.
+    -32768, whose absolute value does not fit int16.
     """
     if q.size == 0:
         return True

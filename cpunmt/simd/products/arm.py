@@ -55,7 +55,7 @@ class _Arm(Instructions):
         return [[self._register(builder, base, offset, piece, 0)]]
 
     def _register(self, builder, base, offset, number, block):
-        """That register of a block, the first one or the next."""
+        """Loads a register of a block, the first one or the next."""
         place = builder.add(offset, constant(16 * number + BLOCK_BYTES * block))
         return load(builder, base, place, self.operand)
 

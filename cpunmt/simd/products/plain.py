@@ -35,7 +35,7 @@ BLOCK_BYTES = 64  # of a panel: a group
 
 
 def shuffled(builder, x, y, lanes):
-    """Those lanes of two vectors, the second's numbered after the first's."""
+    """Selects lanes of two vectors, the second's numbered after the first's."""
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(i32, len(lanes)), lanes))
 
 

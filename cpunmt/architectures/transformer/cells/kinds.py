@@ -20,7 +20,7 @@ class Cell(NamedTuple):
     gates: dict[str, int]  # of the block's input
     without_bias: tuple[str, ...] = ()  # among these
     state_gates: Mapping[str, int] = MappingProxyType({})  # of the state's first model_dim numbers, without bias
-    state: int = 1  # what a step leaves for the next: float32 numbers per row and layer
+    state: int = 1  # float32 numbers that a step leaves for the next, per row and layer
     rectified: bool = False  # its output comes from a ReLU
     recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
     more: Callable | None = None  # (config, block, linears): adds further maps
