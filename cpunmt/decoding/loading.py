@@ -159,8 +159,8 @@ def _by_language(sets: dict[str, Clusters], source: AnyVocabulary, path: Path) -
         id_ = source.ids([piece])[0] if piece else OTHERS
         if id_ == source.unk_id:
             raise ModelFileError(
-                f"{path}: clusters for {piece!r}, which is no piece of the source vocabulary {source.path}; fetch the "
-                "model again, or make its clusters again"
+                f"{path}: clusters for {piece!r}, which is not a piece of the source vocabulary {source.path}; fetch "
+                "the model again, or make its clusters again"
             )
         found[id_] = clusters
     return found

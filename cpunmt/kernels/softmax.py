@@ -4,8 +4,8 @@ softmax        p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
 log-sum-exp    max s + log(sum_i exp(s[i] - max s))
 
 The sum is taken in blocks of BLOCK scores with the maximum so far (Milakov and Gimelshein 2018,
-https://arxiv.org/abs/1805.02867; Hoang et al. 2018, algorithm 2). That order is the definition, so that whoever makes
-scores block by block, and keeps none, gets the same bits (kernels/fused_top_k). Powers are of
+https://arxiv.org/abs/1805.02867; Hoang et al. 2018, algorithm 2). That order is the definition, so that
+scores computed block by block, without storing them, have the same bits (kernels/fused_top_k). Powers are of
 two: with c the float32 next to log2(e), and m the maximum,
 
     log-sum-exp = m + ln(sum_i 2^(c s[i] - round(c m))) - (c m - round(c m)) ln(2)

@@ -95,5 +95,5 @@ def alignment_kind(text: str) -> str | float:
     except ValueError:
         threshold = -1.0
     if not 0 <= threshold <= 1:
-        raise ValueError(f"{text!r} is no kind of alignment, expected 'hard', 'soft' or a number from 0 to 1")
+        raise ValueError(f"{text!r} is not a kind of alignment, expected 'hard', 'soft' or a number from 0 to 1")
     return "hard" if threshold == 1 else threshold

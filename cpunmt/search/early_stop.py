@@ -15,8 +15,8 @@ one that goes on. It changes no bit of what is returned:
 - Each inequality holds of the float32 numbers as they are computed, since sum, difference, product and quotient are
   rounded monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.
 - `sentence.rank_ended` moves a hypothesis before one that has ended earlier only if its score is larger. Among the
-  ended from rank `num_hypotheses` on stands at least one whose score is not less than the bound: what would end
-  later stays behind that one, and the ranks before it are as they are. A NaN score never moves forward.
+  ended from rank `num_hypotheses` on stands at least one whose score is not less than the bound: later ones
+  stay behind that one, and the ranks before it are as they are. A NaN score never moves forward.
 
 The savings depend on the penalties: without normalization (a = 0) the bound is L itself; with a = 1 it is L / limit,
 as if all that follows were certain and as long as is allowed. (Early stopping: Devlin 2017, section 3.)

@@ -43,7 +43,7 @@ from tests.support.command_line import ROOT, run
         (["translate", "--alternatives", "-b", "2"], "beam_size is 2 and --alternatives is True, expected 1"),
         (["translate", "--seed", "4"], "seed is 4 and sampling_topk is 1; expected sampling_topk 0, which draws from "),
         (["translate", "--n-best", "-1"], "num_hypotheses is -1, expected 1 to 64"),
-        (["translate", "--alignment", "soggy"], "argument --alignment: 'soggy' is no kind of alignment, expected"),
+        (["translate", "--alignment", "soggy"], "argument --alignment: 'soggy' is not a kind of alignment, expected"),
         (["translate", "--cpu-threads", "0"], "inter_threads is 0, expected 1 to 256"),
         (["translate", "--min-length", "5", "--max-length", "4"], "min_length is 5 and max_length is 4"),
         (["score", "--source", "file"], "give both --source and --target, or neither"),

@@ -65,7 +65,7 @@ def test_kinds():
     ]
     for text in ("", "Hard", "-0.1", "1.1", "nan", "inf"):
         with pytest.raises(
-            ValueError, match="is no kind of alignment, expected 'hard', 'soft' or a number from 0 to 1"
+            ValueError, match="is not a kind of alignment, expected 'hard', 'soft' or a number from 0 to 1"
         ):
             alignment_kind(text)
 

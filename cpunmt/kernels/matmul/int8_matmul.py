@@ -108,8 +108,8 @@ def walk(tiles, alone, tile_rows, linear, product):
 
 @inlined
 def walk_matrices(linear, product):
-    """The same on matrix registers. The last block of rows begins early enough to be as high as the others: what it
-    has in common with the one before is written twice."""
+    """Does the same on matrix registers. The last block of rows begins early enough to be as high as the others: rows
+    that it shares with the block before are written twice."""
     rows, panels, out_bytes = product.rows, linear.panels, 64 * linear.panels
     blocks = (rows + ROWS - 1) // ROWS
     height = (rows + blocks - 1) // blocks  # equal blocks

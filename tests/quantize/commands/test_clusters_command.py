@@ -227,7 +227,7 @@ def test_clusters_of_a_language_that_the_vocabulary_does_not_name(files, bilingu
     assert make(files, bilingual) == 0
     (clusters,) = read_clusters(path, read_directory(bilingual).config).values()
     path.write_bytes(clusters_bytes({">>fr<<": clusters}))
-    with pytest.raises(ModelFileError, match="clusters for '>>fr<<', which is no piece of the source vocabulary"):
+    with pytest.raises(ModelFileError, match="clusters for '>>fr<<', which is not a piece of the source vocabulary"):
         Translator(bilingual)
 
 
