@@ -72,7 +72,7 @@ class SharedWork:
         return len(self._dropped) == self._count
 
     def unwanted(self) -> Collection[int]:
-        """Returns the items that were cancelled; `missing` lists those of them that were not made."""
+        """Returns the items that need not be made: the cancelled ones, or all once `watch` ends the work."""
         if self.error is None and self._watch is not None:
             self.error = self._watch.error()
         return self._dropped if self.error is None else range(self._count)
